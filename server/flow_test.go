@@ -229,6 +229,47 @@ func TestFlowHeld(t *testing.T) {
 	}
 }
 
+// TestExemptSeats: the library lends other levels less while exempt requests run, so administrators who watch, or are held, have no seat.
+func TestExemptSeats(t *testing.T) {
+	t.Parallel()
+	r := start(t, allow)
+	for range 5 {
+		w, err := r.admin(t).CoreV1().ConfigMaps("default").Watch(within(t), metav1.ListOptions{})
+		must(t, err)
+		defer w.Stop()
+	}
+	r.breakAt(t, "held", v1alpha1.BreakpointSpec{Filter: "step:filter.authorization resource:secrets"})
+	code := make(chan int, 1)
+	go func() {
+		res, err := r.httpClient(t).Get(r.URL + "/api/v1/namespaces/default/secrets")
+		if err != nil {
+			code <- 0
+			return
+		}
+		res.Body.Close()
+		code <- res.StatusCode
+	}()
+	j := r.heldBy(t, "held")
+	// The request that asks has a seat, and so may those of the test that end at this moment.
+	until(t, "nobody but who asks has a seat", func() bool {
+		_, dump := ask(t, r.httpClient(t), "GET", r.URL+"/debug/api_priority_and_fairness/dump_priority_levels", nil)
+		for line := range strings.Lines(string(dump)) {
+			if cells := strings.Split(line, ","); strings.TrimSpace(cells[0]) == "exempt" {
+				return strings.TrimSpace(cells[5]) == "1"
+			}
+		}
+		t.Fatalf("no level exempt in %s", dump)
+		return false
+	})
+	r.tell(t, j, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionContinue})
+	if got := <-code; got != http.StatusOK {
+		t.Errorf("who was held is answered %d", got)
+	}
+	if why := r.why(t, "resource:secrets", "filter.priority-and-fairness"); why != "flow schema exempt, priority level exempt: such requests never wait" {
+		t.Errorf("%s", why)
+	}
+}
+
 // TestFlowRefuses asks a level whose requests don't wait for a second seat.
 func TestFlowRefuses(t *testing.T) {
 	t.Parallel()

@@ -36,10 +36,11 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 		}
 		who, _ := request.UserFrom(ctx)
 		var named string // the flow, as the step has it
+		exempt := false
 		c.Flow.Serve(flow.Request{HTTP: r, Info: info, User: who}, func(e *flow.Entry, admitted bool) {
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID, string(e.Schema.UID))
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(e.Level.UID))
-			named = judged(step, e, admitted)
+			named, exempt = judged(step, e, admitted), e.Exempt
 			if admitted {
 				step.End(nil)
 				return
@@ -50,20 +51,19 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			w.Header().Set("Retry-After", strconv.FormatInt(e.RetryAfter, 10))
 			c.fail(w, r, err)
 		}, func(seat *flow.Seat) {
-			var taken seating
-			if seat != nil {
-				taken = seat
-				if watches {
-					trace.OnHold(ctx, seat)
-					r = r.WithContext(rest.WithInitialized(ctx, seat.Pause))
-				} else {
-					trace.OnHold(ctx, holds{seat, step, named})
-				}
+			switch {
+			case watches:
+				trace.OnHold(ctx, seat)
+				r = r.WithContext(rest.WithInitialized(ctx, seat.Pause))
+			case exempt: // it needs none
+				trace.OnHold(ctx, seat)
+			default:
+				trace.OnHold(ctx, holds{seat, step, named})
 			}
 			if !watches {
 				defer c.Metrics.InFlight(kind)()
 			}
-			defer bodies.watch(w, r, kind, taken).end()
+			defer bodies.watch(w, r, kind, seat).end()
 			next.ServeHTTP(w, r)
 		})
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -138,27 +137,11 @@ type Entry struct {
 // do returns.
 func (c *Control) Serve(r Request, judged func(e *Entry, admitted bool), do func(*Seat)) {
 	visit := &visit{control: c, request: r}
-	refuse := func() {
+	seat := &Seat{visit: visit}
+	if !seat.take(r.HTTP.Context(), true) {
 		c.dropped.RecordDroppedRequest(visit.entry.Level.Name)
 		visit.entry.RetryAfter = c.dropped.GetRetryAfter(visit.entry.Level.Name)
 		judged(&visit.entry, false)
-	}
-	if administrator(r.User) {
-		// The exempt level takes every such request at once: there is no seat to be given back, and no goroutine is needed for it.
-		served := false
-		c.lib.Handle(r.HTTP.Context(), visit.digest(), visit.note, visit.estimate, ignore, func() {
-			served = true
-			judged(&visit.entry, true)
-			do(nil)
-		})
-		if !served { // somebody has put a schema before the one for administrators
-			refuse()
-		}
-		return
-	}
-	seat := &Seat{visit: visit}
-	if !seat.take(r.HTTP.Context(), true) {
-		refuse()
 		return
 	}
 	defer seat.Pause()
@@ -169,12 +152,6 @@ func (c *Control) Serve(r Request, judged func(e *Entry, admitted bool), do func
 		}
 	}
 	do(seat)
-}
-
-func ignore(bool) {}
-
-func administrator(who user.Info) bool {
-	return slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup)
 }
 
 // visit is one request's stay in the library.
