@@ -59,7 +59,9 @@ kind: AuthenticationConfiguration
 anonymous: {enabled: true, conditions: [{path: /version}]}
 jwt:
 - issuer: {url: %q, audiences: [kx], certificateAuthority: %s}
-  claimMappings: {username: {claim: sub, prefix: "login:"}}`, one.URL, ca), 0o600))
+  claimMappings: {username: {claim: sub, prefix: "login:"}}
+- issuer: {url: "https://127.0.0.1:1", audiences: [kx]}
+  claimMappings: {username: {claim: sub, prefix: "away:"}}`, one.URL, ca), 0o600))
 	kubeconfig, webhook := tokenWebhook(t)
 	r, logged := launchLogged(t, func(o *options.Options) {
 		o.Access.BootstrapTokens, o.Issuers.ConfigFile, o.Issuers.Webhook.File, o.Issuers.Webhook.Version = true, file, kubeconfig, "v1"
@@ -129,7 +131,9 @@ jwt:
 		{"/version", "sign01." + word, 401, "bootstrap-token-sign01 does not have usage-bootstrap-authentication as true", "invalid bearer token"},
 		{"/version", "group1." + word, 401, "auth-extra-groups" + in + "group1 has more than groups", "invalid bearer token"},
 		{"/version", one.Token(t, nil), 403, "by a token of the issuer " + one.URL, ""},
-		{"/version", one.Token(t, map[string]any{"aud": "vault"}), 401, "the token webhook " + webhook + " does not know the token", `expected audience "kx" got ["vault"]`},
+		{"/version", one.Token(t, map[string]any{"aud": "vault"}), 401, "the token is to be of the issuer " + one.URL + ", and does not hold", `expected audience "kx" got ["vault"]`},
+		{"/version", stranger.Token(t, map[string]any{"iss": "https://127.0.0.1:1"}), 401,
+			`before it has reached its issuer: oidc: authenticator for issuer "https://127.0.0.1:1" is not healthy: Get "https://127.0.0.1:1/`, "oidc: authenticator not initialized"},
 		{"/version", stranger.Token(t, nil), 401, "the token names the issuer " + stranger.URL + ", and that is none whom the server believes", "invalid bearer token"},
 		{"/version", jwt(`{"iss":"\u001b[31mred"}`), 401, "", "invalid bearer token"},
 		{"/version", "told-to-ann", 403, "by the token webhook " + webhook, ""},

@@ -28,6 +28,8 @@ var (
 	BootstrapGroupsWrong     = because("bootstrap-groups-wrong", "a bootstrap token, and auth-extra-groups of the Secret kube-system/{secret:word} has more than groups that begin with system:bootstrappers:")
 	KnownByIssuer            = because("known-by-issuer", "by a token of the issuer {issuer:quote}")
 	IssuerUnknown            = because("issuer-unknown", "the token names the issuer {issuer:quote}, and that is none whom the server believes")
+	IssuerAway               = because("issuer-away", "the server can't check the token before it has reached its issuer: {why:word}")
+	TokenOfIssuerWrong       = because("token-of-issuer-wrong", "the token is to be of the issuer {issuer:quote}, and does not hold")
 	KnownByWebhook           = because("known-by-webhook", "by the token webhook {address:word}")
 	WebhookKnowsNobody       = because("webhook-knows-nobody", "the token webhook {address:word} does not know the token")
 	AnonymousElsewhere       = because("anonymous-elsewhere", "the request has no credentials, and its path is none that the authentication configuration opens for such")

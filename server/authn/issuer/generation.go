@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/apis/apiserver"
@@ -67,7 +68,7 @@ func newGeneration(ctx context.Context, configuration *apiserver.AuthenticationC
 			g.cancel()
 			return nil, fmt.Errorf("jwt[%d]: %w", i, err)
 		}
-		all = append(all, named(a, one.Issuer.URL))
+		all = append(all, named(a, one.Issuer.URL, a.HealthCheck))
 		g.urls.Insert(one.Issuer.URL)
 		g.checks = append(g.checks, a.HealthCheck)
 	}
@@ -99,12 +100,19 @@ func newClient(ctx context.Context, authorities string) (*http.Client, error) {
 	return &http.Client{Transport: webhook.Documents(transport, mostBytes), Timeout: patience}, nil
 }
 
-// named puts the issuer into the answers of its authenticator.
-func named(next authenticator.Token, issuer string) authenticator.Token {
+// named puts the issuer into the answers of its authenticator, and beside its errors.
+func named(next authenticator.Token, issuer string, check func() error) authenticator.Token {
 	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 		answer, ok, err := next.AuthenticateToken(ctx, token)
-		if err != nil || !ok {
-			return nil, false, err
+		if err != nil {
+			why := doubt.Of(trace.TokenOfIssuerWrong, issuer)
+			if away := check(); away != nil {
+				why = doubt.Of(trace.IssuerAway, away.Error())
+			}
+			return nil, false, utilerrors.NewAggregate([]error{err, why})
+		}
+		if !ok {
+			return nil, false, nil
 		}
 		return &authenticator.Response{User: &User{Info: answer.User, Issuer: issuer}, Audiences: answer.Audiences}, true, nil
 	})

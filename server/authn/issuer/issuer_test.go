@@ -78,11 +78,14 @@ func reached(t *testing.T, i *Issuers) {
 	until(t, "all issuers are reached", func() bool { return i.current.Load().ready() == nil })
 }
 
-// shown is a user in one line, or why there is none.
+// shown is a user in one line, or what its client may hear of why there is none.
 func shown(i *Issuers, token string) string {
 	answer, ok, err := i.AuthenticateToken(context.Background(), token)
 	switch {
 	case err != nil:
+		if _, rest := doubt.Split(err); rest != nil {
+			err = rest
+		}
 		return "error: " + strings.ReplaceAll(err.Error(), token, "TOKEN")
 	case !ok:
 		return "nobody"
@@ -264,8 +267,13 @@ func TestIssuerAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the other issuer is reached", func() bool { return shown(i, there.Token(t, nil)) == "ann|||" })
-	if got := shown(i, away.Token(t, nil)); got != "error: oidc: authenticator not initialized" {
-		t.Error(got)
+	_, _, err = i.AuthenticateToken(t.Context(), away.Token(t, nil))
+	doubts, rest := doubt.Split(err)
+	if rest == nil || rest.Error() != "oidc: authenticator not initialized" {
+		t.Error(rest)
+	}
+	if len(doubts) != 1 || doubts[0].Why != trace.IssuerAway || !strings.Contains(doubts[0].Text, away.URL) {
+		t.Errorf("%+v", doubts)
 	}
 }
 
