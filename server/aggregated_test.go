@@ -260,6 +260,18 @@ func TestAggregated(t *testing.T) {
 		}
 	})
 
+	// Nobody writes the API service now: its service is followed.
+	services := front.admin(t).CoreV1().Services("default")
+	route, err := services.Get(within(t), "far", metav1.GetOptions{})
+	must(t, err)
+	must(t, services.Delete(within(t), "far", metav1.DeleteOptions{}))
+	if c := front.available(t, "ServiceNotFound"); c.Message != `service/far in "default" is not present` {
+		t.Errorf("without its service it is %+v", c)
+	}
+	_, err = services.Create(within(t), &corev1.Service{ObjectMeta: named("far"), Spec: corev1.ServiceSpec{Type: route.Spec.Type, ExternalName: route.Spec.ExternalName}}, metav1.CreateOptions{})
+	must(t, err)
+	front.available(t, "Passed")
+
 	must(t, stopFar())
 	// An APIService that is written is looked at again at once.
 	res, body := ask(t, front.httpClient(t), "PATCH", front.URL+apiServices+"/v1."+farGroup, strings.NewReader(`{"metadata":{"labels":{"a":"b"}}}`), "Content-Type: application/merge-patch+json")

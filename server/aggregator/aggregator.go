@@ -155,7 +155,7 @@ func (s *Server) Run(ctx context.Context) {
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		work.Changes(ctx, s.config.Kit.Storages, Resource, changes)
+		work.Changes(ctx, s.config.Kit.Storages, Resource, work.All, changes)
 	}()
 	defer func() { <-followed }()
 	s.check(ctx, changes)

@@ -48,9 +48,11 @@ const (
 // asking is who this server is when it asks others about themselves: who may see all of it.
 var asking = &user.DefaultInfo{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivilegedGroup}}
 
-// check checks all servers at once and whenever an APIService has changed, and from time to time while there are any.
-func (s *Server) check(ctx context.Context, changes <-chan struct{}) {
-	pause := afterFailure
+// check checks all servers at once and whenever an APIService or the service of one has changed, and from time to time while there are any.
+func (s *Server) check(ctx context.Context, changes chan struct{}) {
+	pause, unfollow := afterFailure, func() {}
+	defer func() { unfollow() }()
+	following := false
 	for {
 		all, err := s.all(ctx)
 		healthy := err == nil
@@ -61,7 +63,15 @@ func (s *Server) check(ctx context.Context, changes <-chan struct{}) {
 			s.config.Kit.Log.Warn("cannot read the API services: those that name a service stay as they are known", "error", err)
 		}
 		var again <-chan time.Time
-		switch remotes := len(*s.remotes.Load()); {
+		remotes := len(*s.remotes.Load())
+		if following != (remotes > 0) {
+			unfollow()
+			following, unfollow = !following, func() {}
+			if following {
+				unfollow = s.followServices(ctx, changes)
+			}
+		}
+		switch {
 		case !healthy:
 			again = time.After(pause)
 			pause = min(2*pause, longestPause)
@@ -75,6 +85,30 @@ func (s *Server) check(ctx context.Context, changes <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// followServices has changes tell of the services of servers that are known, and of their endpoints, until stop is called.
+func (s *Server) followServices(ctx context.Context, changes chan<- struct{}) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	follow := func(resource schema.GroupVersionResource, name func(metav1.Object) string) {
+		following.Go(func() {
+			work.Changes(ctx, s.config.Kit.Storages, resource, func(m metav1.Object) bool {
+				for _, r := range *s.remotes.Load() {
+					if r.ref.Namespace == m.GetNamespace() && r.ref.Name == name(m) {
+						return true
+					}
+				}
+				return false
+			}, changes)
+		})
+	}
+	follow(service.Services, metav1.Object.GetName)
+	follow(service.EndpointSlices, func(m metav1.Object) string { return m.GetLabels()[discoveryv1.LabelServiceName] })
+	return func() {
+		cancel()
+		following.Wait()
 	}
 }
 

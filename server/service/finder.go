@@ -21,6 +21,12 @@ import (
 // findWait is how long it may take to find a service for a client that does not say how long it waits.
 const findWait = 10 * time.Second
 
+// What a Finder reads.
+var (
+	Services       = corev1.SchemeGroupVersion.WithResource("services")
+	EndpointSlices = discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
+)
+
 // Finder finds services.
 type Finder struct {
 	// Addresses are where services are that this server can't reach as a cluster does.
@@ -39,8 +45,8 @@ var _ webhook.ServiceResolver = &Finder{}
 // Initialize gives it the storages that it reads. It must come before the first request.
 func (f *Finder) Initialize(kit *work.Kit) {
 	reader := kit.Self("service-finder")
-	f.services = work.ObjectsOf[*corev1.Service](kit, reader, corev1.SchemeGroupVersion.WithResource("services"))
-	f.endpoints = work.ObjectsOf[*discoveryv1.EndpointSlice](kit, reader, discoveryv1.SchemeGroupVersion.WithResource("endpointslices"))
+	f.services = work.ObjectsOf[*corev1.Service](kit, reader, Services)
+	f.endpoints = work.ObjectsOf[*discoveryv1.EndpointSlice](kit, reader, EndpointSlices)
 }
 
 // ResolveEndpoint finds a service for the library's clients of webhooks, which ask whenever they dial.

@@ -67,7 +67,7 @@ func (c *Controller) Run(ctx context.Context) {
 	var following sync.WaitGroup
 	defer following.Wait()
 	for _, resource := range []schema.GroupVersionResource{apiServicesResource, definitionsResource} {
-		following.Go(func() { work.Changes(ctx, c.storages, resource, changes) })
+		following.Go(func() { work.Changes(ctx, c.storages, resource, work.All, changes) })
 	}
 	for {
 		if err := c.sync(ctx); err != nil && ctx.Err() == nil {

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -19,9 +20,10 @@ type watched interface {
 	rest.Watcher
 }
 
-// Changes sends a signal for each change of a resource, as the server's own user, until ctx ends. Nobody waits for a signal to be
-// taken: one stands for all changes since the last was. When a watch ends it begins another, with a signal for what it may have missed.
-func Changes(ctx context.Context, storages Storages, resource schema.GroupVersionResource, changes chan<- struct{}) {
+// Changes sends a signal for each change of an object of a resource that is wanted, as the server's own user, until ctx ends. Nobody waits
+// for a signal to be taken: one stands for all changes since the last was. When a watch ends it begins another, with a signal for what it
+// may have missed.
+func Changes(ctx context.Context, storages Storages, resource schema.GroupVersionResource, wanted func(metav1.Object) bool, changes chan<- struct{}) {
 	tell := func() {
 		select {
 		case changes <- struct{}{}:
@@ -37,8 +39,11 @@ func Changes(ctx context.Context, storages Storages, resource schema.GroupVersio
 		if w := watchFromNow(ctx, storage, resource); w != nil {
 			tell()
 			for event := range w.ResultChan() {
-				if event.Type != watch.Bookmark {
-					pause = Backoff{}
+				if event.Type == watch.Bookmark {
+					continue
+				}
+				pause = Backoff{}
+				if m, err := meta.Accessor(event.Object); err != nil || wanted(m) { // what ends a watch is no object
 					tell()
 				}
 			}
@@ -49,6 +54,9 @@ func Changes(ctx context.Context, storages Storages, resource schema.GroupVersio
 		}
 	}
 }
+
+// All wants all objects.
+func All(metav1.Object) bool { return true }
 
 // watchFromNow returns nil if the resource can't be watched.
 func watchFromNow(ctx context.Context, storage watched, resource schema.GroupVersionResource) watch.Interface {
