@@ -24,13 +24,15 @@ import (
 // quotas are the ResourceQuotas.
 type quotas struct {
 	plugin.Objects[*corev1.ResourceQuota]
+	limits limits
 }
 
 // resourceQuota holds the objects of a namespace to its quotas, and charges them before an object is there. The controller of quotas
 // gives back what in the end nobody uses.
-func resourceQuota(kit *plugin.Kit) plugin.Plugin {
-	q := quotas{plugin.ObjectsOf[*corev1.ResourceQuota](kit, corev1.SchemeGroupVersion.WithResource("resourcequotas"))}
-	return plugin.Plugin{Operations: onChanges, When: mayCharge, Find: q.find}
+func resourceQuota(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
+	limits, err := readLimits(data)
+	q := quotas{plugin.ObjectsOf[*corev1.ResourceQuota](kit, corev1.SchemeGroupVersion.WithResource("resourcequotas")), limits}
+	return plugin.Plugin{Operations: onChanges, When: mayCharge, Find: q.find}, err
 }
 
 // free are resources in namespaces that no quota counts.
@@ -64,10 +66,10 @@ func deadlineSet(obj runtime.Object) bool {
 	return ok && pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0
 }
 
-// find returns what there is to do in a namespace: nothing if it has no quotas.
+// find returns what there is to do in a namespace: nothing if it has no quotas, and nothing has to have one.
 func (q quotas) find(ctx context.Context, a admission.Attributes) plugin.Func {
 	all, err := q.Recent(ctx, a.GetNamespace())
-	if err == nil && len(all) == 0 {
+	if err == nil && len(all) == 0 && len(q.limits) == 0 {
 		return nil
 	}
 	return func(ctx context.Context, w plugin.Write) error {
@@ -93,6 +95,16 @@ func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.Resource
 		if counts {
 			charged = append(charged, one)
 		}
+	}
+	if err := c.negative(); err != nil {
+		return err
+	}
+	if !c.adds(charged) {
+		w.Step.Why(trace.QuotasUntouched)
+		return nil
+	}
+	if err := q.limits.hold(c, all, charged); err != nil {
+		return err
 	}
 	var told []string
 	tell := func(text string) {
@@ -207,9 +219,6 @@ func (c *charge) counts(q *corev1.ResourceQuota) (bool, error) {
 
 // more returns what the write adds to what is used of a quota, and refuses it if the quota has no room for that.
 func (c *charge) more(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
-	if err := c.negative(); err != nil {
-		return nil, err
-	}
 	more, over := corev1.ResourceList{}, []corev1.ResourceName{}
 	for name, amount := range c.added(q) {
 		hard, limited := q.Status.Hard[name]
@@ -247,11 +256,27 @@ func (c *charge) negative() error {
 	return c.w.Refused("quota usage is negative for resource(s): %s", joined(below, func(n corev1.ResourceName) string { return string(n) }))
 }
 
+// adds says whether the write can change what is used of these quotas, or of any that there should be if there are none.
+func (c *charge) adds(charged []*corev1.ResourceQuota) bool {
+	if len(charged) == 0 {
+		return len(c.since(c.old)) > 0
+	}
+	return slices.ContainsFunc(charged, func(q *corev1.ResourceQuota) bool { return len(c.added(q)) > 0 })
+}
+
 // added is what the object uses more than before. An object that the quota has not counted before counts as a new one.
 func (c *charge) added(q *corev1.ResourceQuota) corev1.ResourceList {
-	before := corev1.ResourceList{}
 	if c.old != nil && quota.Matches(&q.Spec, c.old) {
-		before = c.old.Amounts
+		return c.since(c.old)
+	}
+	return c.since(nil)
+}
+
+// since is what the object uses more than an earlier one, which is nil for none.
+func (c *charge) since(old *quota.Usage) corev1.ResourceList {
+	before := corev1.ResourceList{}
+	if old != nil {
+		before = old.Amounts
 	}
 	added := corev1.ResourceList{}
 	for name, amount := range c.usage.Amounts {

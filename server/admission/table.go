@@ -55,7 +55,7 @@ var table = []entry{
 	{name: "MutatingAdmissionWebhook", configure: mutatingWebhooks},
 	{name: "ValidatingAdmissionPolicy", configure: validatingPolicies},
 	{name: "ValidatingAdmissionWebhook", configure: validatingWebhooks},
-	{name: "ResourceQuota", make: of(resourceQuota)},
+	{name: "ResourceQuota", configure: func(p *Plugins, _ *Config, data []byte) (plugin.Plugin, error) { return resourceQuota(p.kit, data) }},
 	{name: "AlwaysDeny", off: true, make: of(alwaysDeny)},
 }
 

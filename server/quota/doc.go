@@ -5,7 +5,7 @@
 //
 //	Measure    an object: what it uses, and what scopes ask about it
 //	Resources  a quota: whose objects it counts, and Names by which of its names
-//	Matches    a quota and an object: whether all scopes of the quota select the object
+//	Matches    a quota and an object: whether all scopes of the quota select the object, by Selectors of the one and Selected of the other
 //	Sum        a quota and all objects: what it has of each name
 //
 // The rules are those of a Kubernetes API server's evaluators, except for extended resources that a DeviceClass stands for. Here

@@ -11,20 +11,36 @@ import (
 
 // Matches says whether all scopes of a quota select an object. A quota without scopes selects all.
 func Matches(spec *corev1.ResourceQuotaSpec, u *Usage) bool {
-	for _, name := range spec.Scopes {
-		if !u.scope.matches(corev1.ScopedResourceSelectorRequirement{ScopeName: name, Operator: corev1.ScopeSelectorOpExists}) {
+	for r := range Selectors(spec) {
+		if !u.Selected(r) {
 			return false
 		}
 	}
-	if spec.ScopeSelector == nil {
-		return true
-	}
-	return !slices.ContainsFunc(spec.ScopeSelector.MatchExpressions, func(r corev1.ScopedResourceSelectorRequirement) bool {
-		return !u.scope.matches(r)
-	})
+	return true
 }
 
-// matches says whether a scope selects an object. Only pods and claims have any.
+// Selectors yields what a quota selects objects by.
+func Selectors(spec *corev1.ResourceQuotaSpec) iter.Seq[corev1.ScopedResourceSelectorRequirement] {
+	return func(yield func(corev1.ScopedResourceSelectorRequirement) bool) {
+		for _, name := range spec.Scopes {
+			if !yield(corev1.ScopedResourceSelectorRequirement{ScopeName: name, Operator: corev1.ScopeSelectorOpExists}) {
+				return
+			}
+		}
+		if spec.ScopeSelector == nil {
+			return
+		}
+		for _, r := range spec.ScopeSelector.MatchExpressions {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// Selected says whether a scope selects the object. Only pods and claims have any.
+func (u *Usage) Selected(r corev1.ScopedResourceSelectorRequirement) bool { return u.scope.matches(r) }
+
 func (s *scope) matches(r corev1.ScopedResourceSelectorRequirement) bool {
 	if s.resource == claims {
 		return r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass && selects(r, s.volumes)
