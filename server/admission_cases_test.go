@@ -64,26 +64,6 @@ func TestWebhookOfConnect(t *testing.T) {
 	}
 }
 
-// TestExternalIPs has the plugin DenyServiceExternalIPs refuse them, and nothing else of services.
-func TestExternalIPs(t *testing.T) {
-	t.Parallel()
-	r := start(t, enabled(t, "DenyServiceExternalIPs"))
-	services := r.admin(t).CoreV1().Services("default")
-	service := &corev1.Service{ObjectMeta: named("out"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-	taken := service.DeepCopy()
-	taken.Spec.ExternalIPs = []string{"192.0.2.1"}
-	const want = "Use of external IPs is denied by admission control"
-	if _, err := services.Create(within(t), taken, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
-		t.Errorf("a service with an external IP: %v", err)
-	}
-	made, err := services.Create(within(t), service, metav1.CreateOptions{})
-	must(t, err)
-	made.Spec.ExternalIPs = []string{"192.0.2.1"}
-	if _, err := services.Update(within(t), made, metav1.UpdateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
-		t.Errorf("a service that gets an external IP: %v", err)
-	}
-}
-
 // enabled turns plugins on.
 func enabled(t *testing.T, plugins string) func(*options.Options) {
 	return func(o *options.Options) {
