@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
 	admissionv1 "k8s.io/api/admission/v1"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,15 +60,6 @@ func TestWebhookOfConnect(t *testing.T) {
 	before := len(k.asked)
 	if res, _ := ask(t, r.httpClient(t), "POST", r.URL+path, nil); res.StatusCode != http.StatusForbidden || len(k.asked) != before {
 		t.Errorf("%s, and the node was asked", res.Status)
-	}
-}
-
-// enabled turns plugins on.
-func enabled(t *testing.T, plugins string) func(*options.Options) {
-	return func(o *options.Options) {
-		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-		o.AddFlags(flags)
-		must(t, flags.Parse([]string{"--enable-admission-plugins=" + plugins}))
 	}
 }
 
