@@ -37,7 +37,8 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 		who, _ := request.UserFrom(ctx)
 		var named string // the flow, as the step has it
 		exempt := false
-		c.Flow.Serve(flow.Request{HTTP: r, Info: info, User: who}, func(e *flow.Entry, admitted bool) {
+		gives := watches || c.Journeys.Control().Active()
+		c.Flow.Serve(flow.Request{HTTP: r, Info: info, User: who, Gives: gives}, func(e *flow.Entry, admitted bool) {
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID, string(e.Schema.UID))
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(e.Level.UID))
 			named, exempt = judged(step, e, admitted), e.Exempt
@@ -51,7 +52,12 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			w.Header().Set("Retry-After", strconv.FormatInt(e.RetryAfter, 10))
 			c.fail(w, r, err)
 		}, func(seat *flow.Seat) {
+			var taken seating
+			if seat != nil {
+				taken = seat
+			}
 			switch {
+			case seat == nil:
 			case watches:
 				trace.OnHold(ctx, seat)
 				r = r.WithContext(rest.WithInitialized(ctx, seat.Pause))
@@ -63,7 +69,7 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			if !watches {
 				defer c.Metrics.InFlight(kind)()
 			}
-			defer bodies.watch(w, r, kind, seat).end()
+			defer bodies.watch(w, r, kind, taken).end()
 			next.ServeHTTP(w, r)
 		})
 	})

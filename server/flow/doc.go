@@ -12,7 +12,8 @@
 //  1. Until all objects have been looked at once there are two levels, as on a Kubernetes API server: exempt for administrators, and
 //     catch-all for everybody else with all seats of the server.
 //  2. An exempt request never waits. The seats of those that run are taken from what levels lend each other.
-//  3. A seat, also an exempt one, is given back once: when its request ends, is held, waits for a slow client, or when a watch has sent what was there
+//     So exempt watches, and exempt requests that begin where there are breakpoints, give them back as others do.
+//  3. A seat is given back once: when its request ends, is held, waits for a slow client, or when a watch has sent what was there
 //     before it.
 //  4. An object that can't be read changes nothing: what was read before stays.
 //  5. The library's metrics are those of the process: servers that share one tell the sum of all.

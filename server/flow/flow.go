@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"fmt"
+	"slices"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -114,6 +115,8 @@ type Request struct {
 	HTTP *http.Request
 	Info *request.RequestInfo
 	User user.Info
+	// Gives says that it may give its seat back before it ends.
+	Gives bool
 }
 
 // Entry is how a request was judged.
@@ -134,14 +137,30 @@ type Entry struct {
 }
 
 // Serve calls do once the request may run, or never. judged is called before that, as soon as it is known. The seat is given back when
-// do returns.
+// do returns. It is nil for most requests of administrators.
 func (c *Control) Serve(r Request, judged func(e *Entry, admitted bool), do func(*Seat)) {
 	visit := &visit{control: c, request: r}
-	seat := &Seat{visit: visit}
-	if !seat.take(r.HTTP.Context(), true) {
+	refuse := func() {
 		c.dropped.RecordDroppedRequest(visit.entry.Level.Name)
 		visit.entry.RetryAfter = c.dropped.GetRetryAfter(visit.entry.Level.Name)
 		judged(&visit.entry, false)
+	}
+	if administrator(r.User) && !r.Gives {
+		// The exempt level takes every such request at once, and a seat that ends with it needs no coroutine, which costs 5 to 10 µs.
+		served := false
+		c.lib.Handle(r.HTTP.Context(), visit.digest(), visit.note, visit.estimate, ignore, func() {
+			served = true
+			judged(&visit.entry, true)
+			do(nil)
+		})
+		if !served { // somebody has put a schema before the one for administrators
+			refuse()
+		}
+		return
+	}
+	seat := &Seat{visit: visit}
+	if !seat.take(r.HTTP.Context(), true) {
+		refuse()
 		return
 	}
 	defer seat.Pause()
@@ -152,6 +171,12 @@ func (c *Control) Serve(r Request, judged func(e *Entry, admitted bool), do func
 		}
 	}
 	do(seat)
+}
+
+func ignore(bool) {}
+
+func administrator(who user.Info) bool {
+	return slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup)
 }
 
 // visit is one request's stay in the library.
