@@ -3,9 +3,9 @@ package flow
 import (
 	"context"
 	"fmt"
-	"slices"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 

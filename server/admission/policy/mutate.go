@@ -326,8 +326,8 @@ func (m *mutations) invoke(ctx context.Context, one *invocation) error {
 			if one.param != nil {
 				step.Text("params", nameOf(one.param))
 			}
-			defer func() { step.Int("cost", record.cost) }()
 		}
+		defer record.end()
 		if compiled.matcher != nil {
 			matched := compiled.matcher.Match(ctx, object, one.param, m.authorizer)
 			switch {

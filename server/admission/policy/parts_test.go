@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -251,5 +252,34 @@ func TestParts(t *testing.T) {
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s:\n%s\nand not\n%s", tt.expression, strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 		}
+	}
+}
+
+// TestManyExpressions: a step says of how many expressions it shows nothing.
+func TestManyExpressions(t *testing.T) {
+	j, ctx := recording(t)
+	ctx, step := trace.Start(ctx, trace.HandlerPolicy, "many")
+	_, r := withRecord(ctx, step, false)
+	for i := range mostLines + 5 {
+		e := &expression{text: fmt.Sprint("variables.v", i, " == 1")}
+		r.variable(e, types.Int(1), nil, 1)
+		r.line("validation", e, types.True, nil, 2)
+	}
+	r.end()
+	step.End(nil)
+	j.Finish(trace.Response{Code: 200})
+	if !j.Wait(t.Context()) {
+		t.Fatal("it does not end")
+	}
+	got := map[string]int{}
+	for _, attr := range j.Record().Steps[0].Attrs {
+		name := attr.Name
+		if name == "not-shown" {
+			name = attr.Text
+		}
+		got[name]++
+	}
+	if want := map[string]int{"validation": mostLines, "variable": mostLines, "5 more expressions": 1, "more variables": 1, "cost": 1}; !maps.Equal(got, want) {
+		t.Errorf("the step has %v, not %v", got, want)
 	}
 }

@@ -95,11 +95,26 @@ func (r *record) variable(e cel.ExpressionAccessor, v ref.Val, err error, cost i
 		outcome = r.part(v)
 	}
 	line := lineOf(text, outcome, cost)
-	if r.variables[line] || len(r.variables) == mostLines {
+	if r.variables[line] || len(r.variables) > mostLines {
 		return
 	}
 	r.variables[line] = true
+	if len(r.variables) > mostLines {
+		r.step.Text("not-shown", "more variables")
+		return
+	}
 	r.step.Text("variable", line)
+}
+
+// end shows what all expressions have cost, and how many of them are not shown.
+func (r *record) end() {
+	if r == nil {
+		return
+	}
+	if more := r.lines - mostLines; more > 0 {
+		r.step.Text("not-shown", fmt.Sprintf("%d more expressions", more))
+	}
+	r.step.Int("cost", r.cost)
 }
 
 func lineOf(expression, outcome string, cost int64) string {

@@ -212,9 +212,7 @@ func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[
 	default:
 		step.Why(trace.PolicyHeld, count)
 	}
-	if record != nil {
-		step.Int("cost", record.cost)
-	}
+	record.end()
 	return denied
 }
 

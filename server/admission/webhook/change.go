@@ -221,6 +221,7 @@ func show(step *trace.Step, patch jsonpatch.Patch) {
 	}
 	for i, operation := range patch {
 		if i == mostShown {
+			step.Text("not-shown", fmt.Sprintf("%d more operations", len(patch)-i))
 			break
 		}
 		path, _ := operation.Path()
