@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/kept"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/admission/webhook"
+	"github.com/kx-apiserver/kx/server/service"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -23,7 +24,7 @@ import (
 func TestNothingKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keeper := kept.New(&admin.Live{}, &admin.Decoder{Prefix: "/registry"}, slog.New(slog.DiscardHandler))
-		hooks, err := webhook.New(webhook.Config{})
+		hooks, err := webhook.New(webhook.Config{Services: &service.Finder{}})
 		if err != nil {
 			t.Fatal(err)
 		}
