@@ -166,6 +166,18 @@ func (r *running) dumpsOfWait(t *testing.T) {
 		}
 		return all
 	}
+	// A kube-apiserver v1.37.1 has these columns.
+	for name, want := range map[string]string{
+		"dump_priority_levels": "PriorityLevelName, ActiveQueues, IsIdle, IsQuiescing, WaitingRequests, ExecutingRequests, DispatchedRequests, RejectedRequests, TimedoutRequests, CancelledRequests",
+		"dump_queues":          "PriorityLevelName, Index, PendingRequests, ExecutingRequests, SeatsInUse, NextDispatchR, InitialSeatsSum, MaxSeatsSum, TotalWorkSum",
+		"dump_requests":        "PriorityLevelName, FlowSchemaName, QueueIndex, RequestIndexInQueue, FlowDistingsher, ArriveTime, InitialSeats, FinalSeats, AdditionalLatency, StartTime",
+		"dump_requests?includeRequestDetails=1": "PriorityLevelName, FlowSchemaName, QueueIndex, RequestIndexInQueue, FlowDistingsher, ArriveTime, InitialSeats, FinalSeats, AdditionalLatency, StartTime, " +
+			"UserName, Verb, APIPath, Namespace, Name, APIVersion, Resource, SubResource",
+	} {
+		if got := strings.Join(rows(name)[0], ", "); got != want {
+			t.Errorf("%s has the columns\n%s\nand not\n%s", name, got, want)
+		}
+	}
 	levels := rows("dump_priority_levels")
 	if len(levels) != 2 || levels[0][4] != "WaitingRequests" || levels[1][1] != "1" || levels[1][2] != "false" || levels[1][4] != "1" || levels[1][5] != "1" {
 		t.Errorf("levels: %v", levels)
