@@ -363,7 +363,7 @@ func (r *running) mayView(t *testing.T) {
 const longestWait = 100 * time.Millisecond
 
 // TestFlood has one user send 200 requests at a time, each of which takes 100 ms, while another one asks again and again: the other one
-// is never refused and waits in a queue for 100 ms at most, administrators wait never, and a watch that has begun is told of what happens. The
+// is never refused and waits in a queue for 100 ms at most, also when a watch begins, administrators wait never, and a watch that has begun is told of what happens. The
 // waits are those that the server has measured.
 func TestFlood(t *testing.T) {
 	t.Parallel()
@@ -413,6 +413,15 @@ func TestFlood(t *testing.T) {
 				t.Errorf("request %d of the quiet user: %s %s", n, res.Status, data)
 			}
 			quiet = append(quiet, r.waited(t, res.Header.Get("Kx-Journey")))
+			if n%10 == 0 { // a watch needs a seat until it has begun
+				begun, err := anyone.Do(withToken(t, "GET", r.URL+maps+"?watch=true", "quiet"))
+				must(t, err)
+				if begun.StatusCode != http.StatusOK {
+					t.Errorf("a watch of the quiet user: %s", begun.Status)
+				}
+				quiet = append(quiet, r.waited(t, begun.Header.Get("Kx-Journey")))
+				begun.Body.Close()
+			}
 			res, data = ask(t, r.httpClient(t), "GET", r.URL+maps, nil)
 			if res.StatusCode != http.StatusOK {
 				t.Errorf("an administrator: %s %s", res.Status, data)
