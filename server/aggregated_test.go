@@ -94,13 +94,16 @@ func (r *running) register(t testing.TB, address string) {
 		ObjectMeta: named("far"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: host},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	body, err := json.Marshal(&apiregistrationv1.APIService{
-		ObjectMeta: named("v1." + farGroup), Spec: apiregistrationv1.APIServiceSpec{
-			Group: farGroup, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 10, InsecureSkipTLSVerify: true,
-			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "far", Port: ptr.To(int32(number))},
-		},
+	r.leave(t, apiregistrationv1.APIServiceSpec{
+		Group: farGroup, InsecureSkipTLSVerify: true, Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "far", Port: ptr.To(int32(number))},
 	})
-	must(t, err)
+}
+
+// leave has a server leave v1 of a group to another one.
+func (r *running) leave(t testing.TB, spec apiregistrationv1.APIServiceSpec) {
+	t.Helper()
+	spec.Version, spec.GroupPriorityMinimum, spec.VersionPriority = "v1", 100, 10
+	body := marshal(t, &apiregistrationv1.APIService{ObjectMeta: named("v1." + spec.Group), Spec: spec})
 	res, answer := ask(t, r.httpClient(t), "POST", r.URL+apiServices, bytes.NewReader(body), "Content-Type: application/json")
 	if res.StatusCode != http.StatusCreated {
 		t.Fatalf("%d %s", res.StatusCode, answer)
@@ -108,11 +111,17 @@ func (r *running) register(t testing.TB, address string) {
 }
 
 // available waits until the condition of the version has a reason.
-func (r *running) available(t testing.TB, reason string) (condition apiregistrationv1.APIServiceCondition) {
+func (r *running) available(t testing.TB, reason string) apiregistrationv1.APIServiceCondition {
+	t.Helper()
+	return r.judged(t, farGroup, reason)
+}
+
+// judged waits until the condition of v1 of a group has a reason.
+func (r *running) judged(t testing.TB, group, reason string) (condition apiregistrationv1.APIServiceCondition) {
 	t.Helper()
 	client := r.httpClient(t)
-	until(t, "the API service is available or not because of "+reason, func() bool {
-		_, body := ask(t, client, "GET", r.URL+apiServices+"/v1."+farGroup, nil)
+	until(t, "v1."+group+" is available or not because of "+reason, func() bool {
+		_, body := ask(t, client, "GET", r.URL+apiServices+"/v1."+group, nil)
 		var s apiregistrationv1.APIService
 		must(t, json.Unmarshal(body, &s))
 		if len(s.Status.Conditions) == 1 {

@@ -1,0 +1,243 @@
+package server_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+// farServer is an extension API server at a host, which says who asks for the things of any group. It returns its port.
+func farServer(t testing.TB, host string) (port int32) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parts := strings.Split(r.URL.Path, "/")
+		switch {
+		case len(parts) == 4:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"%s/v1","resources":[{"name":"things","kind":"Thing","verbs":["list"]}]}`, parts[2])
+		case len(parts) == 5 && parts[4] == "things":
+			fmt.Fprintf(w, "%s of %s asks", r.Header.Get("X-Remote-User"), strings.Join(r.Header.Values("X-Remote-Group"), ", "))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	must(t, s.Listener.Close()) // it listens at loopback only
+	var err error
+	s.Listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	must(t, err)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return int32(s.Listener.Addr().(*net.TCPAddr).Port)
+}
+
+// outerAddress is an address of this machine that an endpoint may have: not that of loopback.
+func outerAddress(t *testing.T) string {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	must(t, err)
+	for _, one := range all {
+		if prefix, ok := one.(*net.IPNet); ok && prefix.IP.To4() != nil && prefix.IP.IsGlobalUnicast() {
+			return prefix.IP.String()
+		}
+	}
+	t.Skip("this machine has loopback addresses only, which no endpoint may have")
+	return ""
+}
+
+// route is an APIService, and what becomes of requests for it.
+type route struct {
+	// name is the namespace of its service, and begins its group. The service is called far.
+	name string
+	// port is what it names; 0 for 443.
+	port    int32
+	service *corev1.ServiceSpec
+	slices  []discoveryv1.EndpointSlice
+
+	// reason and message are those of its condition.
+	reason, message string
+	// address is where requests go; "" if they are refused.
+	address string
+	// gone is why they are refused once the service is deleted; "" if it stays.
+	gone string
+}
+
+func (r route) group() string { return r.name + ".example.com" }
+
+func (r route) install(t testing.TB, front *running) {
+	t.Helper()
+	core := front.admin(t).CoreV1()
+	_, err := core.Namespaces().Create(within(t), &corev1.Namespace{ObjectMeta: named(r.name)}, metav1.CreateOptions{})
+	must(t, err)
+	if r.service != nil {
+		_, err := core.Services(r.name).Create(within(t), &corev1.Service{ObjectMeta: named("far"), Spec: *r.service}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	for i, one := range r.slices {
+		one.Name, one.Labels = fmt.Sprintf("far-%d", i), map[string]string{discoveryv1.LabelServiceName: "far"}
+		_, err := front.admin(t).DiscoveryV1().EndpointSlices(r.name).Create(within(t), &one, metav1.CreateOptions{})
+		must(t, err)
+	}
+	spec := apiregistrationv1.APIServiceSpec{Group: r.group(), InsecureSkipTLSVerify: true, Service: &apiregistrationv1.ServiceReference{Namespace: r.name, Name: "far"}}
+	if r.port != 0 {
+		spec.Service.Port = &r.port
+	}
+	front.leave(t, spec)
+}
+
+// asked asks for things as alice, and returns the step that passed the request on.
+func (r route) asked(t testing.TB, front *running) (code int, body string, step v1alpha1.Step) {
+	t.Helper()
+	res, answer := ask(t, front.tokenClient(t, "alice"), "GET", front.URL+"/apis/"+r.group()+"/v1/things", nil)
+	steps := stepsOf(front.journeyOf(t, res.Header.Get("Kx-Journey")), trace.HandlerAggregate.String())
+	if len(steps) != 1 {
+		t.Fatalf("%d steps passed the request on: %d %s", len(steps), res.StatusCode, answer)
+	}
+	return res.StatusCode, string(answer), steps[0]
+}
+
+// tries is how often a route is asked for that chooses among endpoints.
+const tries = 10
+
+func (r route) check(t *testing.T, front *running) {
+	if c := front.judged(t, r.group(), r.reason); (c.Status == apiregistrationv1.ConditionTrue) != (r.reason == "Passed") || !strings.HasSuffix(c.Message, r.message) {
+		t.Errorf("the condition is %s: %s", c.Status, c.Message)
+	}
+	if r.address == "" {
+		code, body, step := r.asked(t, front)
+		if code != http.StatusServiceUnavailable || body != "service unavailable\n" || !strings.HasPrefix(step.Error, "the service "+r.name+"/far is not available: ") || !strings.HasSuffix(step.Error, r.message) {
+			t.Errorf("%d %q because of %s", code, body, step.Error)
+		}
+		return
+	}
+	for range tries {
+		code, body, step := r.asked(t, front)
+		if code != http.StatusOK || body != "alice of system:masters, system:authenticated asks" || attributeOf(step, "address") != r.address {
+			t.Errorf("%d %s from %s (%s)", code, body, attributeOf(step, "address"), step.Error)
+		}
+	}
+	if r.gone == "" {
+		return
+	}
+	must(t, front.admin(t).CoreV1().Services(r.name).Delete(within(t), "far", metav1.DeleteOptions{}))
+	var why string
+	until(t, "requests are refused", func() bool {
+		code, _, step := r.asked(t, front)
+		why = step.Error
+		return code == http.StatusServiceUnavailable
+	})
+	if checked := fmt.Sprintf("the service %s/far is not available: service/far in %q is not present", r.name, r.name); why != r.gone && why != checked {
+		t.Errorf("without the service: %s", why)
+	}
+}
+
+func attributeOf(step v1alpha1.Step, name string) string {
+	for _, a := range step.Attributes {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// TestRoutes has a server leave groups to others, whose services are of all kinds.
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	at := func(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
+	service := func(kind corev1.ServiceType, ip string, port int32) *corev1.ServiceSpec {
+		return &corev1.ServiceSpec{Type: kind, ClusterIP: ip, Ports: []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "https", Port: port}}}
+	}
+	external := func(host string) *corev1.ServiceSpec {
+		return &corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: host}
+	}
+	slice := func(kind discoveryv1.AddressType, address string, ready *bool, ports map[string]int32) (s discoveryv1.EndpointSlice) {
+		s.AddressType = kind
+		s.Endpoints = []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: ready}}}
+		for name, number := range ports {
+			s.Ports = append(s.Ports, discoveryv1.EndpointPort{Name: &name, Port: &number})
+		}
+		return s
+	}
+	const ipv4 = discoveryv1.AddressTypeIPv4
+	const clusterIP, nodePort = corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort
+	const passed = "all checks passed"
+	// Nobody is there, and nobody is asked.
+	away := []discoveryv1.EndpointSlice{slice(ipv4, "192.0.2.200", nil, map[string]int32{"https": 443})}
+	notReady := []discoveryv1.EndpointSlice{slice(ipv4, "192.0.2.200", new(bool), map[string]int32{"https": 443})}
+
+	for _, tc := range []struct {
+		name string
+		flag bool
+		host func(*testing.T) string
+		of   func(host string, far int32) []route
+	}{
+		{"to cluster IPs", false, func(*testing.T) string { return "127.0.0.1" }, func(host string, far int32) []route {
+			return []route{
+				{name: "external", port: far, service: external(host), reason: "Passed", message: passed, address: at(host, far)},
+				{name: "internal", port: far, service: service(clusterIP, host, far), slices: away, reason: "Passed", message: passed, address: at(host, far)},
+				{name: "told", reason: "Passed", message: passed, address: at(host, far)},
+				{name: "deleted", port: far, service: external(host), reason: "Passed", message: passed, address: at(host, far), gone: `service "far" not found`},
+				{name: "missing", reason: "ServiceNotFound", message: `service/far in "missing" is not present`},
+				{name: "portless", port: 8443, service: service(clusterIP, "", 443), slices: away,
+					reason: "ServicePortError", message: `service/far in "portless" is not listening on port 8443`},
+				{name: "portless-node", port: 8443, service: service(nodePort, "", 443), slices: away,
+					reason: "FailedDiscoveryCheck", message: `no service port 8443 found for service "far"`},
+				{name: "headless", service: service(clusterIP, "None", 443), slices: away, reason: "FailedDiscoveryCheck",
+					message: `cannot route to service with ClusterIP "None": --enable-aggregator-routing goes to its endpoints, --webhook-service-resolver names an address`},
+				{name: "alone", service: service(clusterIP, "", 443), reason: "EndpointsNotFound", message: `cannot find endpointslices for service/far in "alone"`},
+				{name: "asleep", service: service(clusterIP, "", 443), slices: notReady, reason: "MissingEndpoints",
+					message: `endpointslices for service/far in "asleep" have no addresses with port name "https"`},
+			}
+		}},
+		{"to endpoints", true, outerAddress, func(host string, far int32) []route {
+			// The port that is wanted is the one with the name that the service's has.
+			ready := slice(ipv4, host, nil, map[string]int32{"http": 1, "https": far})
+			some := []discoveryv1.EndpointSlice{notReady[0], slice(ipv4, "192.0.2.200", nil, map[string]int32{"http": 443}), ready}
+			return []route{
+				{name: "internal", service: service(clusterIP, "", 443), slices: some, reason: "Passed", message: passed, address: at(host, far)},
+				{name: "headless", service: service(clusterIP, "None", 443), slices: some, reason: "Passed", message: passed, address: at(host, far)},
+				{name: "node", service: service(nodePort, "", 443), slices: some, reason: "Passed", message: passed, address: at(host, far)},
+				{name: "external", port: far, service: external(host), reason: "Passed", message: passed, address: at(host, far)},
+				{name: "told", reason: "Passed", message: passed, address: at(host, far)},
+				{name: "alone", service: service(nodePort, "", 443), reason: "FailedDiscoveryCheck", message: `no endpoints available for service "far"`},
+				{name: "asleep", service: service(nodePort, "", 443), slices: notReady, reason: "FailedDiscoveryCheck", message: `no endpoints available for service "far"`},
+				{name: "missing", reason: "ServiceNotFound", message: `service/far in "missing" is not present`},
+			}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			host := tc.host(t)
+			far := farServer(t, host)
+			front := start(t, tokens(t, "alice,alice,a-1,\"system:masters\"\n"), func(o *options.Options) {
+				o.Aggregator.Endpoints = tc.flag
+				o.Admission.Services = map[string]string{"told/far": at(host, far)}
+			})
+			// A service may have a cluster IP that this machine can reach.
+			_, err := front.admin(t).NetworkingV1().ServiceCIDRs().Create(within(t), &networkingv1.ServiceCIDR{
+				ObjectMeta: named("loopback"), Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"127.0.0.0/24"}},
+			}, metav1.CreateOptions{})
+			must(t, err)
+			routes := tc.of(host, far)
+			for _, r := range routes {
+				r.install(t, front)
+			}
+			for _, r := range routes {
+				t.Run(r.name, func(t *testing.T) { r.check(t, front) })
+			}
+		})
+	}
+}
