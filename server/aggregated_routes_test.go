@@ -172,7 +172,7 @@ func TestRoutes(t *testing.T) {
 		}
 		return s
 	}
-	const ipv4 = discoveryv1.AddressTypeIPv4
+	const ipv4, ipv6 = discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6
 	const clusterIP, nodePort = corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort
 	const passed = "all checks passed"
 	// Nobody is there, and nobody is asked.
@@ -207,11 +207,13 @@ func TestRoutes(t *testing.T) {
 			// The port that is wanted is the one with the name that the service's has.
 			ready := slice(ipv4, host, nil, map[string]int32{"http": 1, "https": far})
 			some := []discoveryv1.EndpointSlice{notReady[0], slice(ipv4, "192.0.2.200", nil, map[string]int32{"http": 443}), ready}
+			both := []discoveryv1.EndpointSlice{slice(ipv6, "2001:db8::1", nil, map[string]int32{"https": far}), ready} // the service's family is IPv4
 			return []route{
 				{name: "internal", service: service(clusterIP, "", 443), slices: some, reason: "Passed", message: passed, address: at(host, far)},
 				{name: "headless", service: service(clusterIP, "None", 443), slices: some, reason: "Passed", message: passed, address: at(host, far)},
 				{name: "node", service: service(nodePort, "", 443), slices: some, reason: "Passed", message: passed, address: at(host, far)},
 				{name: "external", port: far, service: external(host), reason: "Passed", message: passed, address: at(host, far)},
+				{name: "two-families", service: service(clusterIP, "", 443), slices: both, reason: "Passed", message: passed, address: at(host, far)},
 				{name: "told", reason: "Passed", message: passed, address: at(host, far)},
 				{name: "alone", service: service(nodePort, "", 443), reason: "FailedDiscoveryCheck", message: `no endpoints available for service "far"`},
 				{name: "asleep", service: service(nodePort, "", 443), slices: notReady, reason: "FailedDiscoveryCheck", message: `no endpoints available for service "far"`},

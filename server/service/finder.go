@@ -90,34 +90,35 @@ func (f *Finder) Find(ctx context.Context, namespace, name string, port int32) (
 	return net.JoinHostPort(svc.Spec.ClusterIP, strconv.Itoa(int(port))), nil
 }
 
-// endpoint chooses one of a service's endpoints that are ready, of the service's first family of addresses if there is one.
+// endpoint chooses one of a service's endpoints that are ready, of the service's first IP family if there is one.
 func (f *Finder) endpoint(ctx context.Context, svc *corev1.Service, port string) (string, error) {
 	all, err := f.Slices(ctx, svc.Namespace, svc.Name)
 	if err != nil {
 		return "", err
 	}
-	byFamily := map[discoveryv1.AddressType][]string{}
-	var addresses []string
+	var addresses, others []string
 	for _, one := range all {
 		i := slices.IndexFunc(one.Ports, func(p discoveryv1.EndpointPort) bool { return named(p, port) })
 		if i < 0 {
 			continue
 		}
 		for _, e := range one.Endpoints {
-			if ready(e) && len(e.Addresses) > 0 {
-				address := net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*one.Ports[i].Port)))
+			if !ready(e) || len(e.Addresses) == 0 {
+				continue
+			}
+			address := net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*one.Ports[i].Port)))
+			if slices.Index(svc.Spec.IPFamilies, corev1.IPFamily(one.AddressType)) == 0 {
 				addresses = append(addresses, address)
-				byFamily[one.AddressType] = append(byFamily[one.AddressType], address)
+			} else {
+				others = append(others, address)
 			}
 		}
 	}
 	if len(addresses) == 0 {
-		return "", fmt.Errorf("no endpoints available for service %q", svc.Name)
+		addresses = others
 	}
-	if len(svc.Spec.IPFamilies) > 0 {
-		if preferred := byFamily[discoveryv1.AddressType(svc.Spec.IPFamilies[0])]; len(preferred) > 0 {
-			addresses = preferred
-		}
+	if len(addresses) == 0 {
+		return "", fmt.Errorf("no endpoints available for service %q", svc.Name)
 	}
 	return addresses[rand.IntN(len(addresses))], nil
 }
