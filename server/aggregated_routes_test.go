@@ -1,10 +1,15 @@
 package server_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,11 +22,36 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
-// farServer is an extension API server at a host, which says who asks for the things of any group. It returns its port.
-func farServer(t testing.TB, host string) (port int32) {
+// authority is a new one.
+func authority(t testing.TB) *identity.Authority {
+	t.Helper()
+	dir, err := identity.OpenDataDir(t.TempDir())
+	must(t, err)
+	t.Cleanup(func() { must(t, dir.Close()) })
+	a, err := identity.LoadAuthority(dir)
+	must(t, err)
+	return a
+}
+
+// asFrontProxy has a server show a certificate of an authority to others.
+func asFrontProxy(t testing.TB, a *identity.Authority) func(*options.Options) {
+	t.Helper()
+	certPEM, keyPEM, err := a.ClientCert("front-1")
+	must(t, err)
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "front.crt"), filepath.Join(dir, "front.key")
+	must(t, os.WriteFile(certFile, certPEM, 0o600))
+	must(t, os.WriteFile(keyFile, keyPEM, 0o600))
+	return func(o *options.Options) { o.Aggregator.CertFile, o.Aggregator.KeyFile = certFile, keyFile }
+}
+
+// farServer is an extension API server at a host, which knows front proxies by their authority, and says who asks for the things of any
+// group. It returns its port.
+func farServer(t testing.TB, host string, fronts *identity.Authority) (port int32) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(r.URL.Path, "/")
@@ -30,7 +60,8 @@ func farServer(t testing.TB, host string) (port int32) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"%s/v1","resources":[{"name":"things","kind":"Thing","verbs":["list"]}]}`, parts[2])
 		case len(parts) == 5 && parts[4] == "things":
-			fmt.Fprintf(w, "%s of %s asks", r.Header.Get("X-Remote-User"), strings.Join(r.Header.Values("X-Remote-Group"), ", "))
+			fmt.Fprintf(w, "%s says that %s of %s asks", r.TLS.PeerCertificates[0].Subject.CommonName,
+				r.Header.Get("X-Remote-User"), strings.Join(r.Header.Values("X-Remote-Group"), ", "))
 		default:
 			http.NotFound(w, r)
 		}
@@ -39,7 +70,10 @@ func farServer(t testing.TB, host string) (port int32) {
 	var err error
 	s.Listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
 	must(t, err)
-	s.EnableHTTP2 = true
+	s.EnableHTTP2, s.Config.ErrorLog = true, slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of handshakes that fail as they should
+	// By TLS 1.2 a client learns that its certificate is refused before it has sent a request.
+	s.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool(), MaxVersion: tls.VersionTLS12}
+	s.TLS.ClientCAs.AppendCertsFromPEM(fronts.CertPEM())
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return int32(s.Listener.Addr().(*net.TCPAddr).Port)
@@ -126,7 +160,7 @@ func (r route) check(t *testing.T, front *running) {
 	}
 	for range tries {
 		code, body, step := r.asked(t, front)
-		if code != http.StatusOK || body != "alice of system:masters, system:authenticated asks" || attributeOf(step, "address") != r.address {
+		if code != http.StatusOK || body != "front-1 says that alice of system:masters, system:authenticated asks" || attributeOf(step, "address") != r.address {
 			t.Errorf("%d %s from %s (%s)", code, body, attributeOf(step, "address"), step.Error)
 		}
 	}
@@ -179,18 +213,21 @@ func TestRoutes(t *testing.T) {
 	away := []discoveryv1.EndpointSlice{slice(ipv4, "192.0.2.200", nil, map[string]int32{"https": 443})}
 	notReady := []discoveryv1.EndpointSlice{slice(ipv4, "192.0.2.200", new(bool), map[string]int32{"https": 443})}
 
+	fronts := authority(t)
 	for _, tc := range []struct {
 		name string
 		flag bool
 		host func(*testing.T) string
-		of   func(host string, far int32) []route
+		// other is a server that does not know this one.
+		of func(host string, far, other int32) []route
 	}{
-		{"to cluster IPs", false, func(*testing.T) string { return "127.0.0.1" }, func(host string, far int32) []route {
+		{"to cluster IPs", false, func(*testing.T) string { return "127.0.0.1" }, func(host string, far, other int32) []route {
 			return []route{
 				{name: "external", port: far, service: external(host), reason: "Passed", message: passed, address: at(host, far)},
 				{name: "internal", port: far, service: service(clusterIP, host, far), slices: away, reason: "Passed", message: passed, address: at(host, far)},
 				{name: "told", reason: "Passed", message: passed, address: at(host, far)},
 				{name: "deleted", port: far, service: external(host), reason: "Passed", message: passed, address: at(host, far), gone: `service "far" not found`},
+				{name: "distrustful", port: other, service: external(host), reason: "FailedDiscoveryCheck", message: "remote error: tls: unknown certificate authority"},
 				{name: "missing", reason: "ServiceNotFound", message: `service/far in "missing" is not present`},
 				{name: "portless", port: 8443, service: service(clusterIP, "", 443), slices: away,
 					reason: "ServicePortError", message: `service/far in "portless" is not listening on port 8443`},
@@ -203,7 +240,7 @@ func TestRoutes(t *testing.T) {
 					message: `endpointslices for service/far in "asleep" have no addresses with port name "https"`},
 			}
 		}},
-		{"to endpoints", true, outerAddress, func(host string, far int32) []route {
+		{"to endpoints", true, outerAddress, func(host string, far, other int32) []route {
 			// The port that is wanted is the one with the name that the service's has.
 			ready := slice(ipv4, host, nil, map[string]int32{"http": 1, "https": far})
 			some := []discoveryv1.EndpointSlice{notReady[0], slice(ipv4, "192.0.2.200", nil, map[string]int32{"http": 443}), ready}
@@ -223,8 +260,8 @@ func TestRoutes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			host := tc.host(t)
-			far := farServer(t, host)
-			front := start(t, tokens(t, "alice,alice,a-1,\"system:masters\"\n"), func(o *options.Options) {
+			far, other := farServer(t, host, fronts), farServer(t, host, authority(t))
+			front := start(t, tokens(t, "alice,alice,a-1,\"system:masters\"\n"), asFrontProxy(t, fronts), func(o *options.Options) {
 				o.Aggregator.Endpoints = tc.flag
 				o.Admission.Services = map[string]string{"told/far": at(host, far)}
 			})
@@ -233,7 +270,7 @@ func TestRoutes(t *testing.T) {
 				ObjectMeta: named("loopback"), Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"127.0.0.0/24"}},
 			}, metav1.CreateOptions{})
 			must(t, err)
-			routes := tc.of(host, far)
+			routes := tc.of(host, far, other)
 			for _, r := range routes {
 				r.install(t, front)
 			}
