@@ -49,9 +49,9 @@ func asFrontProxy(t testing.TB, a *identity.Authority) func(*options.Options) {
 	return func(o *options.Options) { o.Aggregator.CertFile, o.Aggregator.KeyFile = certFile, keyFile }
 }
 
-// farServer is an extension API server at a host, which knows front proxies by their authority, and says who asks for the things of any
-// group. It returns its port.
-func farServer(t testing.TB, host string, fronts *identity.Authority) (port int32) {
+// farServer is an extension API server at a host, which has a certificate, knows front proxies by their authority, and says who asks for
+// the things of any group. It returns its port.
+func farServer(t testing.TB, host string, certificate tls.Certificate, fronts *identity.Authority) (port int32) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(r.URL.Path, "/")
@@ -72,7 +72,9 @@ func farServer(t testing.TB, host string, fronts *identity.Authority) (port int3
 	must(t, err)
 	s.EnableHTTP2, s.Config.ErrorLog = true, slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of handshakes that fail as they should
 	// By TLS 1.2 a client learns that its certificate is refused before it has sent a request.
-	s.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool(), MaxVersion: tls.VersionTLS12}
+	s.TLS = &tls.Config{
+		Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool(), MaxVersion: tls.VersionTLS12,
+	}
 	s.TLS.ClientCAs.AppendCertsFromPEM(fronts.CertPEM())
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -98,9 +100,12 @@ type route struct {
 	// name is the namespace of its service, and begins its group. The service is called far.
 	name string
 	// port is what it names; 0 for 443.
-	port    int32
-	service *corev1.ServiceSpec
-	slices  []discoveryv1.EndpointSlice
+	port int32
+	// caBundle verifies the other server, which has a certificate; without a bundle nothing is verified. An empty one leaves it to the
+	// system.
+	caBundle []byte
+	service  *corev1.ServiceSpec
+	slices   []discoveryv1.EndpointSlice
 
 	// reason and message are those of its condition.
 	reason, message string
@@ -126,7 +131,7 @@ func (r route) install(t testing.TB, front *running) {
 		_, err := front.admin(t).DiscoveryV1().EndpointSlices(r.name).Create(within(t), &one, metav1.CreateOptions{})
 		must(t, err)
 	}
-	spec := apiregistrationv1.APIServiceSpec{Group: r.group(), InsecureSkipTLSVerify: true, Service: &apiregistrationv1.ServiceReference{Namespace: r.name, Name: "far"}}
+	spec := apiregistrationv1.APIServiceSpec{Group: r.group(), CABundle: r.caBundle, InsecureSkipTLSVerify: r.caBundle == nil, Service: &apiregistrationv1.ServiceReference{Namespace: r.name, Name: "far"}}
 	if r.port != 0 {
 		spec.Service.Port = &r.port
 	}
@@ -213,7 +218,9 @@ func TestRoutes(t *testing.T) {
 	away := []discoveryv1.EndpointSlice{slice(ipv4, "192.0.2.200", nil, map[string]int32{"https": 443})}
 	notReady := []discoveryv1.EndpointSlice{slice(ipv4, "192.0.2.200", new(bool), map[string]int32{"https": 443})}
 
-	fronts := authority(t)
+	fronts, serving := authority(t), authority(t)
+	certificate, err := serving.ServingCert([]string{"far.verified.svc", "far.unverified.svc", "far.unverified-by-system.svc"})
+	must(t, err)
 	for _, tc := range []struct {
 		name string
 		flag bool
@@ -228,6 +235,13 @@ func TestRoutes(t *testing.T) {
 				{name: "told", reason: "Passed", message: passed, address: at(host, far)},
 				{name: "deleted", port: far, service: external(host), reason: "Passed", message: passed, address: at(host, far), gone: `service "far" not found`},
 				{name: "distrustful", port: other, service: external(host), reason: "FailedDiscoveryCheck", message: "remote error: tls: unknown certificate authority"},
+				{name: "verified", port: far, service: external(host), caBundle: serving.CertPEM(), reason: "Passed", message: passed, address: at(host, far)},
+				{name: "misnamed", port: far, service: external(host), caBundle: serving.CertPEM(), reason: "FailedDiscoveryCheck", message: "not far.misnamed.svc"},
+				{name: "unverified", port: far, service: external(host), caBundle: fronts.CertPEM(), reason: "FailedDiscoveryCheck",
+					message: `x509: certificate signed by unknown authority (possibly because of "x509: ECDSA verification failure" while trying to verify candidate authority certificate "kx-ca")`},
+				{name: "unverified-by-system", port: far, service: external(host), caBundle: []byte{}, reason: "FailedDiscoveryCheck", message: "x509: certificate signed by unknown authority"},
+				{name: "bundle-of-nothing", port: far, service: external(host), caBundle: []byte("no certificate"), reason: "FailedDiscoveryCheck",
+					message: "unable to load root certificates: its caBundle has no certificate"},
 				{name: "missing", reason: "ServiceNotFound", message: `service/far in "missing" is not present`},
 				{name: "portless", port: 8443, service: service(clusterIP, "", 443), slices: away,
 					reason: "ServicePortError", message: `service/far in "portless" is not listening on port 8443`},
@@ -260,7 +274,7 @@ func TestRoutes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			host := tc.host(t)
-			far, other := farServer(t, host, fronts), farServer(t, host, authority(t))
+			far, other := farServer(t, host, certificate, fronts), farServer(t, host, certificate, authority(t))
 			front := start(t, tokens(t, "alice,alice,a-1,\"system:masters\"\n"), asFrontProxy(t, fronts), func(o *options.Options) {
 				o.Aggregator.Endpoints = tc.flag
 				o.Admission.Services = map[string]string{"told/far": at(host, far)}
