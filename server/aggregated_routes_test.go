@@ -60,6 +60,7 @@ func farServer(t testing.TB, host string, certificate tls.Certificate, fronts *i
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"%s/v1","resources":[{"name":"things","kind":"Thing","verbs":["list"]}]}`, parts[2])
 		case len(parts) == 5 && parts[4] == "things":
+			w.Header().Set("Audit-Id", r.Header.Get("Audit-Id"))
 			fmt.Fprintf(w, "%s says that %s of %s asks", r.TLS.PeerCertificates[0].Subject.CommonName,
 				r.Header.Get("X-Remote-User"), strings.Join(r.Header.Values("X-Remote-Group"), ", "))
 		default:
@@ -143,6 +144,9 @@ func (r route) asked(t testing.TB, front *running) (code int, body string, step 
 	t.Helper()
 	res, answer := ask(t, front.tokenClient(t, "alice"), "GET", front.URL+"/apis/"+r.group()+"/v1/things", nil)
 	steps := stepsOf(front.journeyOf(t, res.Header.Get("Kx-Journey")), trace.HandlerAggregate.String())
+	if ids := res.Header.Values("Audit-Id"); ids[0] == "" || ids[len(ids)-1] != ids[0] {
+		t.Errorf("the audit logs of the two servers have different IDs: %q", ids)
+	}
 	if len(steps) != 1 {
 		t.Fatalf("%d steps passed the request on: %d %s", len(steps), res.StatusCode, answer)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/proxy"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/transport"
@@ -129,6 +131,9 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, w
 		}
 		out.Header.Set(name, value)
 	})
+	if id, ok := audit.AuditIDFrom(req.Context()); ok {
+		out.Header.Set(auditinternal.HeaderAuditID, string(id)) // both servers log the request by one ID
+	}
 	over := transport.NewAuthProxyRoundTripper(who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra(), r.transport)
 	upgrade := httpstream.IsUpgradeRequest(req)
 	if upgrade {
