@@ -1,9 +1,12 @@
 package server_test
 
 import (
+	"bufio"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,12 +15,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -49,9 +55,9 @@ func asFrontProxy(t testing.TB, a *identity.Authority) func(*options.Options) {
 	return func(o *options.Options) { o.Aggregator.CertFile, o.Aggregator.KeyFile = certFile, keyFile }
 }
 
-// farServer is an extension API server at a host, which has a certificate, knows front proxies by their authority, and says who asks for
-// the things of any group. It returns its port.
-func farServer(t testing.TB, host string, certificate tls.Certificate, fronts *identity.Authority) (port int32) {
+// farServer is an extension API server at a host, which has a certificate, knows front proxies by their authority, and has the things of
+// any group. It returns its port.
+func farServer(t testing.TB, host string, certificate tls.Certificate, fronts *identity.Authority, things http.HandlerFunc) (port int32) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(r.URL.Path, "/")
@@ -60,9 +66,7 @@ func farServer(t testing.TB, host string, certificate tls.Certificate, fronts *i
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"%s/v1","resources":[{"name":"things","kind":"Thing","verbs":["list"]}]}`, parts[2])
 		case len(parts) == 5 && parts[4] == "things":
-			w.Header().Set("Audit-Id", r.Header.Get("Audit-Id"))
-			fmt.Fprintf(w, "%s says that %s of %s asks", r.TLS.PeerCertificates[0].Subject.CommonName,
-				r.Header.Get("X-Remote-User"), strings.Join(r.Header.Values("X-Remote-Group"), ", "))
+			things(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -81,6 +85,17 @@ func farServer(t testing.TB, host string, certificate tls.Certificate, fronts *i
 	t.Cleanup(s.Close)
 	return int32(s.Listener.Addr().(*net.TCPAddr).Port)
 }
+
+// who is who asks, as the front proxy says.
+func who(r *http.Request) string {
+	return fmt.Sprintf("%s says that %s of %s asks", r.TLS.PeerCertificates[0].Subject.CommonName,
+		r.Header.Get("X-Remote-User"), strings.Join(r.Header.Values("X-Remote-Group"), ", "))
+}
+
+// aliceToken is that of alice, who may do everything here.
+const aliceToken = "alice,alice,a-1,\"system:masters\"\n"
+
+const aliceAsks = "front-1 says that alice of system:masters, system:authenticated asks"
 
 // outerAddress is an address of this machine that an endpoint may have: not that of loopback.
 func outerAddress(t *testing.T) string {
@@ -169,7 +184,7 @@ func (r route) check(t *testing.T, front *running) {
 	}
 	for range tries {
 		code, body, step := r.asked(t, front)
-		if code != http.StatusOK || body != "front-1 says that alice of system:masters, system:authenticated asks" || attributeOf(step, "address") != r.address {
+		if code != http.StatusOK || body != aliceAsks || attributeOf(step, "address") != r.address {
 			t.Errorf("%d %s from %s (%s)", code, body, attributeOf(step, "address"), step.Error)
 		}
 	}
@@ -278,8 +293,12 @@ func TestRoutes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			host := tc.host(t)
-			far, other := farServer(t, host, certificate, fronts), farServer(t, host, certificate, authority(t))
-			front := start(t, tokens(t, "alice,alice,a-1,\"system:masters\"\n"), asFrontProxy(t, fronts), func(o *options.Options) {
+			things := func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Audit-Id", r.Header.Get("Audit-Id"))
+				fmt.Fprint(w, who(r))
+			}
+			far, other := farServer(t, host, certificate, fronts, things), farServer(t, host, certificate, authority(t), things)
+			front := start(t, tokens(t, aliceToken), asFrontProxy(t, fronts), func(o *options.Options) {
 				o.Aggregator.Endpoints = tc.flag
 				o.Admission.Services = map[string]string{"told/far": at(host, far)}
 			})
@@ -294,6 +313,107 @@ func TestRoutes(t *testing.T) {
 			}
 			for _, r := range routes {
 				t.Run(r.name, func(t *testing.T) { r.check(t, front) })
+			}
+		})
+	}
+}
+
+// shout takes a connection over, says who asks, and says back what it is told until that is bye. It tells when the connection has ended.
+func shout(t testing.TB, ended chan<- struct{}) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "shouting" {
+			http.Error(w, "no "+r.Header.Get("Upgrade"), http.StatusForbidden)
+			return
+		}
+		conn, buffered, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { ended <- struct{}{} }()
+		defer conn.Close()
+		// What follows the header at once is for the client too.
+		fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: shouting\r\n\r\n%s\n", who(r))
+		for {
+			line, err := buffered.ReadString('\n')
+			if err != nil || line == "bye\n" {
+				return
+			}
+			fmt.Fprint(conn, strings.ToUpper(line))
+		}
+	}
+}
+
+// upgrade asks for a protocol as alice, by a connection that a test waits for no longer than its patience.
+func (r *running) upgrade(t *testing.T, path, protocol string) (conn net.Conn, from *bufio.Reader, res *http.Response) {
+	t.Helper()
+	config, err := rest.TLSConfigFor(rest.AnonymousClientConfig(r.config))
+	must(t, err)
+	config.NextProtos = []string{"http/1.1"}
+	at := strings.TrimPrefix(r.URL, "https://")
+	conn, err = tls.Dial("tcp", at, config)
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close() }) // some are closed by then
+	must(t, conn.SetDeadline(time.Now().Add(patience)))
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer alice\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", path, at, protocol)
+	from = bufio.NewReader(conn)
+	res, err = http.ReadResponse(from, nil)
+	must(t, err)
+	return conn, from, res
+}
+
+// TestUpgradedRoute has clients change the protocol of connections to a server that a group is left to.
+func TestUpgradedRoute(t *testing.T) {
+	t.Parallel()
+	fronts, serving := authority(t), authority(t)
+	certificate, err := serving.ServingCert([]string{"far.upgraded.svc"})
+	must(t, err)
+	ended := make(chan struct{}, 1)
+	port := farServer(t, "127.0.0.1", certificate, fronts, shout(t, ended))
+	front, stop, err := launch(tokens(t, aliceToken), asFrontProxy(t, fronts))
+	must(t, err)
+	stop = sync.OnceValue(stop)
+	t.Cleanup(func() { must(t, stop()) })
+	r := route{name: "upgraded", port: port, caBundle: serving.CertPEM(), service: &corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "127.0.0.1"}}
+	r.install(t, front)
+	front.judged(t, r.group(), "Passed")
+	path := "/apis/" + r.group() + "/v1/things"
+
+	_, _, res := front.upgrade(t, path, "whispering")
+	if body, err := io.ReadAll(res.Body); res.StatusCode != http.StatusForbidden || string(body) != "no whispering\n" {
+		t.Errorf("a protocol that the other server does not have: %d %q (%v)", res.StatusCode, body, err)
+	}
+	for _, tc := range []struct {
+		name string
+		end  func(conn net.Conn) error
+	}{
+		{"the client ends it", func(conn net.Conn) error { return conn.Close() }},
+		{"the other server ends it", func(conn net.Conn) error { _, err := fmt.Fprintln(conn, "bye"); return err }},
+		{"this server stops", func(net.Conn) error { return stop() }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			conn, from, res := front.upgrade(t, path, "shouting")
+			if res.StatusCode != http.StatusSwitchingProtocols || res.Header.Get("Upgrade") != "shouting" {
+				t.Fatalf("%+v", res)
+			}
+			for _, word := range []string{"", "one", "two"} {
+				want := aliceAsks // unasked
+				if word != "" {
+					fmt.Fprintln(conn, word)
+					want = strings.ToUpper(word)
+				}
+				if line, err := from.ReadString('\n'); err != nil || line != want+"\n" {
+					t.Errorf("the other server says %q (%v)", line, err)
+				}
+			}
+			must(t, tc.end(conn))
+			select {
+			case <-ended:
+			case <-within(t).Done():
+				t.Error("the other server's connection goes on")
+			}
+			if more, err := from.ReadString('\n'); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the client's connection goes on with %q (%v)", more, err)
 			}
 		})
 	}
