@@ -72,6 +72,11 @@ func TestAuditPolicy(t *testing.T) {
 	file, edit := auditing(t, everythingPolicy)
 	r, stop, err := launch(tokens(t, "ann,ann,1,quiet\nbob,bob,2\n"), edit)
 	must(t, err)
+	crd := cronTab("audited.example.com")
+	old := *crd.Spec.Versions[0].DeepCopy()
+	old.Name, old.Storage, old.Deprecated = "v1beta1", false, true
+	crd.Spec.Versions = append(crd.Spec.Versions, old)
+	r.define(t, crd)
 	const config = "/api/v1/namespaces/default/configmaps"
 	tests := []struct {
 		who, method, path, body string
@@ -102,6 +107,8 @@ func TestAuditPolicy(t *testing.T) {
 		{"admin", "GET", config + "?timeout=1ns", "", "ResponseStarted RequestResponse 504 - response"},
 		{"admin", "GET", "/api/v1/namespaces/default/pods/none/log", "", "ResponseStarted RequestResponse 404 - response, ResponseComplete RequestResponse 404 - response"},
 		{"admin", "GET", "/api/v1/componentstatuses/etcd-0", "", "RequestReceived Metadata - - -, ResponseComplete Metadata 200 - -"},
+		{"admin", "GET", "/apis/audited.example.com/v1/crontabs", "", "ResponseComplete RequestResponse 200 - response"},
+		{"admin", "GET", "/apis/audited.example.com/v1beta1/crontabs", "", "ResponseComplete RequestResponse 200 - response"},
 	}
 	for i, tc := range tests {
 		client := r.httpClient(t)
@@ -147,7 +154,7 @@ func TestAuditPolicy(t *testing.T) {
 	}
 }
 
-// wantAnnotations wants the annotations that each event of an authorized request has, and those of a deprecated kind.
+// wantAnnotations wants the annotations that each event of an authorized request has, and those of a deprecated kind or version.
 func wantAnnotations(t *testing.T, e auditv1.Event, who string, received bool) {
 	t.Helper()
 	decision, reason := e.Annotations["authorization.k8s.io/decision"], e.Annotations["authorization.k8s.io/reason"]
@@ -161,7 +168,8 @@ func wantAnnotations(t *testing.T, e auditv1.Event, who string, received bool) {
 	if decision != want || who == "admin" && reason != "" {
 		t.Errorf("%s %s as %s: the decision is %q, %q", e.Verb, e.RequestURI, who, decision, reason)
 	}
-	if deprecated := e.Annotations["k8s.io/deprecated"] == "true"; deprecated != (!received && strings.Contains(e.RequestURI, "componentstatuses")) {
+	old := strings.Contains(e.RequestURI, "componentstatuses") || strings.Contains(e.RequestURI, "v1beta1")
+	if deprecated := e.Annotations["k8s.io/deprecated"] == "true"; deprecated != (!received && old) {
 		t.Errorf("%s %s: annotations %v", e.Verb, e.RequestURI, e.Annotations)
 	}
 	if slow := e.Annotations["apiserver.latency.k8s.io/total"] != ""; slow != (e.Stage == auditv1.StageResponseComplete && e.Verb == "watch" && e.ResponseStatus.Code == 200) {
