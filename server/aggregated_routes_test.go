@@ -244,7 +244,7 @@ func TestRoutes(t *testing.T) {
 		name string
 		flag bool
 		host func(*testing.T) string
-		// other is a server that does not know this one.
+		// of has the routes. The server at the port other does not know this one.
 		of func(host string, far, other int32) []route
 	}{
 		{"to cluster IPs", false, func(*testing.T) string { return "127.0.0.1" }, func(host string, far, other int32) []route {
