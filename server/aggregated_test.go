@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
@@ -321,5 +322,29 @@ func TestAggregated(t *testing.T) {
 	})
 	if got := front.freshness(t); got != "not there" {
 		t.Errorf("discovery says %s", got)
+	}
+}
+
+// TestSlowPage: clients ask for the page of a version before they do anything, so a server that has become silent is not waited for for long.
+func TestSlowPage(t *testing.T) {
+	t.Parallel()
+	r := start(t, withObjects("192.0.2.1"))
+	r.ready(t)
+	var silent atomic.Bool
+	far := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Header.Get("X-Remote-User") != "system:kube-aggregator" && silent.Load() {
+			<-q.Context().Done()
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintln(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"far.example.com/v1","resources":[]}`)
+	}))
+	t.Cleanup(far.Close)
+	r.register(t, far.URL)
+	r.available(t, "Passed")
+	silent.Store(true)
+	res, body := ask(t, r.httpClient(t), "GET", r.URL+"/apis/"+farGroup+"/v1", nil)
+	if res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), "context deadline exceeded") {
+		t.Errorf("a page that does not come: %d %s", res.StatusCode, body)
 	}
 }

@@ -128,20 +128,19 @@ func TestWebhookOfAService(t *testing.T) {
 		return &corev1.Service{ObjectMeta: named("hook"), Spec: spec}
 	}
 	const refused, unreachable = "not in this house", `failed calling webhook "deny.deny.example.com": failed to call webhook: `
-	outward := outwardAddress(t, port)
 	routed := func(o *options.Options) { o.Aggregator.Endpoints = true }
 	for _, c := range []struct {
 		name    string
 		mod     func(*options.Options)
 		service *corev1.Service
-		ready   string // the address of an endpoint beside one that is not
+		ready   bool // an endpoint beside one that is not
 		want    string
 	}{
 		{name: "the flag says where", mod: func(o *options.Options) {
 			o.Admission.Services = map[string]string{"default/hook": net.JoinHostPort(host, text)}
 		}, want: refused},
 		{name: "an external name", service: service(corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: host}), want: refused},
-		{name: "endpoints", mod: routed, service: service(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "tls", Port: port}}}), ready: outward, want: refused},
+		{name: "endpoints", mod: routed, service: service(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "tls", Port: port}}}), ready: true, want: refused},
 		{name: "no endpoint that is ready", mod: routed, service: service(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "tls", Port: port}}}),
 			want: unreachable + "Post \"https://hook.default.svc:" + text + "/deny?timeout=20s\": no endpoints available for service \"hook\""},
 		{name: "another port", service: service(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}),
@@ -150,8 +149,10 @@ func TestWebhookOfAService(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.name == "endpoints" && c.ready == "" {
-				t.Skip("this machine has no address but that of itself, which no endpoint may have")
+			address := ""
+			if c.ready {
+				address = outerAddress(t)
+				forward(t, address, port)
 			}
 			r := start(t, func(o *options.Options) {
 				if c.mod != nil {
@@ -167,8 +168,8 @@ func TestWebhookOfAService(t *testing.T) {
 					AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("tls"), Port: &port}},
 					Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(false)}}},
 				}
-				if c.ready != "" {
-					slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{c.ready}})
+				if c.ready {
+					slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{address}})
 				}
 				_, err = admin.DiscoveryV1().EndpointSlices("default").Create(within(t), slice, metav1.CreateOptions{})
 				must(t, err)
@@ -217,45 +218,32 @@ func TestWebhookOfItself(t *testing.T) {
 	})
 }
 
-// outwardAddress is one of this machine that endpoints may have, with a port where connections lead to the same port of 127.0.0.1. It is
-// empty if there is none.
-func outwardAddress(t *testing.T, port int32) string {
+// forward leads connections to a port of another address of this machine to the same port of 127.0.0.1.
+func forward(t *testing.T, address string, port int32) {
 	t.Helper()
-	all, err := net.InterfaceAddrs()
+	text := strconv.Itoa(int(port))
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(address, text))
 	must(t, err)
-	for _, one := range all {
-		address, ok := one.(*net.IPNet)
-		if !ok || !address.IP.IsGlobalUnicast() || address.IP.To4() == nil {
-			continue
-		}
-		text := strconv.Itoa(int(port))
-		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(address.IP.String(), text))
-		if err != nil {
-			continue
-		}
-		t.Cleanup(func() { _ = listener.Close() })
-		go func() {
-			for {
-				in, err := listener.Accept()
-				if err != nil {
-					return
-				}
-				out, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", text))
-				if err != nil {
-					_ = in.Close()
-					continue
-				}
-				for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
-					go func() {
-						_, _ = io.Copy(way[0], way[1]) // until one of them ends
-						_, _ = in.Close(), out.Close()
-					}()
-				}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
 			}
-		}()
-		return address.IP.String()
-	}
-	return ""
+			out, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", text))
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+				go func() {
+					_, _ = io.Copy(way[0], way[1]) // until one of them ends
+					_, _ = in.Close(), out.Close()
+				}()
+			}
+		}
+	}()
 }
 
 // TestWebhookThatLocksAll is asked about everything, and can't be reached. Whoever may do so can take it away, and look for the reason.

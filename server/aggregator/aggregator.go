@@ -115,9 +115,20 @@ func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
 	if info, ok := request.RequestInfoFrom(ctx); ok && info.Verb == "watch" {
 		rest.Initialized(ctx) // its seat is for who waits here
 	}
+	if isPage(req) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, answerWait) // clients ask for it before they do anything
+		defer cancel()
+	}
 	ctx, out, end := handler.Patiently(ctx, w)
 	defer end()
 	err = r.answer(out, req.WithContext(ctx), host, who)
+}
+
+// isPage says whether a request is for the page of a version, which lists its resources.
+func isPage(req *http.Request) bool {
+	info, ok := request.RequestInfoFrom(req.Context())
+	return ok && !info.IsResourceRequest && strings.Count(strings.Trim(req.URL.Path, "/"), "/") == 2
 }
 
 // answer sends the request, and the answer back. The error is what the client was told if there was no answer.
