@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -29,7 +30,7 @@ func BenchmarkRights(b *testing.B) {
 		b.Fatal(err)
 	}
 	s := newBench(b, func(o *options.Options) { o.Access.TokenAuthFile, o.InitialObjects = file, true })
-	s.fill(b, 100)
+	s.fill(b, 500)
 	bound(b, s)
 	clients := map[string]*http.Client{}
 	for _, token := range []string{"boss", "ann"} {
@@ -43,7 +44,7 @@ func BenchmarkRights(b *testing.B) {
 	}
 	for _, one := range []struct {
 		name, method, query string
-	}{{"get", "GET", ""}, {"cached-get", "GET", "?resourceVersion=0"}, {"create", "POST", ""}, {"list", "GET", "list"}} {
+	}{{"get", "GET", ""}, {"cached-get", "GET", "?resourceVersion=0"}, {"list-100", "GET", "?limit=100"}, {"list-500", "GET", "?limit=500"}, {"create", "POST", ""}} {
 		b.Run(one.name, func(b *testing.B) {
 			const inTurn, atOnce = 2000, 16
 			used, n := map[string]time.Duration{}, 0
@@ -52,8 +53,8 @@ func BenchmarkRights(b *testing.B) {
 				switch {
 				case one.method == "POST":
 					path, body, code = configMaps, object(fmt.Sprint(one.name, b.N, "-", n)), 201
-				case one.query == "list":
-					path = configMaps + "?limit=100"
+				case strings.HasPrefix(one.name, "list"):
+					path = configMaps + one.query
 				}
 				(&bench{Server: s.Server, http: client}).do(b, one.method, path, body, code)
 			}
