@@ -36,17 +36,30 @@ func (v *Verdict) Why() string {
 	return escape.Line(out.String())
 }
 
-// Missing is the smallest rule that allows what was asked for.
+// Missing is the smallest rule that allows what was asked for. It names no object where a request has no name when it is authorized:
+// a rule with names allows no such request.
 func (v *Verdict) Missing() *rbacv1.PolicyRule {
 	q := &v.asked
 	if !q.isResource {
 		return &rbacv1.PolicyRule{Verbs: []string{q.verb}, NonResourceURLs: []string{q.path}}
 	}
 	rule := &rbacv1.PolicyRule{Verbs: []string{q.verb}, APIGroups: []string{q.group}, Resources: []string{named(q.resource, q.subresource, "")}}
-	if q.name != "" {
+	if q.name != "" && !q.nameless() {
 		rule.ResourceNames = []string{q.name}
 	}
 	return rule
+}
+
+// nameless says whether requests of the verb have no name when they are authorized: that of a new object is in the body, and many
+// are deleted at once. It is the same for who may be impersonated for such a request.
+func (q *question) nameless() bool {
+	switch q.verb[strings.LastIndexByte(q.verb, ':')+1:] {
+	case "create":
+		return q.subresource == ""
+	case "deletecollection":
+		return true
+	}
+	return false
 }
 
 func (v *Verdict) whom() string {

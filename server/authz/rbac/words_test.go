@@ -134,3 +134,40 @@ func TestWhy(t *testing.T) {
 		}
 	}
 }
+
+// TestMissing applies the rule that lacks, and asks again as the request would be authorized: without a name where it has none.
+func TestMissing(t *testing.T) {
+	question := func(verb, resource, subresource, name string) authorizer.AttributesRecord {
+		q := ask("ann", verb, resource, "x")
+		q.Subresource, q.Name = subresource, name
+		return q
+	}
+	for _, test := range []struct{ asked, sent authorizer.AttributesRecord }{
+		{question("get", "pods", "", "a"), question("get", "pods", "", "a")},
+		{question("list", "pods", "", "a"), question("list", "pods", "", "a")},
+		{question("create", "pods", "", "a"), question("create", "pods", "", "")},
+		{question("create", "pods", "exec", "a"), question("create", "pods", "exec", "a")},
+		{question("deletecollection", "pods", "", "a"), question("deletecollection", "pods", "", "")},
+		{question("impersonate-on:user-info:create", "pods", "", "a"), question("impersonate-on:user-info:create", "pods", "", "")},
+	} {
+		a := rbac.New()
+		a.Replace(nil)
+		v, err := a.Decide(t.Context(), test.asked)
+		if err != nil || v.Allowed() {
+			t.Fatalf("%+v: %v %v", test.asked, v.Allowed(), err)
+		}
+		rule := v.Missing()
+		a.Replace([]rbac.Change{
+			{Kind: rbac.ClusterRole, Name: "r", Rules: []rbacv1.PolicyRule{*rule}},
+			{Kind: rbac.ClusterRoleBinding, Name: "r", To: rbacv1.RoleRef{Kind: "ClusterRole", Name: "r"}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "ann"}}},
+		})
+		if got, _, err := a.Authorize(t.Context(), test.sent); got != authorizer.DecisionAllow || err != nil {
+			t.Errorf("%+v is not allowed by %+v: %v", test.sent, rule, err)
+		}
+		other := test.sent
+		other.Name = "b"
+		if got, _, _ := a.Authorize(t.Context(), other); (got == authorizer.DecisionAllow) != (test.sent.Name == "") {
+			t.Errorf("%+v: %v by %+v", other, got, rule)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package kubectl
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ comment, so that it can be read, changed, and given to kx apply -f -.`,
 			if err := w.subject(&review.Spec); err != nil {
 				return err
 			}
-			if err := question(f, o, args, &review.Spec); err != nil {
+			if err := w.question(f, o, args, &review.Spec); err != nil {
 				return err
 			}
 			if err := ask(f, review); err != nil {
@@ -110,7 +111,7 @@ func (w *wiring) subject(spec *authorizationv1.SubjectAccessReviewSpec) error {
 }
 
 // question reads the action from the arguments.
-func question(f cmdutil.Factory, o *auth.CanIOptions, args []string, spec *authorizationv1.SubjectAccessReviewSpec) error {
+func (w *wiring) question(f cmdutil.Factory, o *auth.CanIOptions, args []string, spec *authorizationv1.SubjectAccessReviewSpec) error {
 	if len(args) == 3 {
 		args = []string{args[0], args[1] + "/" + args[2]}
 	}
@@ -126,6 +127,10 @@ func question(f cmdutil.Factory, o *auth.CanIOptions, args []string, spec *autho
 		}
 		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: o.Verb, Path: o.NonResourceURL}
 		return nil
+	}
+	if o.ResourceName != "" && (o.Verb == "create" && o.Subresource == "" || o.Verb == "deletecollection") {
+		w.say("a request to " + o.Verb + " has no name when it is authorized, so " + o.ResourceName + " is left out")
+		o.ResourceName = ""
 	}
 	mapper, err := f.ToRESTMapper()
 	if err != nil {
@@ -186,31 +191,54 @@ func lack(out io.Writer, review *v1alpha1.AccessReview) error {
 	return nil
 }
 
+// nameMost is how long the name of a role may be here, in bytes. [hashBytes] of a hash stand at the end of a name that was cut.
+const (
+	nameMost  = 200
+	hashBytes = 4
+)
+
+// roleName says what a role allows and to whom: to apply the role for one user must not replace that for another one. Where a
+// character of the user's name can't be in that of a role, or the name is too long, a hash tells it from others.
+func roleName(rule *rbacv1.PolicyRule, who string) string {
+	resources := slices.Clone(rule.Resources)
+	for i := range resources {
+		if group := rule.APIGroups[0]; group != "" {
+			resources[i] += "." + group
+		}
+	}
+	what := strings.Join(slices.Concat(rule.Verbs, resources, rule.ResourceNames, rule.NonResourceURLs), "-")
+	valid := strings.NewReplacer("-/", "-", "/", "-", "%", "-", "*", "all")
+	name := valid.Replace(what) + "-" + valid.Replace(who)
+	if len(name) <= nameMost && valid.Replace(who) == who {
+		return name
+	}
+	hash := sha256.Sum256([]byte(what + " " + who))
+	return fmt.Sprintf("%s-%x", strings.ToValidUTF8(name[:min(len(name), nameMost)], ""), hash[:hashBytes])
+}
+
 // grant is a role with the rule that lacks, and a binding of it to whom the review is about.
 func grant(review *v1alpha1.AccessReview) []any {
 	rule, spec := *review.Status.Missing, review.Spec
-	name := strings.ToLower(strings.Join(slices.Concat(rule.Verbs, rule.Resources, rule.ResourceNames, rule.NonResourceURLs), "-"))
-	name = strings.Trim(strings.NewReplacer("-/", "-", "/", "-", "*", "all").Replace(name), "-")
+	named := metav1.ObjectMeta{Name: roleName(&rule, spec.User)}
 	who := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: spec.User}
 	if namespace, account, err := serviceaccount.SplitUsername(spec.User); err == nil {
 		who = rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}
 	}
-	role, binding := metav1.ObjectMeta{Name: name}, metav1.ObjectMeta{Name: name + "-" + strings.ReplaceAll(who.Name, "/", "-")}
-	to := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
+	to := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: named.Name}
 	rules, subjects := []rbacv1.PolicyRule{rule}, []rbacv1.Subject{who}
 	of := func(kind string) metav1.TypeMeta {
 		return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 	}
 	if spec.ResourceAttributes == nil || spec.ResourceAttributes.Namespace == "" {
 		return []any{
-			&rbacv1.ClusterRole{TypeMeta: of("ClusterRole"), ObjectMeta: role, Rules: rules},
-			&rbacv1.ClusterRoleBinding{TypeMeta: of("ClusterRoleBinding"), ObjectMeta: binding, RoleRef: to, Subjects: subjects},
+			&rbacv1.ClusterRole{TypeMeta: of("ClusterRole"), ObjectMeta: named, Rules: rules},
+			&rbacv1.ClusterRoleBinding{TypeMeta: of("ClusterRoleBinding"), ObjectMeta: named, RoleRef: to, Subjects: subjects},
 		}
 	}
-	role.Namespace, binding.Namespace = spec.ResourceAttributes.Namespace, spec.ResourceAttributes.Namespace
+	named.Namespace = spec.ResourceAttributes.Namespace
 	to.Kind = "Role"
 	return []any{
-		&rbacv1.Role{TypeMeta: of("Role"), ObjectMeta: role, Rules: rules},
-		&rbacv1.RoleBinding{TypeMeta: of("RoleBinding"), ObjectMeta: binding, RoleRef: to, Subjects: subjects},
+		&rbacv1.Role{TypeMeta: of("Role"), ObjectMeta: named, Rules: rules},
+		&rbacv1.RoleBinding{TypeMeta: of("RoleBinding"), ObjectMeta: named, RoleRef: to, Subjects: subjects},
 	}
 }
