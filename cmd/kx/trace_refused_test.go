@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestTraceRefused asks why requests were refused, and by whose doing.
@@ -40,6 +41,13 @@ func TestTraceRefused(t *testing.T) {
 	must("wait", "--for=condition=Established", "crd/ranges.refused.test", "--timeout=60s")
 	must("create", "configmap", "gone")
 	must("delete", "configmap", "gone")
+	must("create", "clusterrole", "journeys", "--verb=get", "--resource=journeys.kx.dev")
+	must("create", "clusterrolebinding", "journeys", "--clusterrole=journeys", "--user=ann")
+	for deadline := time.Now().Add(patience); typeCommand("auth", "why", "get", "journeys.kx.dev", "-A", "--as", "ann").code != 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("ann may not read journeys")
+		}
+	}
 
 	for _, test := range []struct {
 		name  string
@@ -75,6 +83,9 @@ func TestTraceRefused(t *testing.T) {
 		{"it was deleted", []string{"get", "configmap", "gone"}, `404 Not Found
  +etcd has +nothing at /registry/configmaps/default/gone
  +deleted by +request [0-9a-f]+-\d+, delete of kx`},
+		{"a right lacks", []string{"get", "--raw", "/api/v1/secrets", "--as", "ann", "--as-group", "dev", "--as-group", "it's"}, `403 Forbidden
+ +who +ann
+(.*\n)+ +do +have somebody who may give the user the right to it: kx auth why list secrets -A --as ann --as-group dev --as-group 'it'\\''s' writes`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := typeCommand(append(test.typed, "--trace")...)

@@ -154,7 +154,7 @@ func (c *card) forbidden() {
 	c.plainly()
 	switch s.ID {
 	case trace.FilterAuthorization.String():
-		c.Next = c.words.Phrase("have somebody who may give the user the right to it: %s writes the role and the binding that lack", c.lack(c.who(s)))
+		c.Next = c.words.Phrase("have somebody who may give the user the right to it: %s writes the role and the binding that lack", c.lack(c.who(s), groups(s)))
 	case trace.FilterAuthentication.String():
 		c.Next = "send a certificate or a token that the server knows: the kubeconfig names them"
 	}
@@ -168,23 +168,47 @@ func (c *card) who(s *v1alpha1.Step) string {
 	return c.j.Spec.User
 }
 
-// lack is the command that says what a user lacks for the request.
-func (c *card) lack(who string) string {
+// groups are those of the user whom a step refused, as kx auth why has to be told of them: it knows by itself those that everybody has,
+// and those of a service account if no others are named.
+func groups(s *v1alpha1.Step) (named []string) {
+	others := false
+	for _, a := range s.Attributes {
+		if a.Name == "group" {
+			named = append(named, a.Value)
+			others = others || a.Value != "system:serviceaccounts" && !strings.HasPrefix(a.Value, "system:serviceaccounts:")
+		}
+	}
+	if !others {
+		return nil
+	}
+	return named
+}
+
+// lack is the command that says what a user, with these groups, lacks for the request.
+func (c *card) lack(who string, groups []string) string {
 	s := &c.j.Spec
 	words := []string{"kx auth why", word(s.Verb)}
 	if s.Resource == "" {
 		path, _, _ := strings.Cut(s.URI, "?")
-		return strings.Join(append(words, word(path), "--as", word(who)), " ")
-	}
-	resource := s.Resource
-	if s.Group != "" {
-		resource += "." + s.Group
-	}
-	words = append(words, word(resource))
-	for _, part := range []struct{ flag, value string }{{"", s.Name}, {"--subresource ", s.Subresource}, {"-n ", s.Namespace}, {"--as ", who}} {
-		if part.value != "" {
-			words = append(words, part.flag+word(part.value))
+		words = append(words, word(path))
+	} else {
+		resource := s.Resource
+		if s.Group != "" {
+			resource += "." + s.Group
 		}
+		words = append(words, word(resource))
+		for _, part := range []struct{ flag, value string }{{"", s.Name}, {"--subresource ", s.Subresource}, {"-n ", s.Namespace}} {
+			if part.value != "" {
+				words = append(words, part.flag+word(part.value))
+			}
+		}
+		if s.Namespace == "" && (s.Verb == "list" || s.Verb == "watch") {
+			words = append(words, "-A") // else it is about the namespace that the kubeconfig names
+		}
+	}
+	words = append(words, "--as "+word(who))
+	for _, group := range groups {
+		words = append(words, "--as-group "+word(group))
 	}
 	return strings.Join(words, " ")
 }

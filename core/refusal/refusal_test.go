@@ -17,6 +17,13 @@ func TestOf(t *testing.T) {
 	step := func(id trace.ID, parent int32, text string) v1alpha1.Step {
 		return v1alpha1.Step{ID: id.String(), Parent: parent, Error: text, Title: id.Info().Title, TookNanos: 1000}
 	}
+	inGroups := func(groups ...string) v1alpha1.Step {
+		s := step(trace.FilterAuthorization, -1, "forbidden")
+		for _, group := range groups {
+			s.Attributes = append(s.Attributes, v1alpha1.Attribute{Name: "group", Value: group})
+		}
+		return s
+	}
 	for _, test := range []struct {
 		name   string
 		status v1alpha1.JourneyStatus
@@ -31,6 +38,10 @@ func TestOf(t *testing.T) {
 		{"no seat", v1alpha1.JourneyStatus{Code: 429, Steps: []v1alpha1.Step{step(trace.FilterInFlight, -1, "too many requests")}}, 0, "what: too many requests", "Retry-After"},
 		{"no right", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{step(trace.FilterAuthorization, -1, "forbidden")}}, 0, "who: ann|decided by: find out whether they may|what: forbidden",
 			"kx auth why delete configmaps 'it'\\''s' -n default --as ann writes"},
+		{"no right of groups", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{inGroups("system:serviceaccounts", "the devs")}}, 0, "who: ann|decided by: find out whether they may|what: forbidden",
+			"--as ann --as-group system:serviceaccounts --as-group 'the devs' writes"},
+		{"no right of an account", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{inGroups("system:serviceaccounts", "system:serviceaccounts:x")}}, 0, "who: ann|decided by: find out whether they may|what: forbidden",
+			"--as ann writes"},
 		{"too late", v1alpha1.JourneyStatus{Code: 504, TookMicros: 3000, Steps: []v1alpha1.Step{
 			step(trace.HandlerCreate, -1, "timeout"), step(trace.EtcdTxn, 0, "timeout"), step(trace.HandlerDecode, 0, ""),
 		}}, 1, "what: timeout|the time: 1µs of 3ms went into KV.Txn", "may have happened"},

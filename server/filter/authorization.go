@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -44,10 +45,25 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		if step != nil {
+			sayGroups(step, attributes.GetUser())
+		}
 		refusal := c.refusal(attributes, &verdict, r)
 		step.End(&refusal)
 		c.fail(w, r, refusal)
 	})
+}
+
+// sayGroups tells the step of each group that not everybody has: who asks later why the user was refused has to name them.
+func sayGroups(step *trace.Step, who user.Info) {
+	if who == nil {
+		return
+	}
+	for _, group := range who.GetGroups() {
+		if group != user.AllAuthenticated && group != user.AllUnauthenticated {
+			step.Text("group", group)
+		}
+	}
 }
 
 // auditVerdict tells the audit log of the verdict, if the request has an event there.
