@@ -154,7 +154,13 @@ func (c *card) forbidden() {
 	c.plainly()
 	switch s.ID {
 	case trace.FilterAuthorization.String():
-		c.Next = c.words.Phrase("have somebody who may give the user the right to it: %s writes the role and the binding that lack", c.lack(c.who(s), groups(s)))
+		c.grant(s, c.question())
+	case trace.FilterImpersonation.String():
+		if s.Attribute("resource") != "" { // else no role would help
+			c.grant(s, question{
+				verb: "impersonate", what: s.Attribute("resource"), name: s.Attribute("name"), subresource: s.Attribute("subresource"), namespace: s.Attribute("namespace"),
+			})
+		}
 	case trace.FilterAuthentication.String():
 		c.Next = "send a certificate or a token that the server knows: the kubeconfig names them"
 	}
@@ -184,27 +190,44 @@ func groups(s *v1alpha1.Step) (named []string) {
 	return named
 }
 
-// lack is the command that says what a user, with these groups, lacks for the request.
-func (c *card) lack(who string, groups []string) string {
+// grant says which command writes what lacks for what was asked for.
+func (c *card) grant(s *v1alpha1.Step, q question) {
+	command := q.command(c.who(s), groups(s))
+	c.Next = c.words.Phrase("have somebody who may give the user the right to it: %s writes the role and the binding that lack", command)
+}
+
+// question is one for kx auth why. what is a resource with its group, or a path.
+type question struct {
+	verb, what, name, subresource, namespace string
+	// everywhere says that it is about all namespaces.
+	everywhere bool
+}
+
+// question is whether the user may do what they asked for.
+func (c *card) question() question {
 	s := &c.j.Spec
-	words := []string{"kx auth why", word(s.Verb)}
 	if s.Resource == "" {
 		path, _, _ := strings.Cut(s.URI, "?")
-		words = append(words, word(path))
-	} else {
-		resource := s.Resource
-		if s.Group != "" {
-			resource += "." + s.Group
+		return question{verb: s.Verb, what: path}
+	}
+	q := question{verb: s.Verb, what: s.Resource, name: s.Name, subresource: s.Subresource, namespace: s.Namespace}
+	if s.Group != "" {
+		q.what += "." + s.Group
+	}
+	q.everywhere = s.Namespace == "" && (s.Verb == "list" || s.Verb == "watch") // else it would be about that of the kubeconfig
+	return q
+}
+
+// command asks it about a user with these groups.
+func (q *question) command(who string, groups []string) string {
+	words := []string{"kx auth why", word(q.verb), word(q.what)}
+	for _, part := range []struct{ flag, value string }{{"", q.name}, {"--subresource ", q.subresource}, {"-n ", q.namespace}} {
+		if part.value != "" {
+			words = append(words, part.flag+word(part.value))
 		}
-		words = append(words, word(resource))
-		for _, part := range []struct{ flag, value string }{{"", s.Name}, {"--subresource ", s.Subresource}, {"-n ", s.Namespace}} {
-			if part.value != "" {
-				words = append(words, part.flag+word(part.value))
-			}
-		}
-		if s.Namespace == "" && (s.Verb == "list" || s.Verb == "watch") {
-			words = append(words, "-A") // else it is about the namespace that the kubeconfig names
-		}
+	}
+	if q.everywhere {
+		words = append(words, "-A")
 	}
 	words = append(words, "--as "+word(who))
 	for _, group := range groups {

@@ -42,6 +42,12 @@ func TestOf(t *testing.T) {
 			"--as ann --as-group system:serviceaccounts --as-group 'the devs' writes"},
 		{"no right of an account", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{inGroups("system:serviceaccounts", "system:serviceaccounts:x")}}, 0, "who: ann|decided by: find out whether they may|what: forbidden",
 			"--as ann writes"},
+		{"no right to act as another", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{{
+			ID: trace.FilterImpersonation.String(), Parent: -1, Error: "forbidden", Title: "act", Attributes: []v1alpha1.Attribute{
+				{Name: "group", Value: "dev"}, {Name: "resource", Value: "userextras.authentication.k8s.io"}, {Name: "subresource", Value: "team"}, {Name: "name", Value: "red"},
+			},
+		}}}, 0, "who: root|decided by: act|what: forbidden",
+			"kx auth why impersonate userextras.authentication.k8s.io red --subresource team --as root --as-group dev writes"},
 		{"too late", v1alpha1.JourneyStatus{Code: 504, TookMicros: 3000, Steps: []v1alpha1.Step{
 			step(trace.HandlerCreate, -1, "timeout"), step(trace.EtcdTxn, 0, "timeout"), step(trace.HandlerDecode, 0, ""),
 		}}, 1, "what: timeout|the time: 1µs of 3ms went into KV.Txn", "may have happened"},

@@ -32,7 +32,7 @@ func clip(text string) string {
 func (q *Request) clip() {
 	for _, text := range []*string{
 		&q.Method, &q.URI, &q.Verb, &q.Group, &q.Version, &q.Resource, &q.Subresource, &q.Namespace, &q.Name,
-		&q.ContentType, &q.User, &q.UserAgent, &q.AuditID,
+		&q.ContentType, &q.User, &q.ImpersonatedUser, &q.UserAgent, &q.AuditID,
 	} {
 		*text = clip(*text)
 	}

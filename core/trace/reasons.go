@@ -34,7 +34,7 @@ var (
 	WebhookKnowsNobody       = because("webhook-knows-nobody", "the token webhook {address:word} does not know the token")
 	AnonymousElsewhere       = because("anonymous-elsewhere", "the request has no credentials, and its path is none that the authentication configuration opens for such")
 	NoImpersonation          = because("no-impersonation", "nobody asked for it")
-	ActsAs                   = because("acts-as", "the user may do so by the verb {verb:word}")
+	MayActAs                 = because("may-act-as", "the user may do so: {rule:word}")
 	NoSeatNeeded             = because("no-seat-needed", "the request is long-running: it takes no seat")
 	NoSeatFree               = because("no-seat-free", "no seat is free")
 	AdministratorAdmitted    = because("administrator-admitted", "no seat is free, but administrators are let in without one")

@@ -31,7 +31,7 @@ type Request struct {
 	Method, URI                                                  string
 	Verb, Group, Version, Resource, Subresource, Namespace, Name string
 	ContentType, User, UserAgent, SourceIP, AuditID              string
-	// ImpersonatedUser is whom the User acts as, empty for nobody else.
+	// ImpersonatedUser is whom the User wants to act as, empty for nobody else. A request of who may not is refused.
 	ImpersonatedUser string
 }
 

@@ -187,7 +187,7 @@ func TestTextsAreClipped(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	long := strings.Repeat("ü", maxText)
 	ctx, j := r.Begin(context.Background(), Request{URI: long, UserAgent: long})
-	j.UpdateRequest(func(q *Request) { q.Name = long })
+	j.UpdateRequest(func(q *Request) { q.Name, q.ImpersonatedUser = long, long })
 	err := errors.New(long)
 	_, s := Start(ctx, StoreGet, long)
 	s.WhyText(WatchFailed, long)
@@ -197,7 +197,7 @@ func TestTextsAreClipped(t *testing.T) {
 	rec := j.Record()
 	step := rec.Steps[0]
 	for name, text := range map[string]string{
-		"URI": rec.Request.URI, "UserAgent": rec.Request.UserAgent, "Name": rec.Request.Name,
+		"URI": rec.Request.URI, "UserAgent": rec.Request.UserAgent, "Name": rec.Request.Name, "ImpersonatedUser": rec.Request.ImpersonatedUser,
 		"Subject": step.Subject, "Why": step.Why, "Error": step.Error, "Text": step.Attrs[0].Text,
 	} {
 		if len(text) > maxText+len("…") || !strings.HasSuffix(text, "ü…") || !utf8.ValidString(text) {

@@ -45,9 +45,7 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if step != nil {
-			sayGroups(step, attributes.GetUser())
-		}
+		sayGroups(step, attributes.GetUser())
 		refusal := c.refusal(attributes, &verdict, r)
 		step.End(&refusal)
 		c.fail(w, r, refusal)
@@ -56,7 +54,7 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 
 // sayGroups tells the step of each group that not everybody has: who asks later why the user was refused has to name them.
 func sayGroups(step *trace.Step, who user.Info) {
-	if who == nil {
+	if step == nil || who == nil {
 		return
 	}
 	for _, group := range who.GetGroups() {

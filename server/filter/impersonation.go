@@ -2,11 +2,14 @@ package filter
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authz/impersonation"
 )
@@ -23,9 +26,6 @@ func WithImpersonation(next http.Handler, c *Config) http.Handler {
 		case as != nil:
 			ctx := r.Context()
 			audit.LogImpersonatedUser(ctx, as.User, as.Constraint)
-			if journey := trace.FromContext(ctx); journey != nil {
-				journey.UpdateRequest(func(q *trace.Request) { q.ImpersonatedUser = as.User.GetName() })
-			}
 			r = r.WithContext(request.WithUser(ctx, as.User))
 		}
 		next.ServeHTTP(w, r)
@@ -45,14 +45,84 @@ func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting
 		return nil, nil
 	}
 	step.Text("wanted", wanted.Name)
+	if journey := trace.FromContext(ctx); journey != nil {
+		journey.UpdateRequest(func(q *trace.Request) { q.ImpersonatedUser = wanted.Name })
+	}
 	attributes, err := authorizerAttributes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if as, err = who.As(ctx, wanted, attributes); err != nil {
+	as, answers, err := who.As(ctx, wanted, attributes)
+	if err != nil {
+		sayRefusals(step, answers)
+		sayGroups(step, attributes.GetUser())
 		return nil, err
 	}
 	step.Text("groups", strings.Join(as.User.GetGroups(), ","))
-	step.WhyText(trace.ActsAs, as.Verb)
+	step.Text("verb", as.Verb)
+	sayRules(step, as.Verb, answers)
 	return as, nil
+}
+
+// answersMost bounds how many answers a step has beside its reason: a request may name any number of groups.
+const answersMost = 8
+
+// sayRules gives the step the rule that allows to act by the name as its reason. Rules for other parts are attributes.
+func sayRules(step *trace.Step, verb string, answers []impersonation.Answer) {
+	if step == nil {
+		return
+	}
+	name := slices.IndexFunc(answers, func(a impersonation.Answer) bool { return a.Verb == verb })
+	_, rule := answers[name].Verdict.Why()
+	step.WhyText(trace.MayActAs, rule)
+	said := 0
+	for i := range answers {
+		if _, other := answers[i].Verdict.Why(); other != rule && said < answersMost {
+			step.Text("allowed", sentence(&answers[i]))
+			said++
+		}
+	}
+}
+
+// sayRefusals gives the step what lacks in the old form as its reason, and as attributes what a rule has to name for it. What lacks in
+// the constrained forms are attributes.
+func sayRefusals(step *trace.Step, answers []impersonation.Answer) {
+	if step == nil {
+		return
+	}
+	for i := range answers {
+		a := &answers[i]
+		switch {
+		case a.Verdict.Err != nil: // it is in the error
+		case a.Verb == impersonation.Verb:
+			step.WhyText(a.Verdict.Why())
+			if a.Verdict.Missing() == nil {
+				continue // no role would help
+			}
+			step.Text("resource", schema.GroupResource{Group: a.Group, Resource: a.Resource}.String())
+			for _, part := range [][2]string{{"subresource", a.Subresource}, {"namespace", a.Namespace}, {"name", a.Name}} {
+				if part[1] != "" {
+					step.Text(part[0], part[1])
+				}
+			}
+		default:
+			step.Text("refused", sentence(a))
+		}
+	}
+}
+
+// sentence says what was asked, and what the authorizer said.
+func sentence(a *impersonation.Answer) string {
+	resource := schema.GroupResource{Group: a.Group, Resource: a.Resource}.String()
+	if a.Subresource != "" {
+		resource += "/" + a.Subresource
+	}
+	asked := a.Verb + " of " + resource
+	if a.Name != "" {
+		asked += " " + a.Name
+	}
+	if a.Namespace != "" {
+		asked += " in ns " + a.Namespace
+	}
+	return escape.Line(asked) + ": " + a.Verdict.Sentence()
 }

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit/policy"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -52,7 +55,7 @@ var impersonators = map[string][]rbacv1.PolicyRule{
 }
 
 // newImpersonationDoor is a door whose users are the impersonators, by the header Test-User. The handler says who came in.
-func newImpersonationDoor(t *testing.T) *door {
+func newImpersonationDoor(t *testing.T, more ...func(*Config)) *door {
 	t.Helper()
 	roles := rbac.New()
 	var changes []rbac.Change
@@ -93,7 +96,37 @@ func newImpersonationDoor(t *testing.T) *door {
 			}
 			return &authenticator.Response{User: u}, true, nil
 		})
+		for _, change := range more {
+			change(c)
+		}
 	})
+}
+
+// asSomebody lists pods as one of the impersonators, at the node behind an @ if there is one, with headers whose names have no
+// "Impersonate-".
+func asSomebody(t *testing.T, d *door, who, headers string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequest("GET", d.URL+"/api/v1/namespaces/default/pods", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, node, _ := strings.Cut(who, "@")
+	req.Header.Set("Test-User", name)
+	req.Header.Set("Test-Node", node)
+	for _, header := range strings.Split(headers, "; ") {
+		name, value, _ := strings.Cut(header, ": ")
+		req.Header["Impersonate-"+name] = append(req.Header["Impersonate-"+name], value)
+	}
+	res, err := d.stranger.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	res.Body.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
 }
 
 // TestImpersonation asks for the list of pods. The refusals are those of a kube-apiserver, which tells only of the mode that it
@@ -156,39 +189,20 @@ func TestImpersonation(t *testing.T) {
 		{"system:serviceaccount:kube-system:agent@n1", "User: system:node:n2", `pods is forbidden: User "system:serviceaccount:kube-system:agent" cannot impersonate-on:arbitrary-node:list resource "pods" in API group "" in the namespace "default"`, user.DefaultInfo{}},
 		{"system:serviceaccount:kube-system:agent", "User: system:node:n1", `pods is forbidden: User "system:serviceaccount:kube-system:agent" cannot impersonate-on:arbitrary-node:list resource "pods" in API group "" in the namespace "default"`, user.DefaultInfo{}},
 	} {
-		req, err := http.NewRequest("GET", d.URL+"/api/v1/namespaces/default/pods", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		name, node, _ := strings.Cut(test.who, "@")
-		req.Header.Set("Test-User", name)
-		req.Header.Set("Test-Node", node)
-		for _, header := range strings.Split(test.headers, "; ") {
-			name, value, _ := strings.Cut(header, ": ")
-			req.Header["Impersonate-"+name] = append(req.Header["Impersonate-"+name], value)
-		}
-		res, err := d.stranger.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, body := asSomebody(t, d, test.who, test.headers)
 		label := test.who + ": " + test.headers
 		if test.want != allowed {
 			code := metav1.StatusReasonForbidden
 			if strings.HasPrefix(test.want, "requested") {
 				code = metav1.StatusReasonBadRequest
 			}
-			if s := statusOf(t, string(body)); s.Reason != code || !strings.Contains(s.Message, test.want) || strings.Contains(test.want, "is forbidden") && s.Message != test.want {
+			if s := statusOf(t, body); s.Reason != code || !strings.Contains(s.Message, test.want) || strings.Contains(test.want, "is forbidden") && s.Message != test.want {
 				t.Errorf("%s:\n got %s\nwant %s", label, s.Message, test.want)
 			}
 			continue
 		}
 		var got user.DefaultInfo
-		if err := json.Unmarshal(body, &got); err != nil || got.Name == "" {
+		if err := json.Unmarshal([]byte(body), &got); err != nil || got.Name == "" {
 			t.Errorf("%s: %s", label, body)
 			continue
 		}
@@ -196,13 +210,97 @@ func TestImpersonation(t *testing.T) {
 			t.Errorf("%s: %s", label, diff)
 		}
 	}
+}
 
-	// The journey names both.
-	changes, _ := d.config.Journeys.List()
-	if !slices.ContainsFunc(changes, func(c trace.Change) bool {
-		q := c.Journey.Record().Request
-		return q.User == "nodes" && q.ImpersonatedUser == "system:node:n1"
-	}) {
-		t.Error("no journey names both people")
+// TestImpersonationTraced: the journey names both people, the rules that allow it, and what comes nearest to one where none does.
+func TestImpersonationTraced(t *testing.T) {
+	d := newImpersonationDoor(t)
+	const oldRule = "ClusterRoleBinding old → ClusterRole old: rule "
+	const onPods = "refused=impersonate-on:user-info:list of pods in ns default: no binding of old, group system:authenticated reaches impersonate-on:user-info:list of pods in ns default"
+	for _, test := range []struct {
+		who, headers, as string
+		reason           trace.Reason
+		why              string
+		said             []string // attributes
+	}{
+		{"old", "User: bob; Group: dev", "bob", trace.MayActAs, "the user may do so: " + oldRule + "1 allows impersonate of users bob,system:anonymous", []string{
+			"wanted=bob", "groups=dev,system:authenticated", "verb=impersonate", "allowed=impersonate of groups dev: " + oldRule + "2 allows impersonate of groups dev,system:unauthenticated",
+		}},
+		{"admin", "User: bob; Group: dev", "bob", trace.MayActAs, "the user may do so: system:masters may do all", []string{"wanted=bob", "groups=dev,system:authenticated", "verb=impersonate:user-info"}},
+		{"new", "User: bob; Group: a; Group: b; Group: c; Group: d", "bob", trace.MayActAs, "the user may do so: ClusterRoleBinding new → ClusterRole new: rule 2 allows impersonate:user-info of users.authentication.k8s.io bob", []string{
+			"wanted=bob", "groups=a,b,c,d,system:authenticated", "verb=impersonate:user-info",
+			"allowed=impersonate-on:user-info:list of pods in ns default: ClusterRoleBinding new → ClusterRole new: rule 1 allows impersonate-on:user-info:list of pods",
+			"allowed=impersonate:user-info of groups.authentication.k8s.io *: ClusterRoleBinding new → ClusterRole new: rule 3 allows impersonate:user-info of groups.authentication.k8s.io",
+		}},
+		{"old", "User: carol", "carol", trace.NoBinding, "no binding of old, group system:authenticated reaches impersonate of users carol; nearest: " + oldRule + "1 allows impersonate of users bob,system:anonymous", []string{
+			"wanted=carol", "resource=users", "name=carol", onPods, // what served the user last is tried first
+		}},
+		{"old", "User: bob; Extra-Team: blue", "bob", trace.NoBinding, "no binding of old, group system:authenticated reaches impersonate of userextras.authentication.k8s.io/team blue; nearest: " + oldRule + "4 allows impersonate of userextras.authentication.k8s.io/team red", []string{
+			"wanted=bob", "resource=userextras.authentication.k8s.io", "subresource=team", "name=blue", onPods,
+		}},
+		{"new", "User: bob; Group: system:masters", "bob", trace.NoBinding, "no binding of new, group system:authenticated reaches impersonate of users bob", []string{"wanted=bob", "resource=users", "name=bob"}},
+		{"nobody", "User: system:serviceaccount:default:robot", "system:serviceaccount:default:robot", trace.NoBinding, "no binding of nobody, group system:authenticated reaches impersonate of serviceaccounts robot in ns default", []string{
+			"wanted=system:serviceaccount:default:robot",
+			"refused=impersonate-on:serviceaccount:list of pods in ns default: no binding of nobody, group system:authenticated reaches impersonate-on:serviceaccount:list of pods in ns default",
+			"resource=serviceaccounts", "namespace=default", "name=robot",
+		}},
+	} {
+		label := test.who + ": " + test.headers
+		res, _ := asSomebody(t, d, test.who, test.headers)
+		j := d.config.Journeys.Get(res.Header.Get(JourneyHeader))
+		j.Wait(t.Context())
+		rec := j.Record()
+		if q := rec.Request; q.User != test.who || q.ImpersonatedUser != test.as {
+			t.Errorf("%s: %s acts as %s", label, q.User, q.ImpersonatedUser)
+		}
+		at := slices.IndexFunc(rec.Steps, func(s trace.StepRecord) bool { return s.ID == trace.FilterImpersonation })
+		step := rec.Steps[at]
+		if step.Reason != test.reason || step.Why != test.why {
+			t.Errorf("%s: %s,\n got %s\nwant %s", label, step.Reason, step.Why, test.why)
+		}
+		var said []string
+		for _, a := range step.Attrs {
+			said = append(said, a.Name+"="+a.Text)
+		}
+		if diff := cmp.Diff(test.said, said); diff != "" {
+			t.Errorf("%s: %s", label, diff)
+		}
+	}
+}
+
+// TestImpersonationAudited: the event names both people, and the verb of the constrained form if it was by that.
+func TestImpersonationAudited(t *testing.T) {
+	for _, test := range []struct {
+		who, as, constraint string
+		code                int
+	}{
+		{"new", "bob", "impersonate:user-info", 200},
+		{"nodes", "system:node:n1", "impersonate:arbitrary-node", 200},
+		{"newbots", "system:serviceaccount:default:robot", "impersonate:serviceaccount", 200},
+		{"old", "bob", "", 200},
+		{"half", "bob", "", 403},
+	} {
+		sink := &events{}
+		d := newImpersonationDoor(t, func(c *Config) {
+			c.AuditSink = sink
+			c.AuditPolicy = policy.NewPolicyRuleEvaluator(&auditinternal.Policy{Rules: []auditinternal.PolicyRule{{Level: auditinternal.LevelMetadata}}})
+		})
+		res, _ := asSomebody(t, d, test.who, "User: "+test.as)
+		d.config.Journeys.Get(res.Header.Get(JourneyHeader)).Wait(t.Context())
+		stages, last := sink.take()
+		if !strings.HasSuffix(stages, fmt.Sprint("ResponseComplete ", test.code)) {
+			t.Errorf("%s: %s", test.who, stages)
+			continue
+		}
+		as, constraint := "", ""
+		if last.ImpersonatedUser != nil {
+			as = last.ImpersonatedUser.Username
+		}
+		if last.AuthenticationMetadata != nil {
+			constraint = last.AuthenticationMetadata.ImpersonationConstraint
+		}
+		if as != test.as && test.code == 200 || as != "" && test.code != 200 || constraint != test.constraint || last.User.Username != test.who {
+			t.Errorf("%s: %s acts as %q by %q", test.who, last.User.Username, as, constraint)
+		}
 	}
 }

@@ -55,7 +55,7 @@ type JourneySpec struct {
 	// Who asked, as authentication found out.
 	// +optional
 	User string `json:"user,omitempty"`
-	// As whom the request was served, if the user acted as somebody else.
+	// As whom the user wanted to act, if as somebody else. If they may not, the step filter.impersonation refused the request.
 	// +optional
 	ImpersonatedUser string `json:"impersonatedUser,omitempty"`
 	// +optional

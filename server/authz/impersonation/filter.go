@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/utils/lru"
 
+	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
@@ -20,13 +21,13 @@ const remembered = 10_000
 
 // Filter decides who may act as whom.
 type Filter struct {
-	authorizer authorizer.Authorizer
+	authorizer *authz.Authorizer
 	// last has the mode by which a user was let last, to try it first. Who impersonates mostly does it in one way.
 	last *lru.Cache
 }
 
 // New makes a filter that asks the authorizer.
-func New(a authorizer.Authorizer) *Filter { return &Filter{authorizer: a, last: lru.New(remembered)} }
+func New(a *authz.Authorizer) *Filter { return &Filter{authorizer: a, last: lru.New(remembered)} }
 
 // Acting is the user to go on as, and by which verb that is allowed.
 type Acting struct {
@@ -36,28 +37,45 @@ type Acting struct {
 	Constraint string
 }
 
-// As returns who the user of the attributes acts as, if they may act as wanted.
-func (f *Filter) As(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Acting, error) {
+// Verb is that of the old form, which is always tried.
+const Verb = "impersonate"
+
+// Answer is what the authorizer said to one question.
+type Answer struct {
+	Verb, Group, Resource, Subresource, Namespace, Name string
+	Verdict                                             authz.Verdict
+}
+
+// As returns who the user of the attributes acts as, if they may act as wanted. The answers are those that allow it, and if it is not
+// allowed, the refusals with which the modes ended that were tried.
+func (f *Filter) As(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Acting, []Answer, error) {
 	asker := attributes.GetUser()
 	if asker == nil {
-		return nil, errors.New("no User found in the context")
+		return nil, nil, errors.New("no User found in the context")
 	}
 	var first error
+	var refusals []Answer
 	for _, m := range f.order(asker.GetName()) {
 		if !m.fits(wanted, asker) {
 			continue
 		}
-		as, err := (&attempt{Filter: f, mode: m, asker: asker}).try(ctx, wanted, attributes)
+		a := &attempt{Filter: f, mode: m, asker: asker}
+		as, err := a.try(ctx, wanted, attributes)
 		if err == nil {
 			f.last.Add(asker.GetName(), m)
-			return as, nil
+			return as, slices.DeleteFunc(a.answers, refuses), nil
 		}
 		if first == nil {
 			first = err
 		}
+		if at := len(a.answers) - 1; refuses(a.answers[at]) { // else the mode itself refuses what is wanted
+			refusals = append(refusals, a.answers[at])
+		}
 	}
-	return nil, first
+	return nil, refusals, first
 }
+
+func refuses(a Answer) bool { return a.Verdict.Decision != authorizer.DecisionAllow }
 
 // order is that of the modes, with the one that served the user last before all others.
 func (f *Filter) order(name string) []*mode {
@@ -74,6 +92,8 @@ type attempt struct {
 	*Filter
 	*mode
 	asker user.Info
+	// answers are those of the authorizer, in their order.
+	answers []Answer
 }
 
 // try asks for everything that acting as wanted takes.
@@ -116,7 +136,12 @@ func (a *attempt) ask(ctx context.Context, attributes authorizer.Attributes) err
 	if a.mode == associatedNode {
 		attributes = &ofAnyNode{attributes}
 	}
-	decision, reason, err := a.authorizer.Authorize(ctx, attributes)
+	verdict := a.authorizer.Decide(ctx, attributes)
+	a.answers = append(a.answers, Answer{
+		Verb: attributes.GetVerb(), Group: attributes.GetAPIGroup(), Resource: attributes.GetResource(), Subresource: attributes.GetSubresource(),
+		Namespace: attributes.GetNamespace(), Name: attributes.GetName(), Verdict: verdict,
+	})
+	decision, reason, err := verdict.Decision, verdict.Reason(), verdict.Err
 	switch {
 	case decision == authorizer.DecisionAllow: // whatever else went wrong
 		return nil

@@ -62,7 +62,7 @@ func (m *mode) verb() string {
 	if m.constrained() {
 		return "impersonate:" + m.name
 	}
-	return "impersonate"
+	return Verb
 }
 
 // namesGroup is the API group of users and groups. In the old form they are of the core group, where no such resource is.

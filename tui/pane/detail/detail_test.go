@@ -171,6 +171,20 @@ func TestMark(t *testing.T) {
 	}
 }
 
+// TestActsAs says whom the user acts as, and if the server did not let them.
+func TestActsAs(t *testing.T) {
+	p := shown(t, "rec-7", "etcd.txn", 52, 60).tabNamed("Request")
+	p.journey.Spec.ImpersonatedUser = "bob"
+	for _, test := range []struct{ failure, want string }{{"", "acts as bob"}, {"forbidden", "acts as bob: refused"}} {
+		p.journey.Status.Steps[stepOf(p.journey, "filter.impersonation")].Error = test.failure
+		p.version++
+		text := strings.Join(strings.Fields(strings.Join(p.Render(false), "\n")), " ")
+		if _, rest, _ := strings.Cut(text, "acts as"); !strings.HasPrefix("acts as"+rest, test.want+" ") {
+			t.Errorf("%q: %s", test.failure, text)
+		}
+	}
+}
+
 // TestText is what is copied and edited.
 func TestText(t *testing.T) {
 	p := shown(t, "rec-7", "store.try-update", 52, 20)

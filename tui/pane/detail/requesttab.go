@@ -2,6 +2,7 @@ package detail
 
 import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -36,7 +37,7 @@ func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 	b.fact("took", plain, took)
 	b.fact("came in", plain, st.Started.UTC().Format("2006-01-02 15:04:05.000000")+" UTC")
 	b.fact("user", plain, s.User)
-	b.fact("acts as", plain, s.ImpersonatedUser)
+	b.fact("acts as", plain, b.actsAs(j))
 	b.fact("from", plain, s.SourceIP)
 	b.fact("program", plain, s.UserAgent)
 	b.fact("body", plain, s.ContentType)
@@ -64,6 +65,16 @@ func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 			}
 		}
 	}
+}
+
+// actsAs is whom the user wanted to act as, and whether the server did not let them.
+func (b *builder) actsAs(j *v1alpha1.Journey) string {
+	for i := range j.Status.Steps {
+		if s := &j.Status.Steps[i]; s.ID == trace.FilterImpersonation.String() && s.Error != "" && j.Spec.ImpersonatedUser != "" {
+			return b.words.Phrase("%s: refused", j.Spec.ImpersonatedUser)
+		}
+	}
+	return j.Spec.ImpersonatedUser
 }
 
 // causes says what made the server do this, and what it did because of this. Each leads to its journey.

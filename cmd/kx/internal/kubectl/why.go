@@ -144,6 +144,12 @@ func (w *wiring) question(f cmdutil.Factory, o *auth.CanIOptions, args []string,
 		case err == nil && mapping.Scope.Name() == meta.RESTScopeNameRoot:
 			o.Namespace = ""
 		}
+	} else if o.Verb == "impersonate" || strings.HasPrefix(o.Verb, "impersonate:") {
+		// Parts of users are resources for roles alone: nobody serves them, and all but accounts are in no namespace.
+		part := schema.ParseGroupResource(o.Resource.Resource)
+		if o.Resource = part.WithVersion(""); part.Resource != "serviceaccounts" {
+			o.Namespace = ""
+		}
 	}
 	spec.ResourceAttributes = &authorizationv1.ResourceAttributes{
 		Namespace: o.Namespace, Verb: o.Verb, Group: o.Resource.Group, Resource: o.Resource.Resource, Subresource: o.Subresource, Name: o.ResourceName,
