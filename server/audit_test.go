@@ -120,6 +120,15 @@ func TestAuditPolicy(t *testing.T) {
 		}
 		ask(t, client, tc.method, r.URL+tc.path, strings.NewReader(tc.body), "Content-Type: application/json", fmt.Sprintf("User-Agent: test-%d", i))
 	}
+	for labels, want := range map[string]float64{
+		`{group="",removed_release="",resource="componentstatuses",subresource="",version="v1"}`:                1,
+		`{group="audited.example.com",removed_release="",resource="crontabs",subresource="",version="v1beta1"}`: 1,
+		`{group="audited.example.com",removed_release="",resource="crontabs",subresource="",version="v1"}`:      0,
+	} {
+		if n := r.figure(t, "apiserver_requested_deprecated_apis"+labels); n != want {
+			t.Errorf("the metric of deprecated APIs has %v%s", n, labels)
+		}
+	}
 	must(t, stop())
 	for i, tc := range tests {
 		var got []string

@@ -111,7 +111,7 @@ func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *
 		h.config.Delegate.ServeHTTP(w, req)
 		return nil
 	}
-	v.deprecation.Tell(ctx)
+	v.deprecation.Tell(ctx, h.config.Metrics)
 	switch {
 	case info.Subresource == "":
 		return h.serveResource(ctx, info, v, terminating(crd), w, req)

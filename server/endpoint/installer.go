@@ -18,6 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
@@ -81,7 +82,7 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 			verbs[action.verb] = true
 		}
 		installed.route(action, namespaced, h)
-		h = withWarning(h, deprecated)
+		h = withWarning(h, deprecated, a.group.Metrics)
 		for _, at := range action.places(subresource) {
 			p.add(at, action.method, h)
 		}
@@ -302,12 +303,12 @@ func (a *APIInstaller) deprecation(kind schema.GroupVersionKind) (handler.Deprec
 // Deprecations are those of this Kubernetes version, the libraries' own.
 const currentMajor, currentMinor = 1, 37
 
-func withWarning(next http.HandlerFunc, deprecated handler.Deprecation) http.HandlerFunc {
+func withWarning(next http.HandlerFunc, deprecated handler.Deprecation, m *metrics.Metrics) http.HandlerFunc {
 	if deprecated.Warning == "" {
 		return next
 	}
 	return func(w http.ResponseWriter, req *http.Request) {
-		deprecated.Tell(req.Context())
+		deprecated.Tell(req.Context(), m)
 		next(w, req)
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 
 	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // Deprecation says that clients should use something else. The zero value says that they need not.
@@ -15,8 +18,8 @@ type Deprecation struct {
 	RemovedRelease string
 }
 
-// Tell tells the client, and the audit log.
-func (d Deprecation) Tell(ctx context.Context) {
+// Tell tells the client, the audit log, and the metrics, which are nil for none.
+func (d Deprecation) Tell(ctx context.Context, m *metrics.Metrics) {
 	if d.Warning == "" {
 		return
 	}
@@ -24,5 +27,8 @@ func (d Deprecation) Tell(ctx context.Context) {
 	audit.AddAuditAnnotation(ctx, "k8s.io/deprecated", "true")
 	if d.RemovedRelease != "" {
 		audit.AddAuditAnnotation(ctx, "k8s.io/removed-release", d.RemovedRelease)
+	}
+	if info, ok := request.RequestInfoFrom(ctx); ok {
+		m.Deprecated(info, d.RemovedRelease)
 	}
 }

@@ -35,7 +35,7 @@ type Metrics struct {
 
 	requestTotal, dropped, aborted, watchEvents                 *prometheus.CounterVec
 	requestDuration, responseSizes, watchEventsSizes, watchList *prometheus.HistogramVec
-	longRunning, currentInFlight, certificateEnds               *prometheus.GaugeVec
+	longRunning, currentInFlight, certificateEnds, deprecated   *prometheus.GaugeVec
 	connections                                                 prometheus.Gauge
 	refusedConnections                                          prometheus.Counter
 
@@ -86,6 +86,8 @@ func New() *Metrics {
 			[]float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300},
 			append(slices.Clone(watchLabels), "scope")...),
 
+		deprecated: gauge("apiserver_requested_deprecated_apis", "1 for each deprecated version of a resource that a client has asked for, and the release that does not have it any more.",
+			"group", "version", "resource", "subresource", "removed_release"),
 		certificateEnds: gauge("kx_certificate_expiration_timestamp_seconds",
 			"When a certificate that the server works with expires, by what it is for or the flag that gave it. Those of clients are in apiserver_client_certificate_expiration_seconds.",
 			"certificate"),
@@ -223,6 +225,13 @@ func (m *Metrics) ConnectionRefused() { m.refusedConnections.Inc() }
 func (m *Metrics) CertificateEnds(certificate string, end time.Time) {
 	if m != nil {
 		m.certificateEnds.WithLabelValues(certificate).Set(float64(end.Unix()))
+	}
+}
+
+// Deprecated notes that a client has asked for what a later release, if it is known which, does not have.
+func (m *Metrics) Deprecated(info *request.RequestInfo, removedRelease string) {
+	if m != nil {
+		m.deprecated.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource, info.Subresource, removedRelease).Set(1)
 	}
 }
 
