@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -116,7 +117,9 @@ func (p *performer) perform(d *datadriven.TestData) (string, error) {
 	case "aggregate":
 		p.server.register(p.t, emptyServer(p.t))
 		p.server.available(p.t, "Passed")
-		return "", nil
+		// The server begins to follow services then, which takes their cache to the present.
+		_, err := p.server.admin(p.t).CoreV1().Services("").List(within(p.t), metav1.ListOptions{})
+		return "", err
 	case "settle":
 		settle(p.t, &wiretest.Client{URL: p.server.URL, Admin: p.admin, Anyone: p.admin})
 		return "", nil
