@@ -37,7 +37,7 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 		who, _ := request.UserFrom(ctx)
 		var named string // the flow, as the step has it
 		exempt := false
-		gives := watches || c.Journeys.Control().Active()
+		gives := watches || c.Journeys.Control().Active() || r.ContentLength != 0 && !isAdmin(who) // a body may arrive slowly
 		c.Flow.Serve(flow.Request{HTTP: r, Info: info, User: who, Gives: gives}, func(e *flow.Entry, admitted bool) {
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID, string(e.Schema.UID))
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(e.Level.UID))

@@ -46,26 +46,12 @@ func (s *Seat) take(ctx context.Context, first bool) bool {
 		again := *v
 		v = &again
 	}
-	w := &wait{Context: ctx, visit: v, begun: time.Now(), over: make(chan struct{})}
-	// Most requests sit down before there is anything to watch.
-	watch := time.AfterFunc(Patience, w.watch)
-	w.watching.Add(1)
+	w := v.wait(ctx)
 	seated, leave := iter.Pull(func(yield func(struct{}) bool) {
-		v.control.lib.Handle(w, v.digest(), v.note, v.estimate, w.queued.Store, func() { yield(struct{}{}) })
+		v.control.lib.Handle(w, v.digest(), v.note, v.estimate, w.note, func() { yield(struct{}{}) })
 	})
-	defer func() {
-		w.end()
-		if watch.Stop() {
-			w.watching.Done()
-		}
-		w.watching.Wait() // it may have found the queue
-		v.entry.Queue = w.queue
-	}()
-	w.queue = -1
 	_, ok := seated()
-	if waited := time.Since(w.begun); waited > Patience || !ok {
-		v.entry.Waited = waited
-	}
+	w.finish(ok)
 	if ok {
 		s.leave = leave
 	}
@@ -85,9 +71,42 @@ type wait struct {
 	once sync.Once
 	over chan struct{}
 
+	// timer begins to watch a request that has been put into a queue. It is nil for others: those never wait.
+	timer *time.Timer
 	// queue is what watch found: the number of the queue, or -1.
 	queue    int
 	watching sync.WaitGroup
+}
+
+// wait begins a wait, for which finish must be called once it is over.
+func (v *visit) wait(ctx context.Context) *wait {
+	return &wait{Context: ctx, visit: v, begun: time.Now(), over: make(chan struct{}), queue: -1}
+}
+
+// note is told when the request enters a queue, and when it leaves it. Most leave it at once, before there is anything to watch.
+func (w *wait) note(queued bool) {
+	w.queued.Store(queued)
+	if queued {
+		w.watching.Add(1)
+		w.timer = time.AfterFunc(Patience, w.watch)
+	}
+}
+
+// finish has the entry say how long the request waited, and in which queue.
+func (w *wait) finish(seated bool) {
+	waited := time.Since(w.begun)
+	w.end()
+	if w.timer != nil {
+		if w.timer.Stop() {
+			w.watching.Done()
+		}
+		w.watching.Wait() // it may have found the queue
+	}
+	e := &w.visit.entry
+	e.Queue = w.queue
+	if waited > Patience || !seated {
+		e.Waited = waited
+	}
 }
 
 // watch ends the wait with the request, or when it takes too long, and looks for the queue meanwhile.
