@@ -121,7 +121,11 @@ func (u *update) tryChange(
 		}
 	}
 	if u.emptiesFinalizers(ctx, obj, existing) {
-		u.emptied = obj
+		m, err := meta.Accessor(existing)
+		if err != nil {
+			return nil, nil, err
+		}
+		u.emptied, u.only = obj, store.NewUIDPreconditions(string(m.GetUID()))
 		return nil, nil, errEmptiedFinalizers
 	}
 	ttl, err := u.calculateTTL(obj, res.TTL, true)

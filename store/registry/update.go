@@ -79,8 +79,9 @@ type update struct {
 	attempts int
 	// created is what the latest attempt creates, nil if it changes something.
 	created runtime.Object
-	// emptied is the object whose last finalizer the latest attempt took away.
+	// emptied is the object whose last finalizer the latest attempt took away, and only says that no other may be deleted for it.
 	emptied runtime.Object
+	only    *store.Preconditions
 }
 
 // errEmptiedFinalizers ends an update that turned out to be a deletion.
@@ -112,10 +113,10 @@ func (u *update) deleteWithoutFinalizers(ctx context.Context) (runtime.Object, e
 
 	// Admission has said yes to the update.
 	removed := u.NewFunc()
-	err := u.Storage.Delete(ctx, u.key, removed, u.preconditions, store.ValidateAllObjectFunc, isDryRun(options.DryRun), nil, store.DeleteOptions{})
+	err := u.Storage.Delete(ctx, u.key, removed, u.only, store.ValidateAllObjectFunc, isDryRun(options.DryRun), nil, store.DeleteOptions{})
 	switch {
-	case store.IsNotFound(err):
-		// Another update took the last finalizer away at the same time, and was faster.
+	case store.IsNotFound(err), store.IsInvalidObj(err):
+		// Another update took the last finalizer away at the same time, and was faster. A new object may have the name by now.
 		removed = u.emptied
 	case err != nil:
 		return nil, InterpretDeleteError(ctx, err, u.resource, u.name)

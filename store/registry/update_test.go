@@ -336,3 +336,33 @@ func TestUpdateThatTakesTheLastFinalizerAwayDeletes(t *testing.T) {
 	}
 	wantGone(t, ctx, e, "a")
 }
+
+// TestLastFinalizerOfAnother takes the last finalizer away while another update does, whereupon a new object takes the name: that one stays.
+func TestLastFinalizerOfAnother(t *testing.T) {
+	e, ctx := newStore(t, newStrategy()), inNamespace(t, "ns")
+	mustCreate(t, ctx, e, pod("a", finalizers("kx.dev/one")))
+	if _, now, err := del(ctx, e, "a", &metav1.DeleteOptions{}); now || err != nil {
+		t.Fatal(now, err)
+	}
+	without := func(meanwhile func()) rest.UpdatedObjectInfo {
+		return rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
+			next := old.(*corev1.Pod).DeepCopy()
+			next.Finalizers = nil
+			meanwhile()
+			return next, nil
+		})
+	}
+	var later *corev1.Pod
+	out, _, err := e.Update(ctx, "a", without(func() {
+		if _, _, err := e.Update(ctx, "a", without(func() {}), nil, nil, false, &metav1.UpdateOptions{}); err != nil {
+			t.Error(err)
+		}
+		later = mustCreate(t, ctx, e, pod("a"))
+	}), nil, nil, false, &metav1.UpdateOptions{})
+	if err != nil || len(ownPod(t, out).Finalizers) != 0 || ownPod(t, out).UID == later.UID {
+		t.Errorf("%v %v", out, err)
+	}
+	if diff := cmp.Diff(later, mustGet(t, ctx, e, "a")); diff != "" {
+		t.Error(diff)
+	}
+}
