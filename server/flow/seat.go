@@ -65,8 +65,11 @@ const Patience = time.Millisecond
 type wait struct {
 	context.Context
 	visit  *visit
-	begun  time.Time
 	queued atomic.Bool
+	// begun is when it entered a queue, and left is how long it was there: a seat that is free is not waited for, however busy the
+	// machine is.
+	begun time.Time
+	left  atomic.Int64
 
 	once sync.Once
 	over chan struct{}
@@ -80,13 +83,17 @@ type wait struct {
 
 // wait begins a wait, for which finish must be called once it is over.
 func (v *visit) wait(ctx context.Context) *wait {
-	return &wait{Context: ctx, visit: v, begun: time.Now(), over: make(chan struct{}), queue: -1}
+	return &wait{Context: ctx, visit: v, over: make(chan struct{}), queue: -1}
 }
 
 // note is told when the request enters a queue, and when it leaves it. Most leave it at once, before there is anything to watch.
 func (w *wait) note(queued bool) {
+	if !queued {
+		w.left.Store(int64(time.Since(w.begun)))
+	}
 	w.queued.Store(queued)
 	if queued {
+		w.begun = time.Now()
 		w.watching.Add(1)
 		w.timer = time.AfterFunc(Patience, w.watch)
 	}
@@ -94,7 +101,6 @@ func (w *wait) note(queued bool) {
 
 // finish has the entry say how long the request waited, and in which queue.
 func (w *wait) finish(seated bool) {
-	waited := time.Since(w.begun)
 	w.end()
 	if w.timer != nil {
 		if w.timer.Stop() {
@@ -104,7 +110,7 @@ func (w *wait) finish(seated bool) {
 	}
 	e := &w.visit.entry
 	e.Queue = w.queue
-	if waited > Patience || !seated {
+	if waited := time.Duration(w.left.Load()); waited > Patience || !seated {
 		e.Waited = waited
 	}
 }
