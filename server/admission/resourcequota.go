@@ -99,10 +99,6 @@ func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.Resource
 	if err := c.negative(); err != nil {
 		return err
 	}
-	if !c.adds(charged) {
-		w.Step.Why(trace.QuotasUntouched)
-		return nil
-	}
 	if err := q.limits.hold(c, all, charged); err != nil {
 		return err
 	}
@@ -211,7 +207,7 @@ func (c *charge) counts(q *corev1.ResourceQuota) (bool, error) {
 	}
 	for _, name := range names {
 		if _, ok := q.Status.Used[name]; !ok {
-			return false, c.w.Refused("status unknown for quota: %s, resources: %s", q.Name, joined(names, func(n corev1.ResourceName) string { return string(n) }))
+			return false, c.w.Refused("status unknown for quota: %s, resources: %s", q.Name, listed(names))
 		}
 	}
 	return true, nil
@@ -253,7 +249,7 @@ func (c *charge) negative() error {
 	if len(below) == 0 {
 		return nil
 	}
-	return c.w.Refused("quota usage is negative for resource(s): %s", joined(below, func(n corev1.ResourceName) string { return string(n) }))
+	return c.w.Refused("quota usage is negative for resource(s): %s", listed(below))
 }
 
 // adds says whether the write can change what is used of these quotas, or of any that there should be if there are none.
@@ -272,7 +268,7 @@ func (c *charge) added(q *corev1.ResourceQuota) corev1.ResourceList {
 	return c.since(nil)
 }
 
-// since is what the object uses more than an earlier one, which is nil for none.
+// since is what the object uses beyond an earlier one. Without an earlier one, old is nil, and that is all it uses.
 func (c *charge) since(old *quota.Usage) corev1.ResourceList {
 	before := corev1.ResourceList{}
 	if old != nil {
@@ -317,6 +313,11 @@ func each(names []corev1.ResourceName, text func(corev1.ResourceName) string) (t
 func joined(names []corev1.ResourceName, text func(corev1.ResourceName) string) string {
 	slices.Sort(names)
 	return strings.Join(each(names, text), ",")
+}
+
+// listed has the names themselves, in their order.
+func listed(names []corev1.ResourceName) string {
+	return joined(names, func(n corev1.ResourceName) string { return string(n) })
 }
 
 // unnamed says which amounts a quota counts that containers don't name, and which containers these are. Only CPU and memory have to be

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota/install"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota/validation"
 
+	quotaresource "github.com/kx-apiserver/kx/server/builtin/core/resourcequota"
 	"github.com/kx-apiserver/kx/server/quota"
 )
 
@@ -47,13 +48,11 @@ func readLimits(data []byte) (limits, error) {
 func validateScopes(selectors []corev1.ScopedResourceSelectorRequirement, path *field.Path) (errs field.ErrorList) {
 	for i, r := range selectors {
 		at := path.Index(i)
-		switch r.ScopeName {
-		case corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeVolumeAttributesClass:
-			errs = append(errs, validateSelector(r, at)...)
-		case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeBestEffort,
-			corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
-		default:
+		switch {
+		case !slices.Contains(quotaresource.Scopes, r.ScopeName):
 			errs = append(errs, field.Invalid(at.Child("scopeName"), r.ScopeName, "there is no such scope"))
+		case r.ScopeName == corev1.ResourceQuotaScopePriorityClass, r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass:
+			errs = append(errs, validateSelector(r, at)...) // others select without an operator
 		}
 	}
 	return errs
@@ -76,10 +75,10 @@ func validateSelector(r corev1.ScopedResourceSelectorRequirement, at *field.Path
 	return nil
 }
 
-// hold refuses a write that uses what is limited, and that no quota counts. Amounts have to be in one of those that count the object;
-// scopes, in any of the namespace that selects it by them.
+// hold refuses a write that uses more of something limited than before, if no quota covers that. An amount is covered by a quota that counts
+// the object and limits the amount. A scope is covered by any quota of the namespace that has it and selects the object by it.
 func (l limits) hold(c *charge, all, counting []*corev1.ResourceQuota) error {
-	if len(l) == 0 {
+	if len(l) == 0 || !c.adds(counting) {
 		return nil
 	}
 	names := l.names(c)
@@ -89,7 +88,7 @@ func (l limits) hold(c *charge, all, counting []*corev1.ResourceQuota) error {
 		}
 	}
 	if len(names) > 0 {
-		return c.w.Refused("insufficient quota to consume: %s", joined(slices.Collect(maps.Keys(names)), func(n corev1.ResourceName) string { return string(n) }))
+		return c.w.Refused("insufficient quota to consume: %s", listed(slices.Collect(maps.Keys(names))))
 	}
 	scopes := l.scopes(c)
 	for _, q := range all {
@@ -105,7 +104,7 @@ func (l limits) hold(c *charge, all, counting []*corev1.ResourceQuota) error {
 	return nil
 }
 
-// names are what the object uses of what is limited by name.
+// names are those amounts of the object that are limited by name.
 func (l limits) names(c *charge) map[corev1.ResourceName]bool {
 	names := map[corev1.ResourceName]bool{}
 	for _, limit := range l {
@@ -121,7 +120,7 @@ func (l limits) names(c *charge) map[corev1.ResourceName]bool {
 	return names
 }
 
-// scopes are those of what is limited that select the object, whatever resource they are named for.
+// scopes are the limited scopes that select the object. Which resource the configuration names beside a scope does not matter.
 func (l limits) scopes(c *charge) (scopes []corev1.ScopedResourceSelectorRequirement) {
 	for _, limit := range l {
 		for _, r := range limit.MatchScopes {

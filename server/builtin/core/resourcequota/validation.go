@@ -51,7 +51,7 @@ func validateAmounts(list corev1.ResourceList, path *field.Path) field.ErrorList
 func validateSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	errs := validateAmounts(spec.Hard, specPath.Child("hard"))
 	for _, scope := range spec.Scopes {
-		if !slices.Contains(scopes, scope) {
+		if !slices.Contains(Scopes, scope) {
 			errs = append(errs, field.Invalid(scopesPath, spec.Scopes, "unsupported scope"))
 		}
 		errs = append(errs, validateScoped(scope, spec, scopesPath, spec.Scopes)...)
@@ -63,7 +63,8 @@ func validateSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	return errs
 }
 
-var scopes = []corev1.ResourceQuotaScope{
+// Scopes are all that a quota may have.
+var Scopes = []corev1.ResourceQuotaScope{
 	corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating,
 	corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort,
 	corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeVolumeAttributesClass,
@@ -120,7 +121,7 @@ func validateSelector(spec *corev1.ResourceQuotaSpec, path *field.Path) field.Er
 	var errs field.ErrorList
 	all := sets.New[corev1.ResourceQuotaScope]()
 	for _, r := range spec.ScopeSelector.MatchExpressions {
-		if !slices.Contains(scopes, r.ScopeName) {
+		if !slices.Contains(Scopes, r.ScopeName) {
 			errs = append(errs, field.Invalid(path.Child("scopeName"), r.ScopeName, "unsupported scope"))
 		}
 		errs = append(errs, validateScoped(r.ScopeName, spec, path, quote.Internal(spec.ScopeSelector))...)
