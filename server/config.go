@@ -155,32 +155,9 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 	steps := []func() error{
 		func() error { return c.storage(ctx, o, etcd) },
 		func() (err error) { c.APIResources, err = rest.ParseRuntimeConfig(o.RuntimeConfig); return },
-		func() (err error) {
-			c.Authenticator, err = authn.New(ctx, authn.Config{
-				ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Audiences: o.Tokens.Audiences(), Anonymous: c.anonymous(o),
-				BootstrapTokens: o.Access.BootstrapTokens, AnonymousGiven: o.Access.AnonymousGiven, Webhook: o.Issuers.Webhook,
-				Issuers: issuer.Config{
-					File: o.Issuers.ConfigFile, Flags: o.Issuers.Flags(), Ours: o.Tokens.Issuers,
-					Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
-				},
-				FrontProxy:  frontProxy(tls, &o.Access.RequestHeader),
-				AccountKeys: c.TokenKeys, AccountIssuers: o.Tokens.Issuers,
-			})
-			return
-		},
+		func() error { return c.authenticator(ctx, o, tls) },
 		func() error { return c.authorizer(o) },
-		func() error {
-			if o.Aggregator.CertFile == "" {
-				return nil
-			}
-			if err := identity.CheckSecret("--proxy-client-key-file", o.Aggregator.KeyFile); err != nil {
-				return err
-			}
-			if _, err := c.proxyCertificate(); err != nil {
-				return fmt.Errorf("--proxy-client-cert-file: %w", err)
-			}
-			return nil
-		},
+		func() error { return c.checkProxyCertificate(o) },
 		func() (err error) {
 			c.AdmissionKeeper = kept.New(c.Etcd.Live, c.Etcd.Decoder, c.Logger)
 			c.Admission, err = admission.New(admission.Config{
@@ -239,6 +216,35 @@ func frontProxy(tls *identity.TLS, h *options.RequestHeader) authn.FrontProxy {
 		CAs: tls.RequestHeaderCAs(), AllowedNames: h.AllowedNames,
 		UsernameHeaders: h.UsernameHeaders, UIDHeaders: h.UIDHeaders, GroupHeaders: h.GroupHeaders, ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
 	}
+}
+
+// authenticator makes what finds out who asks.
+func (c *Config) authenticator(ctx context.Context, o *options.Options, tls *identity.TLS) (err error) {
+	c.Authenticator, err = authn.New(ctx, authn.Config{
+		ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Audiences: o.Tokens.Audiences(), Anonymous: c.anonymous(o),
+		BootstrapTokens: o.Access.BootstrapTokens, AnonymousGiven: o.Access.AnonymousGiven, Webhook: o.Issuers.Webhook,
+		Issuers: issuer.Config{
+			File: o.Issuers.ConfigFile, Flags: o.Issuers.Flags(), Ours: o.Tokens.Issuers,
+			Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
+		},
+		FrontProxy:  frontProxy(tls, &o.Access.RequestHeader),
+		AccountKeys: c.TokenKeys, AccountIssuers: o.Tokens.Issuers,
+	})
+	return err
+}
+
+// checkProxyCertificate says what is wrong with the files that flags name for the certificate of a front proxy.
+func (c *Config) checkProxyCertificate(o *options.Options) error {
+	if o.Aggregator.CertFile == "" {
+		return nil
+	}
+	if err := identity.CheckSecret("--proxy-client-key-file", o.Aggregator.KeyFile); err != nil {
+		return err
+	}
+	if _, err := c.proxyCertificate(); err != nil {
+		return fmt.Errorf("--proxy-client-cert-file: %w", err)
+	}
+	return nil
 }
 
 // proxyCertificate is what this server shows to those of APIServices; nil for nothing. A file is read anew for each connection.

@@ -50,9 +50,13 @@ var asking = &user.DefaultInfo{Name: "system:kube-aggregator", Groups: []string{
 
 // check checks all servers at once and whenever an APIService or the service of one has changed, and from time to time while there are any.
 func (s *Server) check(ctx context.Context, changes chan struct{}) {
-	pause, unfollow := afterFailure, func() {}
-	defer func() { unfollow() }()
-	following := false
+	pause := afterFailure
+	var unfollow func() // nil while there are no servers
+	defer func() {
+		if unfollow != nil {
+			unfollow()
+		}
+	}()
 	for {
 		all, err := s.all(ctx)
 		healthy := err == nil
@@ -64,12 +68,12 @@ func (s *Server) check(ctx context.Context, changes chan struct{}) {
 		}
 		var again <-chan time.Time
 		remotes := len(*s.remotes.Load())
-		if following != (remotes > 0) {
+		switch {
+		case remotes > 0 && unfollow == nil:
+			unfollow = s.followServices(ctx, changes)
+		case remotes == 0 && unfollow != nil:
 			unfollow()
-			following, unfollow = !following, func() {}
-			if following {
-				unfollow = s.followServices(ctx, changes)
-			}
+			unfollow = nil
 		}
 		switch {
 		case !healthy:
