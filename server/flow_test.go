@@ -107,20 +107,11 @@ func TestFlowWaits(t *testing.T) {
 	r.fault(t, "slow", v1alpha1.FaultSpec{
 		Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: 10 * time.Minute}, Filter: "step:filter.authorization user:eve", Count: 1,
 	})
-	codes := make(chan int, 2)
-	send := func(token string) {
-		res, err := anyone.Do(withToken(t, "GET", r.URL+maps, token))
-		if err != nil {
-			codes <- 0
-			return
-		}
-		res.Body.Close()
-		codes <- res.StatusCode
-	}
+	send := func(token string) <-chan int { return codeOf(anyone, withToken(t, "GET", r.URL+maps, token)) }
 	until(t, "the watches have given their seats back", func() bool { return !r.inside(t, "ann") })
-	go send("flooder")
+	flooder := send("flooder")
 	until(t, "eve has the seat", func() bool { return r.inside(t, "eve") })
-	go send("quiet")
+	quiet := send("quiet")
 	until(t, "ann waits", func() bool { return r.inside(t, "ann") })
 	since := time.Now()
 	until(t, "she has waited for long enough to be told so", func() bool { return time.Since(since) > 50*time.Millisecond })
@@ -128,13 +119,15 @@ func TestFlowWaits(t *testing.T) {
 		t.Errorf("an administrator waits: %s", data)
 	}
 	select {
-	case code := <-codes:
-		t.Fatalf("somebody was answered %d while the seat was taken", code)
+	case code := <-flooder:
+		t.Fatalf("eve was answered %d while she was delayed", code)
+	case code := <-quiet:
+		t.Fatalf("ann was answered %d while the seat was taken", code)
 	default:
 	}
 	r.dumpsOfWait(t)
 	r.kx(t, "DELETE", "faults/slow", nil, 200, nil)
-	if first, second := <-codes, <-codes; min(first, second) != http.StatusOK || max(first, second) != http.StatusForbidden {
+	if first, second := <-flooder, <-quiet; min(first, second) != http.StatusOK || max(first, second) != http.StatusForbidden {
 		t.Errorf("answered %d and %d", first, second)
 	}
 	const step = "filter.priority-and-fairness"
@@ -218,16 +211,7 @@ func TestFlowHeld(t *testing.T) {
 	r.breakAt(t, "eve", v1alpha1.BreakpointSpec{Filter: "step:filter.authorization user:eve"})
 	const maps = "/api/v1/namespaces/default/configmaps"
 	anyone := r.anyone(t)
-	code := make(chan int, 1)
-	go func() {
-		res, err := anyone.Do(withToken(t, "GET", r.URL+maps, "flooder"))
-		if err != nil {
-			code <- 0
-			return
-		}
-		res.Body.Close()
-		code <- res.StatusCode
-	}()
+	code := codeOf(anyone, withToken(t, "GET", r.URL+maps, "flooder"))
 	j := r.heldBy(t, "eve")
 	if res, data := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer quiet"); res.StatusCode != http.StatusForbidden {
 		t.Errorf("beside one who is held: %s %s", res.Status, data)
@@ -251,16 +235,9 @@ func TestExemptSeats(t *testing.T) {
 		defer w.Stop()
 	}
 	r.breakAt(t, "held", v1alpha1.BreakpointSpec{Filter: "step:filter.authorization resource:secrets"})
-	code := make(chan int, 1)
-	go func() {
-		res, err := r.httpClient(t).Get(r.URL + "/api/v1/namespaces/default/secrets")
-		if err != nil {
-			code <- 0
-			return
-		}
-		res.Body.Close()
-		code <- res.StatusCode
-	}()
+	req, err := http.NewRequestWithContext(within(t), "GET", r.URL+"/api/v1/namespaces/default/secrets", nil)
+	must(t, err)
+	code := codeOf(r.httpClient(t), req)
 	j := r.heldBy(t, "held")
 	// The request that asks has a seat, and so may those of the test that end at this moment.
 	until(t, "nobody but who asks has a seat", func() bool {
@@ -292,16 +269,7 @@ func TestFlowRefuses(t *testing.T) {
 	})
 	const maps = "/api/v1/namespaces/default/configmaps"
 	anyone := r.anyone(t)
-	code := make(chan int, 1)
-	go func() {
-		res, err := anyone.Do(withToken(t, "GET", r.URL+maps, "flooder"))
-		if err != nil {
-			code <- 0
-			return
-		}
-		res.Body.Close()
-		code <- res.StatusCode
-	}()
+	code := codeOf(anyone, withToken(t, "GET", r.URL+maps, "flooder"))
 	until(t, "eve has the seat", func() bool { return r.inside(t, "eve") })
 	res, data := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer quiet")
 	level, err := r.admin(t).FlowcontrolV1().PriorityLevelConfigurations().Get(within(t), "maps-level", metav1.GetOptions{})
@@ -526,6 +494,21 @@ func TestFlowOff(t *testing.T) {
 	if why := r.why(t, "resource:namespaces verb:list", "filter.in-flight"); why != "" {
 		t.Errorf("%s", why)
 	}
+}
+
+// codeOf sends a request in the background, and tells the code of its answer, or 0 if there is none.
+func codeOf(client *http.Client, req *http.Request) <-chan int {
+	code := make(chan int, 1)
+	go func() {
+		res, err := client.Do(req)
+		if err != nil {
+			code <- 0
+			return
+		}
+		res.Body.Close()
+		code <- res.StatusCode
+	}()
+	return code
 }
 
 func withToken(t *testing.T, method, url, token string) *http.Request {
