@@ -174,8 +174,8 @@ func (c *card) who(s *v1alpha1.Step) string {
 	return c.j.Spec.User
 }
 
-// groups are those of the user whom a step refused, as kx auth why has to be told of them: it knows by itself those that everybody has,
-// and those of a service account if no others are named.
+// groups are those groups of the user whom a step refused that kx auth why has to be told. It knows the groups that everybody has, which the
+// step does not name. As long as it is told none, it also knows those of a service account.
 func groups(s *v1alpha1.Step) (named []string) {
 	others := false
 	for _, a := range s.Attributes {

@@ -11,8 +11,8 @@
 //
 //  1. Until all objects have been looked at once there are two levels, as on a Kubernetes API server: exempt for administrators, and
 //     catch-all for everybody else with all seats of the server.
-//  2. An exempt request never waits. The seats of those that run are taken from what levels lend each other.
-//     So exempt watches, and exempt requests that may be held, give them back as others do.
+//  2. An exempt request never waits. While it has a seat, other levels can lend each other one less. So exempt watches, and exempt requests
+//     that may be held, give their seats back as others do.
 //  3. A seat is given back once: when its request ends, is held, waits for a slow client, or when a watch has sent what was there
 //     before it.
 //  4. An object that can't be read changes nothing: what was read before stays.

@@ -10,7 +10,7 @@ import (
 // Addresses are where the configuration says that services are: addresses by namespace/name, or by namespace/name:port.
 type Addresses map[string]string
 
-// Address is where a service is.
+// Address is the address that the configuration has for a port of a service, or for all its ports.
 func (a Addresses) Address(namespace, name string, port int32) (address string, found bool) {
 	service := namespace + "/" + name
 	if address, found = a[service+":"+strconv.Itoa(int(port))]; !found {

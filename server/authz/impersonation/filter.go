@@ -40,14 +40,14 @@ type Acting struct {
 // Verb is that of the old form, which is always tried.
 const Verb = "impersonate"
 
-// Answer is what the authorizer said to one question.
+// Answer is one question to the authorizer, and its verdict.
 type Answer struct {
 	Verb, Group, Resource, Subresource, Namespace, Name string
 	Verdict                                             authz.Verdict
 }
 
-// As returns who the user of the attributes acts as, if they may act as wanted. The answers are those that allow it, and if it is not
-// allowed, the refusals with which the modes ended that were tried.
+// As returns who the user of the attributes acts as. The answers beside it are those that allow it. If the user may not act as wanted, As
+// returns an error, and the refusal of each mode that was tried.
 func (f *Filter) As(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Acting, []Answer, error) {
 	asker := attributes.GetUser()
 	if asker == nil {
