@@ -209,5 +209,42 @@ func hide(text string) string {
 	for _, m := range masks {
 		text = m.found.ReplaceAllString(text, m.shown)
 	}
-	return text
+	return sortManagers(text)
+}
+
+// managers matches the start of an object's managedFields, also in a quoted object, and operation what an entry of them did.
+var (
+	managers  = regexp.MustCompile(`"managedFields\\*":\[`)
+	operation = regexp.MustCompile(`"operation\\*":\\*"(\w+)`)
+)
+
+// sortManagers sorts the entries of managedFields that did the same operation: their order is that of the seconds in which
+// they wrote, which a run may or may not share.
+func sortManagers(answer string) string {
+	begin := managers.FindStringIndex(answer)
+	if begin == nil {
+		return answer
+	}
+	head, rest := answer[:begin[1]], answer[begin[1]:]
+	var entries, same []string
+	depth, from, last := 0, 0, ""
+	for i, c := range rest {
+		switch {
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				entry := strings.TrimPrefix(rest[from:i+1], ",")
+				from = i + 1
+				if did := operation.FindString(entry); did != last {
+					entries, same, last = append(entries, same...), nil, did
+				}
+				same = append(same, entry)
+				slices.Sort(same)
+			}
+		case c == ']' && depth == 0:
+			return head + strings.Join(append(entries, same...), ",") + sortManagers(rest[i:])
+		}
+	}
+	return answer
 }

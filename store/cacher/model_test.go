@@ -204,19 +204,12 @@ func (m *model) run(t *testing.T, d time.Duration, faults ...func(context.Contex
 func (m *model) finish(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var report *cacher.Consistency
-	for {
-		err := ctx.Err()
-		if err == nil {
-			report, err = m.cacher.CheckConsistency(ctx)
-		}
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil {
+	report, err := m.cacher.CheckConsistency(ctx)
+	for err != nil {
+		if pause(ctx, 20*time.Millisecond); ctx.Err() != nil {
 			t.Fatal(err)
 		}
-		pause(ctx, 20*time.Millisecond)
+		report, err = m.cacher.CheckConsistency(ctx)
 	}
 	if len(report.Differences) > 0 {
 		t.Errorf("the cache differs from etcd at %d: %v", report.Revision, report.Differences)

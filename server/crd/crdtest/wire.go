@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +26,7 @@ func Wire(t testing.TB, c *wiretest.Client, d *datadriven.TestData) string {
 	t.Helper()
 	switch d.Cmd {
 	case "ask":
-		return sortManagers(c.Ask(t, d.Input))
+		return c.Ask(t, d.Input)
 	case "wait":
 		line, body, _ := strings.Cut(strings.TrimSpace(d.Input), "\n")
 		name, what, _ := strings.Cut(line, " ")
@@ -48,35 +46,6 @@ func Wire(t testing.TB, c *wiretest.Client, d *datadriven.TestData) string {
 	}
 	d.Fatalf(t, "unknown command %s", d.Cmd)
 	return ""
-}
-
-// managers matches the start of an object's managedFields, also in a quoted object.
-var managers = regexp.MustCompile(`"managedFields\\*":\[`)
-
-// sortManagers sorts the managedFields of an answer, whose own order depends on the second of each write.
-func sortManagers(answer string) string {
-	begin := managers.FindStringIndex(answer)
-	if begin == nil {
-		return answer
-	}
-	head, rest := answer[:begin[1]], answer[begin[1]:]
-	var entries []string
-	depth, from := 0, 0
-	for i, c := range rest {
-		switch {
-		case c == '{':
-			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				entries = append(entries, strings.TrimPrefix(rest[from:i+1], ","))
-				from = i + 1
-			}
-		case c == ']' && depth == 0:
-			slices.Sort(entries)
-			return head + strings.Join(entries, ",") + sortManagers(rest[i:])
-		}
-	}
-	return answer
 }
 
 // patience bounds a wait in case something hangs.
