@@ -342,6 +342,35 @@ func TestCompactionBeneath(t *testing.T) {
 	}
 }
 
+// TestLostWhileNothingChanges has the cache's watch end, and go on when nothing has been written since: etcd answers no request for
+// progress about a watch of what comes after its revision.
+func TestLostWhileNothingChanges(t *testing.T) {
+	client := embedtest.New(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	var faults *heldStorage
+	r := newRig(t, client, func(c *cacher.Config) {
+		faults = &heldStorage{Storage: c.Storage, hold: make(chan struct{}), fail: make(chan error)}
+		close(faults.hold)
+		c.Storage = faults
+	})
+	r.create(t, "ns", "a", "red")
+	if got, want := names(list(t, r.cached, everything)), []string{"ns/a"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for range 3 {
+		faults.hold = make(chan struct{})
+		faults.fail <- errors.New("lost")
+		until(t, "the cache is broken", func() bool { return r.cacher.Inspect().State == cacher.Broken })
+		close(faults.hold)
+		until(t, "the cache is fresh again", func() bool { return r.cacher.Inspect().State == cacher.Fresh })
+	}
+	consistent(t, r)
+	r.create(t, "ns", "b", "red")
+	if got, want := names(list(t, r.cached, everything)), []string{"ns/a", "ns/b"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // heldStorage is a storage whose watch fails when it is told to, and does not begin again before it may.
 type heldStorage struct {
 	cacher.Storage

@@ -155,6 +155,17 @@ func (c *Cacher) verify(ctx context.Context) error {
 	if !same {
 		return errOtherHistory
 	}
+	// About a watch of what comes after its revision, etcd answers no request for progress until something is written.
+	have := c.watchCache.revision.Load()
+	now, _, err := c.revisions.revision(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("compare the cache of %s with etcd: %w", c.config.GroupResource, err)
+	case now < have:
+		return errWentBack
+	case now == have:
+		c.state.set(Fresh, nil)
+	}
 	return nil
 }
 
