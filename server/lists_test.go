@@ -202,6 +202,9 @@ const (
 
 // TestListsHoldLittle reads lists of 12 MB in every form, slowly, and looks what the server holds meanwhile.
 func TestListsHoldLittle(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector takes memory of its own")
+	}
 	// They differ from those of a cache in where they come from.
 	uncached := []string{"JSON", "protobuf", "a page", "custom resources as YAML", "custom resources in another version, selected"}
 	for _, cached := range []bool{true, false} {
