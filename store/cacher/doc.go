@@ -30,7 +30,8 @@
 // nothing; the first read is answered by etcd, and begins the filling. It is lagging while it has not seen what etcd is known to
 // have, broken while etcd's watch fails, and refilling when it missed changes that etcd no longer has, or when etcd turns out
 // to have another history: that is looked at whenever a watch of etcd goes on where another one ended, as it does with its
-// connection. A cache is filled after its watch has begun, and need not look. What must be the latest is read from etcd while
+// connection. A cache is filled after its watch has begun, and need not look. A broken cache is fresh again when something comes
+// on its new watch, or if etcd, asked after that has begun, is at the cache's revision. What must be the latest is read from etcd while
 // the cache is not fresh; what may be old comes from it unless it was never filled or is being filled again. Watchers survive
 // all of that: after a refill they go through etcd's history. They end with 410 Expired if etcd has another history by then,
 // if it has compacted the revision at which the cache stopped, so that nobody can tell, or if it has compacted what they were
