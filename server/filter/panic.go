@@ -41,7 +41,7 @@ func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 
 // panicText returns the log's text for a panic. It is masked, since a panic may quote a secret.
 func (c *Config) panicText(r *http.Request, p any) string {
-	info, err := c.RequestInfo.NewRequestInfo(withMaskedQuery(r))
+	info, err := c.infoOf(r)
 	if err != nil || mask.Confidential(mask.Request{Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource}) {
 		return fmt.Sprintf("masked: a value of type %T", p)
 	}
@@ -50,7 +50,7 @@ func (c *Config) panicText(r *http.Request, p any) string {
 
 // countAborted counts a request whose answer is cut off. Its request info is not in this filter's context.
 func (c *Config) countAborted(r *http.Request) {
-	info, err := c.RequestInfo.NewRequestInfo(withMaskedQuery(r))
+	info, err := c.infoOf(r)
 	if err != nil || !info.IsResourceRequest || !c.Counted(info) {
 		info = &request.RequestInfo{}
 	}

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -21,7 +24,7 @@ import (
 func WithRequestInfo(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterRequestInfo, r.URL.Path)
-		info, err := c.RequestInfo.NewRequestInfo(withMaskedQuery(r))
+		info, err := c.infoOf(r)
 		if err != nil {
 			step.End(&err)
 			c.fail(w, r, apierrors.NewBadRequest(fmt.Sprintf("failed to read the request's path %q: %v", r.URL.Path, err)))
@@ -40,16 +43,30 @@ func WithRequestInfo(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// withMaskedQuery returns r without secret parameters: the resolver logs a query that it can't parse.
-func withMaskedQuery(r *http.Request) *http.Request {
-	query := mask.Query(r.URL.RawQuery)
-	if query == r.URL.RawQuery {
-		return r
+// infoOf reads a request by what it says, for that is what the handlers go by. The resolver logs a query that it can't read, and has the
+// whole URL in its errors: it is told of no parameter that may be a secret then.
+func (c *Config) infoOf(r *http.Request) (*request.RequestInfo, error) {
+	hidden := mask.Query(r.URL.RawQuery)
+	if hidden == r.URL.RawQuery {
+		return c.RequestInfo.NewRequestInfo(r)
 	}
-	masked, u := *r, *r.URL
+	query, options := r.URL.Query(), metainternalversion.ListOptions{}
+	if err := metainternalversionscheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &options); err != nil {
+		// No handler can read it either. Whether it asks for a watch is all that the resolver looks for.
+		return c.RequestInfo.NewRequestInfo(withQuery(r, url.Values{"watch": query["watch"], "limit": {"masked"}}.Encode()))
+	}
+	info, err := c.RequestInfo.NewRequestInfo(r)
+	if err != nil {
+		return c.RequestInfo.NewRequestInfo(withQuery(r, hidden))
+	}
+	return info, nil
+}
+
+func withQuery(r *http.Request, query string) *http.Request {
+	other, u := *r, *r.URL
 	u.RawQuery = query
-	masked.URL = &u
-	return &masked
+	other.URL = &u
+	return &other
 }
 
 func describe(step *trace.Step, info *request.RequestInfo) {
