@@ -288,7 +288,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	}
 	getter.StorageWithCacher = backend.StorageWithCacher(&c.Caches, o.WatchCache.Prefill, c.Journeys.Control(), c.Logger)
 	c.RESTOptions = getter
-	c.encryption(getter.Transformers())
+	c.encryption(ctx, getter.Transformers())
 	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
 		return err
 	}
@@ -309,19 +309,26 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	return err
 }
 
-// encryption makes the keeper of the encryption configuration.
-func (c *Config) encryption(transformers *transform.Resources) {
+// encryption makes the keeper of the encryption configuration, and has caches read again what could not be decrypted when it may be.
+func (c *Config) encryption(ctx context.Context, transformers *transform.Resources) {
 	if transformers == nil {
 		return
 	}
+	go func() {
+		for changed := transformers.Changed(); ; {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+			changed = transformers.Changed()
+			c.Caches.Reread()
+		}
+	}()
 	c.Encryption = reload.New(reload.Config{
 		Source: reload.OneFile(c.Options.Etcd.EncryptionProviderConfig), What: "the keys of stored objects",
 		Take: func(ctx context.Context, files []reload.File, _ string) error {
-			err := transformers.Reload(ctx, files[0].Data)
-			if err == nil {
-				c.Caches.Reread()
-			}
-			return err
+			return transformers.Reload(ctx, files[0].Data)
 		},
 		Metrics: "apiserver_encryption_config_controller", Flag: "--encryption-provider-config", Process: c.Journeys.Process(),
 		Registry: c.Metrics.Registry, Log: c.Logger,

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/transform/kms/kmstest"
@@ -117,4 +118,18 @@ func TestKMS(t *testing.T) {
 			t.Errorf("readyz without the plugin: %d %s", status, body)
 		}
 	}, byPlugin(t, p, 100*time.Millisecond), func(o *options.Options) { o.WatchCache.Enabled = false })
+	// A cache that was filled without the plugin has the values when it is back.
+	on(func(r *running) {
+		first := func() watch.EventType {
+			w, err := r.admin(t).CoreV1().Secrets("default").Watch(ctx, metav1.ListOptions{ResourceVersion: "0"})
+			must(t, err)
+			defer w.Stop()
+			return (<-w.ResultChan()).Type
+		}
+		if got := first(); got != watch.Error {
+			t.Errorf("a watch without the plugin begins with %s", got)
+		}
+		p.Start(t)
+		until(t, "the cache has the secrets", func() bool { return first() == watch.Added })
+	}, byPlugin(t, p, 100*time.Millisecond))
 }

@@ -61,6 +61,10 @@ type Cacher struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	// keys counts when values that could not be decrypted may have become readable. What the reflector reads, it reads with the keys
+	// of readWith, or newer ones.
+	keys     atomic.Int64
+	readWith int64
 	// leave gives up etcd's watch; nil while there is none.
 	leave atomic.Pointer[context.CancelCauseFunc]
 }

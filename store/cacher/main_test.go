@@ -21,6 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 	"github.com/kx-apiserver/kx/store/etcd3"
+	"github.com/kx-apiserver/kx/store/transform"
 )
 
 func TestMain(m *testing.M) { embedtest.Main(m) }
@@ -84,11 +85,17 @@ func newRig(t testing.TB, client *clientv3.Client, change func(*cacher.Config)) 
 // open opens a storage of pandas without a cacher: a second one on the same keys is another process.
 func open(t testing.TB, client *clientv3.Client, prefix string) cacher.Storage {
 	t.Helper()
+	return openWith(t, client, prefix, nil)
+}
+
+// openWith is open with a transformer of stored values, nil for none.
+func openWith(t testing.TB, client *clientv3.Client, prefix string, transformer transform.Transformer) cacher.Storage {
+	t.Helper()
 	compactor := etcd3.StartCompactor(client, 0, nil)
 	t.Cleanup(compactor.Stop)
 	raw, err := etcd3.New(etcd3.Options{
 		Client: etcd3.NewClient(client), Compactor: compactor, Codec: codec, NewFunc: newPanda,
-		Prefix: prefix, ResourcePrefix: "/pandas/", GroupResource: pandas,
+		Prefix: prefix, ResourcePrefix: "/pandas/", GroupResource: pandas, Transformer: transformer,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -97,12 +104,16 @@ func open(t testing.TB, client *clientv3.Client, prefix string) cacher.Storage {
 	return etcd3.NewStoreWithUnsafeCorruptObjectDeletion(raw, pandas).(cacher.Storage)
 }
 
-func (r *rig) start(t testing.TB, change func(*cacher.Config)) {
-	t.Helper()
-	config := cacher.Config{
+func (r *rig) config() cacher.Config {
+	return cacher.Config{
 		Storage: r.raw, ResourcePrefix: "/pandas", GroupResource: pandas, NewFunc: newPanda, GetAttrsFunc: attrs,
 		Trigger: store.IndexerFuncs{"spec.color": nil},
 	}
+}
+
+func (r *rig) start(t testing.TB, change func(*cacher.Config)) {
+	t.Helper()
+	config := r.config()
 	if change != nil {
 		change(&config)
 	}

@@ -92,6 +92,7 @@ func (c *Cacher) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.readWith = c.keys.Load()
 	start := time.Now()
 	var objects []*object.Encoded
 	revision, err := c.config.Storage.ReadAll(ctx, c.prefix, c.limits.PageSize, func(obj *object.Encoded) { objects = append(objects, obj) })
@@ -106,6 +107,9 @@ func (c *Cacher) fill(ctx context.Context) error {
 	})
 	c.state.set(Fresh, nil)
 	c.metrics.Filled(time.Since(start))
+	if c.outdated() {
+		return errOtherKeys
+	}
 	return nil
 }
 
@@ -148,6 +152,9 @@ func (c *Cacher) follow() error {
 // on where another one ended: all changes that it sends are of the history that is looked at here. An etcd that was restored
 // from a backup may be past the cache's revision already, and nothing else would tell.
 func (c *Cacher) verify(ctx context.Context) error {
+	if c.outdated() {
+		return errOtherKeys
+	}
 	same, err := c.sameHistory(ctx)
 	if err != nil {
 		return err
@@ -206,6 +213,9 @@ func (c *Cacher) receive(changes store.Changes, leave func(error)) error {
 	}
 	if len(changes.Changes) == 0 {
 		c.progressCame()
+	}
+	if c.outdated() {
+		return errOtherKeys
 	}
 	return nil
 }

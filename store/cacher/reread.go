@@ -15,10 +15,27 @@ func (s *Caches) Reread() {
 	}
 	s.mu.Unlock()
 	for _, c := range all {
-		if leave := c.leave.Load(); leave != nil && c.unreadable() {
-			(*leave)(errOtherKeys)
-		}
+		c.reread()
 	}
+}
+
+// reread gives up etcd's watch if there is something to read again. What is being read right now is looked at by outdated.
+func (c *Cacher) reread() {
+	c.keys.Add(1)
+	if leave := c.leave.Load(); leave != nil && c.unreadable() {
+		(*leave)(errOtherKeys)
+	}
+}
+
+// outdated says whether there is something that could not be decrypted, and there have been other keys since this was asked last: those
+// who make the cache ask it before anything is decrypted, and after that has become part of the cache.
+func (c *Cacher) outdated() bool {
+	now := c.keys.Load()
+	if now == c.readWith {
+		return false
+	}
+	c.readWith = now
+	return c.unreadable()
 }
 
 // unreadable says whether there is an object that could not be decrypted.

@@ -21,7 +21,7 @@ type Resources struct {
 	current atomic.Pointer[state]
 	// reloadable says that another configuration may come to count.
 	reloadable bool
-	// changed is closed when another configuration counts.
+	// changed is closed when values may be readable that were not.
 	changed atomic.Pointer[chan struct{}]
 
 	mu sync.Mutex
@@ -64,7 +64,13 @@ func newResources(first *configuration) *Resources {
 	r.current.Store(&state{configuration: first})
 	changed := make(chan struct{})
 	r.changed.Store(&changed)
+	first.onOpened(r.tellChanged)
 	return r
+}
+
+func (r *Resources) tellChanged() {
+	changed := make(chan struct{})
+	close(*r.changed.Swap(&changed))
 }
 
 // Measure has metrics count what the transformers of ForResource do, which it is called before.
@@ -79,7 +85,7 @@ func (r *Resources) Reloadable() { r.reloadable = true }
 // Hash is that of the file that counts.
 func (r *Resources) Hash() string { return r.current.Load().hash }
 
-// Changed is closed when another configuration counts than now.
+// Changed is closed when values may be readable that are not now: another configuration counts, or a KMS plugin opens what it did not.
 func (r *Resources) Changed() <-chan struct{} {
 	if r == nil {
 		return nil
@@ -106,6 +112,7 @@ func (r *Resources) Reload(ctx context.Context, data []byte) error {
 		return err
 	}
 	next.measure(r.metrics)
+	next.onOpened(r.tellChanged)
 	if err := next.check(ctx); err != nil {
 		return errors.Join(err, next.close())
 	}
@@ -122,8 +129,7 @@ func (r *Resources) Reload(ctx context.Context, data []byte) error {
 		}
 	}
 	r.current.Store(after)
-	changed := make(chan struct{})
-	close(*r.changed.Swap(&changed))
+	r.tellChanged()
 	if len(before.plugins) > 0 {
 		r.ending[before.configuration] = time.AfterFunc(before.grace(), func() { r.end(before.configuration) })
 	}
@@ -225,6 +231,12 @@ func (c *configuration) measure(m *Metrics) {
 	c.metrics = m
 	for _, p := range c.plugins {
 		p.Observe(m)
+	}
+}
+
+func (c *configuration) onOpened(tell func()) {
+	for _, p := range c.plugins {
+		p.OnOpened(tell)
 	}
 }
 

@@ -16,9 +16,10 @@
 //
 // Invariants:
 //
-//  1. Nothing runs while nobody asks. What was heard of the plugin more than a minute ago is asked again by whoever comes next.
+//  1. Nothing runs while nobody asks. What was heard of the plugin more than a minute ago is asked again when somebody comes. Only while
+//     there are values that it did not open it is asked for those again, at most every ten seconds, and whoever wants to know is told when they can be.
 //  2. A value is written only with a key that the plugin has named within the last three minutes.
-//  3. A plugin that does not answer delays reads once, by its timeout, and then those writes that can't be without it, once in ten
-//     seconds. One that answers nonsense is an error that names it. Neither ends the process.
+//  3. A plugin that does not answer delays those reads that need it to decrypt a seed, by its timeout once in a second, and those
+//     writes that can't be without it, once in ten seconds. One that answers nonsense is an error that names it. Neither ends the process.
 //  4. No error carries a key, a seed, or bytes of the plugin's that may be one.
 package kms

@@ -3,7 +3,6 @@ package kms
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -24,6 +23,8 @@ const (
 	usable = 3 * time.Minute
 	// maxSecrets is how many decrypted seeds are kept: each start of a server makes one, and each change of the plugin's key.
 	maxSecrets = 1000
+	// breather is how long nobody waits for a plugin that has just let somebody wait in vain.
+	breather = time.Second
 )
 
 // Config is what an Envelope needs.
@@ -62,8 +63,19 @@ type Envelope struct {
 	// failed is why the last refresh failed, nil if it did not. The holder of refreshing sets it.
 	failed atomic.Pointer[failure]
 
+	// away is when a plugin could not be reached last, and why.
+	away atomic.Pointer[failure]
+	// opened is called when values can be opened that could not be. It may be nil, and is set before the first value.
+	opened func()
+	// life ends with Close.
+	life context.Context
+	end  context.CancelFunc
+
 	mu      sync.Mutex
-	secrets map[[sha256.Size]byte]secret
+	secrets map[sourceID]secret
+	// closed are sources that the plugin did not open. While there are some, seeking says that somebody asks again.
+	closed  map[sourceID]source
+	seeking bool
 }
 
 // state is with what values are written.
@@ -81,7 +93,8 @@ type failure struct {
 
 // New makes an envelope. The plugin is asked when it is needed.
 func New(c Config) (*Envelope, error) {
-	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[[sha256.Size]byte]secret{}}
+	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[sourceID]secret{}, closed: map[sourceID]source{}}
+	e.life, e.end = context.WithCancel(context.Background())
 	var err error
 	e.plugin, err = dial(c.Endpoint, c.Timeout, e.observe)
 	return e, err
@@ -89,6 +102,9 @@ func New(c Config) (*Envelope, error) {
 
 // Observe sets who is told of calls, before the first value.
 func (e *Envelope) Observe(o Observer) { e.observer = o }
+
+// OnOpened sets who is told when values can be opened that could not be, before the first value.
+func (e *Envelope) OnOpened(opened func()) { e.opened = opened }
 
 func (e *Envelope) observe(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	start := time.Now()
@@ -100,7 +116,10 @@ func (e *Envelope) observe(ctx context.Context, method string, req, reply any, c
 }
 
 // Close ends the connection. Calls that wait fail.
-func (e *Envelope) Close() error { return e.plugin.close() }
+func (e *Envelope) Close() error {
+	e.end()
+	return e.plugin.close()
+}
 
 // Check asks the plugin how it is, unless that is known, and says what is wrong with it.
 func (e *Envelope) Check(ctx context.Context) error {
@@ -150,38 +169,8 @@ func (e *Envelope) used(direction, keyID string) {
 	}
 }
 
-// secretOf returns what opens the values of a source. The plugin is asked once for each.
-func (e *Envelope) secretOf(ctx context.Context, from *source) (secret, error) {
-	id := sha256.Sum256(append([]byte{byte(from.kind)}, from.append(nil)...))
-	e.mu.Lock()
-	known := e.secrets[id]
-	e.mu.Unlock()
-	if known != nil {
-		return known, nil
-	}
-	plain, err := e.plugin.decrypt(ctx, from)
-	if err != nil {
-		return nil, fmt.Errorf("failed to decrypt DEK, error: the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
-	}
-	opener, err := newSecret(from.kind, plain)
-	if err != nil {
-		return nil, fmt.Errorf("failed to decrypt DEK, error: the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
-	}
-	e.keep(id, opener)
-	return opener, nil
-}
-
-func (e *Envelope) keep(id [sha256.Size]byte, opener secret) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.secrets) >= maxSecrets {
-		clear(e.secrets) // they are decrypted again when they are needed
-	}
-	e.secrets[id] = opener
-}
-
-// today returns the state, asking the plugin if the last answer is old. If the plugin does not say, it is the last state (nil if there is
-// none), and why. While the plugin fails, only those wait for it who must write and can't.
+// today returns the state, having the plugin asked if the last answer is old. If the plugin does not say, it is the last state (nil if there
+// is none), and why. Only those wait for it who write: while it fails, those who can't.
 func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
 	s, now := e.current.Load(), e.now()
 	if s != nil && now.Sub(s.asOf) < fresh {
@@ -189,7 +178,7 @@ func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
 	}
 	f := e.failed.Load()
 	switch {
-	case f == nil, write && (s == nil || now.Sub(s.asOf) > usable):
+	case write && (f == nil || s == nil || now.Sub(s.asOf) > usable):
 		select {
 		case e.refreshing <- struct{}{}:
 			// The answer is everybody's, so it does not end with the request that asks.
@@ -197,12 +186,15 @@ func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
 		case <-ctx.Done():
 			return s, ctx.Err()
 		}
-	case now.Sub(f.at) >= retry:
+	case f == nil || now.Sub(f.at) >= retry:
 		select {
 		case e.refreshing <- struct{}{}:
 			go func() { _, _ = e.refresh(context.WithoutCancel(ctx)) }()
 		default: // somebody does
 		}
+	}
+	if f == nil {
+		return s, nil
 	}
 	return s, f.err
 }
@@ -259,7 +251,7 @@ func (e *Envelope) ask(ctx context.Context, last *state) (*state, error) {
 		// It has changed its mind between the two calls: the next one will tell.
 		return nil, errors.New("it encrypted with another key than the one that its status names")
 	}
-	e.keep(sha256.Sum256(append([]byte{byte(sourceSeed)}, next.append(nil)...)), next.seed)
+	e.keep(next.id(), next.seed)
 	return next, nil
 }
 

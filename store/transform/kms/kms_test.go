@@ -2,7 +2,9 @@ package kms_test
 
 import (
 	"bytes"
+	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +52,20 @@ func opens(t *testing.T, e *kms.Envelope, stored []byte, want string, wantStale 
 	}
 }
 
+// becomes waits until a read tells whether a value is to be written again: the plugin is asked beside it.
+func becomes(t *testing.T, e *kms.Envelope, stored []byte, wantStale bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		_, stale, err := e.Open(t.Context(), stored, place)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("it is not noticed which key the plugin has: %v", err)
+		}
+		if stale == wantStale {
+			return
+		}
+	}
+}
+
 func fails(t *testing.T, err error, want ...string) {
 	t.Helper()
 	if err == nil {
@@ -82,6 +98,9 @@ func TestSeedsOfOthers(t *testing.T) {
 			t.Error("the value is there in the clear")
 		}
 	}
+	if err := other.Check(t.Context()); err != nil { // it asks for its key beside the reads
+		t.Error(err)
+	}
 	if encrypts, decrypts := p.Calls(); encrypts != 2 || decrypts != 1 {
 		t.Errorf("the plugin encrypted %d times and decrypted %d times, want 2 and 1", encrypts, decrypts)
 	}
@@ -97,12 +116,12 @@ func TestRotation(t *testing.T) {
 	p.Use("2")
 	opens(t, e, first, "value", false)
 	c.add(time.Minute)
-	opens(t, e, first, "value", true)
+	becomes(t, e, first, true)
 	second := seal(t, e, "value")
 	opens(t, e, second, "value", false)
 	p.Use("1")
 	c.add(time.Minute)
-	opens(t, e, second, "value", true)
+	becomes(t, e, second, true)
 	opens(t, e, first, "value", false)
 }
 
@@ -147,23 +166,71 @@ func TestPluginIsSilent(t *testing.T) {
 	stored := seal(t, e, "value")
 	p.Answer(false)
 	c.add(2 * time.Minute)
-	opens(t, e, stored, "value", false) // waits
+	for range 100 {
+		opens(t, e, stored, "value", false)
+	}
+	fails(t, e.Check(t.Context()), "status")
 	p.Answer(true)
 	p.Use("2")
 	for range 100 {
 		opens(t, e, stored, "value", false) // the plugin failed a moment ago
 	}
 	c.add(10 * time.Second)
-	for deadline := time.Now().Add(patience); ; {
-		_, stale, err := e.Open(t.Context(), stored, place)
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("it is not noticed that the plugin answers: %v", err)
+	becomes(t, e, stored, true)
+}
+
+// TestPluginComesBack: who reads many values does not wait for each of them, and it is told when they can be opened.
+func TestPluginComesBack(t *testing.T) {
+	p := kmstest.Serve(t, "1")
+	writer, _ := open(t, p, patience)
+	stored := seal(t, writer, "value")
+	opened := make(chan struct{}, 10)
+	e, _ := open(t, p, 100*time.Millisecond)
+	e.OnOpened(func() { opened <- struct{}{} })
+	calls := &decrypts{}
+	e.Observe(calls)
+	p.Stop()
+	for range 100 {
+		_, _, err := e.Open(t.Context(), stored, place)
+		fails(t, err, "failed to decrypt DEK", `"vault"`, p.Endpoint())
+	}
+	if n := calls.n.Load(); n > 10 { // one, and those of who asks again meanwhile
+		t.Errorf("the plugin was asked %d times", n)
+	}
+	p.Start(t)
+	select {
+	case <-opened:
+	case <-time.After(patience):
+		t.Fatal("nobody is told that the value can be opened")
+	}
+	opens(t, e, stored, "value", false)
+
+	// A caller whose time is up says nothing about the plugin.
+	other, _ := open(t, p, patience)
+	p.Answer(false)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for p.Waiting() == 0 {
+			time.Sleep(time.Millisecond)
 		}
-		if stale {
-			break
-		}
+		cancel()
+	}()
+	_, _, err := other.Open(ctx, stored, place)
+	fails(t, err, "canceled")
+	p.Answer(true)
+	opens(t, other, stored, "value", false)
+}
+
+// decrypts counts calls that decrypt.
+type decrypts struct{ n atomic.Int64 }
+
+func (d *decrypts) Called(_, method, _ string, _ time.Duration) {
+	if strings.HasSuffix(method, "/Decrypt") {
+		d.n.Add(1)
 	}
 }
+
+func (d *decrypts) Used(string, string, string) {}
 
 // TestNonsense: what a plugin must not say is an error that names it.
 func TestNonsense(t *testing.T) {

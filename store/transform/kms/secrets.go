@@ -1,0 +1,141 @@
+package kms
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// sourceID tells sources apart.
+type sourceID [sha256.Size]byte
+
+func (s *source) id() sourceID {
+	return sha256.Sum256(append([]byte{byte(s.kind)}, s.append(nil)...))
+}
+
+// secretOf returns what opens the values of a source. The plugin is asked once for each, and by nobody for a moment after it let somebody
+// wait in vain: who reads a thousand values does not wait a thousand times.
+func (e *Envelope) secretOf(ctx context.Context, from *source) (secret, error) {
+	id := from.id()
+	e.mu.Lock()
+	known := e.secrets[id]
+	e.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	if f := e.away.Load(); f != nil && e.now().Sub(f.at) < breather {
+		return e.miss(id, from, f.err)
+	}
+	opener, err := e.decrypt(ctx, from)
+	switch {
+	case err == nil:
+		if e.keep(id, opener) {
+			e.tellOpened()
+		}
+		return opener, nil
+	case ctx.Err() != nil: // the caller's time is up, which says nothing of the plugin
+		return nil, err
+	}
+	return e.miss(id, from, err)
+}
+
+// decrypt has the plugin decrypt a source.
+func (e *Envelope) decrypt(ctx context.Context, from *source) (opener secret, err error) {
+	plain, err := e.plugin.decrypt(ctx, from)
+	code := status.Code(err)
+	if err == nil {
+		opener, err = newSecret(from.kind, plain)
+	}
+	if err == nil {
+		return opener, nil
+	}
+	err = fmt.Errorf("failed to decrypt DEK, error: the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
+	if ctx.Err() == nil && (code == codes.Unavailable || code == codes.DeadlineExceeded) {
+		e.away.Store(&failure{err, e.now()})
+	}
+	return nil, err
+}
+
+// keep keeps what opens a source, and says whether somebody has missed it.
+func (e *Envelope) keep(id sourceID, opener secret) (missed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.secrets) >= maxSecrets {
+		clear(e.secrets) // they are decrypted again when they are needed
+	}
+	e.secrets[id] = opener
+	_, missed = e.closed[id]
+	delete(e.closed, id)
+	return missed
+}
+
+// miss notes that a source was not opened, and has somebody ask again until it is. If it has been opened meanwhile, that is what counts.
+func (e *Envelope) miss(id sourceID, from *source, err error) (secret, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if known := e.secrets[id]; known != nil {
+		return known, nil
+	}
+	if len(e.closed) < maxSecrets {
+		e.closed[id] = from.clone()
+	}
+	if !e.seeking {
+		e.seeking = true
+		go e.seek()
+	}
+	return nil, err
+}
+
+// clone is a source that does not share the stored value's bytes.
+func (s *source) clone() source {
+	out := *s
+	out.encrypted, out.annotations = slices.Clone(s.encrypted), maps.Clone(s.annotations)
+	for name, value := range out.annotations {
+		out.annotations[name] = slices.Clone(value)
+	}
+	return out
+}
+
+// seek asks the plugin for what it did not open, until it has opened all, and tells when it has opened something.
+func (e *Envelope) seek() {
+	for pause := breather; ; pause = min(2*pause, retry) {
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-e.life.Done():
+			timer.Stop()
+			return
+		}
+		e.mu.Lock()
+		closed := maps.Clone(e.closed)
+		e.seeking = len(closed) > 0
+		e.mu.Unlock()
+		if len(closed) == 0 {
+			return
+		}
+		missed := false
+		for id, from := range closed {
+			opener, err := e.decrypt(e.life, &from)
+			if err == nil {
+				missed = e.keep(id, opener) || missed
+			} else if f := e.away.Load(); e.life.Err() != nil || f != nil && f.err == err {
+				break // nor would it open the others
+			}
+		}
+		if missed {
+			e.tellOpened()
+		}
+	}
+}
+
+func (e *Envelope) tellOpened() {
+	if e.opened != nil {
+		e.opened()
+	}
+}
