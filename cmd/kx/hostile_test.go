@@ -261,11 +261,14 @@ func (p *process) hostileScreens(t *testing.T) {
 	look("j", "k", "tab", "esc", "esc")
 	see("2", "Request")
 	look("tab", "tab", "tab")
-	see("1 r", sign) // the request with its body, to be sent again
+	see("1 r", "[2 Send]")
+	see("", sign) // the request with its body, to be sent again
 	look("tab", "e", "j", "esc", "tab", "tab", "1")
-	see("V", sign) // its key in etcd
+	see("V", "[3 etcd]")
+	see("", sign) // its key in etcd
 	look("tab", "j", "j", "d", "a", "a", "a", "u", "tab", "k", "k", "k")
-	see("H", sign) // the cache, and who watches
+	see("H", "[4 Cache]")
+	see("", sign) // the cache, and who watches
 	look("tab", "j", "d", "j", "tab")
 	see("s", "configmaps")
 	look("tab", "j", "j", "v", "esc")
@@ -273,7 +276,8 @@ func (p *process) hostileScreens(t *testing.T) {
 	look("esc")
 	s.press("1", "/", "ctrl+u", "resource:foes verb:create", "enter")
 	see("", "default/one")
-	see("r", "Foe")
+	see("r", "[2 Send]")
+	see("", "Foe")
 	see("T", sign) // an example, with what the definition says of each field
 	look("j", "tab", "j", "j", "5")
 	s.press("/")
