@@ -299,7 +299,19 @@ func TestReleases(t *testing.T) {
 	must(t, (<-done).err)
 	said(j, "the breakpoint was deleted")
 
+	// Who watches keeps the lease until a request is held, which may take longer than that.
+	ctx, cancel = context.WithCancel(within(t))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", r.URL+kxRoot+"breakpoints?watch=true", nil)
+	must(t, err)
+	res, err := r.httpClient(t).Do(req)
+	must(t, err)
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Fatal(res.Status)
+	}
 	j, done = hold("leased", v1alpha1.BreakpointSpec{LeaseSeconds: 1}, within(t))
+	cancel()
 	must(t, (<-done).err)
 	said(j, "the breakpoint was deleted")
 	r.kx(t, "GET", "breakpoints/leased", nil, 404, nil)

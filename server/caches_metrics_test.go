@@ -90,7 +90,20 @@ func TestCacheMetrics(t *testing.T) {
 		t.Fatal(code)
 	}
 
-	got := r.series(t, group)
+	var got map[string]float64
+	// A client may have an event before it is counted that it was handed out.
+	until(t, "the event is counted", func() bool {
+		got = r.series(t, group)
+		for _, name := range []string{
+			"apiserver_watch_cache_events_dispatched_total", "apiserver_watch_events_dispatch_duration_seconds total",
+			"apiserver_watch_events_dispatch_duration_seconds cache_to_watcher", "apiserver_watch_events_dispatch_duration_seconds storage_to_cache",
+		} {
+			if got[name] == 0 {
+				return false
+			}
+		}
+		return true
+	})
 	// What is counted exactly, because nobody but this test asks.
 	for name, want := range map[string]float64{
 		"apiserver_cache_list_total":                                        3,
@@ -118,8 +131,7 @@ func TestCacheMetrics(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"apiserver_watch_cache_events_received_total", "apiserver_watch_cache_events_dispatched_total",
-		"apiserver_watch_cache_resource_version", "apiserver_watch_cache_consistent_read_total false true",
+		"apiserver_watch_cache_events_received_total", "apiserver_watch_cache_resource_version", "apiserver_watch_cache_consistent_read_total false true",
 		"watch_cache_capacity", "watch_cache_capacity_increase_total", "apiserver_storage_events_received_total",
 	} {
 		if got[name] == 0 {

@@ -3,7 +3,6 @@
 package server_test
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -130,8 +130,9 @@ func TestServersKnowEachOther(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	on := func(o *options.Options) { o.Etcd.Servers = []string{etcd} }
-	one := start(t, on, withObjects("192.0.2.1"))
-	two, stop, err := launch(on, withObjects("192.0.2.2"))
+	one, stopOne, err := launch(on, withObjects("192.0.2.1"))
+	must(t, err)
+	two, stopTwo, err := launch(on, withObjects("192.0.2.2"))
 	must(t, err)
 	outside := start(t, on, withObjects("192.0.2.3"), func(o *options.Options) { o.EndpointReconciler = options.ReconcilerNone })
 	for _, r := range []*running{one, two, outside} {
@@ -140,27 +141,49 @@ func TestServersKnowEachOther(t *testing.T) {
 	both, left := []string{"192.0.2.1", "192.0.2.2"}, []string{"192.0.2.1"}
 	// Of two servers that make the service at once, one is refused its address, and tries again a second later.
 	until(t, "both have a lease", func() bool { return slices.Equal(leased(t, client), both) })
-	until(t, "both are endpoints", func() bool {
-		e, err := one.admin(t).CoreV1().Endpoints("default").Get(within(t), "kubernetes", metav1.GetOptions{})
-		s, failed := one.admin(t).DiscoveryV1().EndpointSlices("default").Get(within(t), "kubernetes", metav1.GetOptions{})
-		return errors.Join(err, failed) == nil && len(e.Subsets) == 1 && len(e.Subsets[0].Addresses) == 2 && len(s.Endpoints) == 2
-	})
-	one.endpoints(t, both)
-	must(t, stop())
+	var e *corev1.Endpoints
+	var s *discoveryv1.EndpointSlice
+	are := func(want []string) func() bool {
+		return func() bool {
+			e, s = outside.endpoints(t)
+			addresses, sliced := addressesOf(e, s)
+			return slices.Equal(addresses, want) && slices.Equal(sliced, want)
+		}
+	}
+	until(t, "both are endpoints", are(both))
+	if e.Labels["endpointslice.kubernetes.io/skip-mirror"] != "true" || s.Labels["kubernetes.io/service-name"] != "kubernetes" ||
+		e.Subsets[0].Ports[0].Name != "https" || *s.Ports[0].Port != e.Subsets[0].Ports[0].Port {
+		t.Errorf("%+v\n%+v", e, s)
+	}
+	must(t, stopTwo())
 	if got := leased(t, client); !slices.Equal(got, left) {
 		t.Errorf("after one has stopped, %v have a lease", got)
 	}
-	one.endpoints(t, left)
+	// The other one may have read the leases before, and write both until it reads them again.
+	until(t, "the one that is left is the endpoint", are(left))
+	// Nobody writes after the last one.
+	must(t, stopOne())
+	if !are(nil)() {
+		t.Errorf("after all have stopped, the endpoints are\n%+v\n%+v", e, s)
+	}
 }
 
-// endpoints fails the test unless the service kubernetes has these, in both forms.
-func (r *running) endpoints(t testing.TB, want []string) {
+// endpoints are those of the service kubernetes, in both forms; empty while there are none.
+func (r *running) endpoints(t testing.TB) (*corev1.Endpoints, *discoveryv1.EndpointSlice) {
 	t.Helper()
 	e, err := r.admin(t).CoreV1().Endpoints("default").Get(within(t), "kubernetes", metav1.GetOptions{})
-	must(t, err)
+	if !apierrors.IsNotFound(err) {
+		must(t, err)
+	}
 	s, err := r.admin(t).DiscoveryV1().EndpointSlices("default").Get(within(t), "kubernetes", metav1.GetOptions{})
-	must(t, err)
-	var addresses, sliced []string
+	if !apierrors.IsNotFound(err) {
+		must(t, err)
+	}
+	return e, s
+}
+
+// addressesOf are those of endpoints, and those of their slice.
+func addressesOf(e *corev1.Endpoints, s *discoveryv1.EndpointSlice) (addresses, sliced []string) {
 	for _, subset := range e.Subsets {
 		for _, a := range subset.Addresses {
 			addresses = append(addresses, a.IP)
@@ -169,13 +192,7 @@ func (r *running) endpoints(t testing.TB, want []string) {
 	for _, endpoint := range s.Endpoints {
 		sliced = append(sliced, endpoint.Addresses...)
 	}
-	if !slices.Equal(addresses, want) || !slices.Equal(sliced, want) {
-		t.Errorf("the endpoints are %v and %v, want %v", addresses, sliced, want)
-	}
-	if e.Labels["endpointslice.kubernetes.io/skip-mirror"] != "true" || s.Labels["kubernetes.io/service-name"] != "kubernetes" ||
-		e.Subsets[0].Ports[0].Name != "https" || *s.Ports[0].Port != e.Subsets[0].Ports[0].Port {
-		t.Errorf("%+v\n%+v", e, s)
-	}
+	return addresses, sliced
 }
 
 // TestNobodyReachesLoopback starts a server that only this machine reaches: it is no endpoint of the service kubernetes, and has no

@@ -115,10 +115,14 @@ func TestTracingStop(t *testing.T) {
 // TestTracingAway: no collector, or one that does not answer, costs requests nothing, and the stop little.
 func TestTracingAway(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	// The near end of a connection: nobody listens there, and nobody else gets the port.
+	far, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	must(t, closed.Close())
-	away := collectortest.File(t, "apiVersion: apiserver.config.k8s.io/v1alpha1\nkind: TracingConfiguration\nendpoint: "+closed.Addr().String()+"\nsamplingRatePerMillion: 1000000\n")
+	t.Cleanup(func() { must(t, far.Close()) })
+	near, err := net.Dial("tcp", far.Addr().String())
+	must(t, err)
+	t.Cleanup(func() { must(t, near.Close()) })
+	away := collectortest.File(t, "apiVersion: apiserver.config.k8s.io/v1alpha1\nkind: TracingConfiguration\nendpoint: "+near.LocalAddr().String()+"\nsamplingRatePerMillion: 1000000\n")
 	hanging, refusing := collectortest.New(t), collectortest.New(t)
 	hung := make(chan struct{}, 1000)
 	hanging.Answer(func(ctx context.Context) error {

@@ -65,21 +65,23 @@ func TestManyNamespaces(t *testing.T) {
 		}
 		p.remove(name)
 	})
-	most := 0
-	for left, deadline := many, time.Now().Add(time.Duration(many)*300*time.Millisecond); left > many/2; {
-		most = max(most, runtime.NumGoroutine())
+	most, more := 0, 0
+	for left, deadline := many, time.Now().Add(time.Duration(many)*time.Second); left > many/2 || more > many/4; {
+		more = runtime.NumGoroutine() - goroutines
+		most = max(most, more)
 		got, err := p.etcd.Client.Get(t.Context(), p.etcd.Prefix+"/namespaces/n-", clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if left = int(got.Count); time.Now().After(deadline) {
-			t.Fatalf("%d namespaces of %d are left", left, many)
+			t.Fatalf("%d namespaces of %d are left, and %d goroutines more", left, many, more)
 		}
 	}
 	t.Logf("%d of %d namespaces ended in %v, with %d goroutines more and %d KiB more of heap",
-		many/2, many, time.Since(began), most-goroutines, (memory()-before)>>10)
-	if most-goroutines > many/2 {
-		t.Errorf("there were %d goroutines more for %d namespaces", most-goroutines, many)
+		many/2, many, time.Since(began), most, (memory()-before)>>10)
+	// Where attempts are slow, as many as may go on beside others do, with two goroutines each.
+	if most > many/2+2*mostBeside {
+		t.Errorf("there were %d goroutines more for %d namespaces", most, many)
 	}
 	if p.hasConfigMap("n-1", "o") || !p.hasConfigMap("n-0", "held") {
 		t.Error("what is in namespaces that ended, or in those that are held, is not as it should be")
@@ -107,7 +109,7 @@ func TestHanging(t *testing.T) {
 	secrets := corev1.SchemeGroupVersion.WithResource("secrets")
 	p.all[secrets] = hanging{p.all[secrets].(wholeStorage), "hung-"}
 	p.Start(t.Context())
-	const many = 200 // one after the other they would take minutes
+	const many = 200 // with no attempt beside another one they would take more than four minutes
 	for i := range many {
 		name := fmt.Sprint("hung-", i)
 		p.add(name)
@@ -122,7 +124,7 @@ func TestHanging(t *testing.T) {
 	p.untilGone("other")
 	p.letGo("held", "o")
 	p.untilGone("held")
-	if took := time.Since(began); took > longestAttempt*3/4 {
+	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("others ended after %v", took)
 	}
 }
