@@ -143,10 +143,11 @@ func (e *exporter) Run(ctx context.Context) {
 		select {
 		case <-e.began:
 			e.wait(ctx)
+			e.export(sending)
 		case <-ctx.Done():
 		}
-		e.export(sending)
 	}
+	e.export(sending) // what came while the last message was sent
 }
 
 // Close ends the connection to the collector. It is called when Run has ended.

@@ -62,6 +62,47 @@ func TestBounded(t *testing.T) {
 	}
 }
 
+// TestAddedWhileTheLastIsSent: a journey that ends while the server ends, and a message is on its way, is sent too, or counted as lost.
+func TestAddedWhileTheLastIsSent(t *testing.T) {
+	collector := collectortest.New(t)
+	hangs, goOn := make(chan struct{}, 1), make(chan struct{})
+	collector.Answer(func(context.Context) error {
+		signal(hangs)
+		<-goOn
+		return nil
+	})
+	registry := prometheus.NewRegistry()
+	tracer, err := New(t.Context(), Config{File: collector.File(t, 1_000_000), Process: "p", Registry: registry, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { tracer.Run(ctx) })
+	recorder := trace.NewRecorder("p", trace.DefaultLimits)
+	end := func() {
+		ctx, j := recorder.Begin(t.Context(), trace.Request{Method: "GET"})
+		tracer.Begin(j, http.Header{}, nil, true)
+		_, step := trace.Start(ctx, trace.HandlerGet, "")
+		step.End(nil)
+		j.Finish(trace.Response{Code: 200})
+		tracer.Ended(j)
+	}
+	end()
+	<-hangs
+	end()
+	stop()
+	close(goOn)
+	running.Wait()
+	if err := tracer.Close(); err != nil {
+		t.Error(err)
+	}
+	// On a machine that is too busy, the collector's time is over, and spans are lost.
+	if spans := counted(t, registry, "kx_tracing_spans_total"); tracer.waiting != 0 || tracer.bytes != 0 || spans != 4 {
+		t.Errorf("%d journeys of %d bytes wait, %v spans were sent or lost", tracer.waiting, tracer.bytes, spans)
+	}
+}
+
 // TestLateParts: a request whose journey records more after the response is exported with its own end, whenever that is done.
 func TestLateParts(t *testing.T) {
 	collector := collectortest.New(t)
