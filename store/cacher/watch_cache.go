@@ -50,6 +50,8 @@ type watchCache struct {
 	history   history
 	snapshots snapshots
 	filled    bool
+	// replaced counts how often the state was replaced.
+	replaced int
 
 	revision atomic.Int64
 	waiting  waiters
@@ -79,6 +81,7 @@ func (w *watchCache) replace(objects []*object.Encoded, revision int64) {
 	w.tree, w.stored = next, stored
 	w.history.reset(revision)
 	w.snapshots.clear()
+	w.replaced++
 	w.filled = true
 	w.revision.Store(revision)
 	w.mu.Unlock()
@@ -190,7 +193,7 @@ func (w *watchCache) getExact(revision int64) *tree {
 		w.mu.Unlock()
 		return nil
 	}
-	t := w.tree.Clone()
+	t, replaced := w.tree.Clone(), w.replaced
 	undo := make([]*event, w.history.next-seq)
 	w.history.read(seq, undo)
 	w.mu.Unlock()
@@ -202,7 +205,9 @@ func (w *watchCache) getExact(revision int64) *tree {
 		}
 	}
 	w.mu.Lock()
-	w.snapshots.keep(revision, t)
+	if w.replaced == replaced { // else etcd may have another history by now, and another state at this revision
+		w.snapshots.keep(revision, t)
+	}
 	w.mu.Unlock()
 	return t
 }
