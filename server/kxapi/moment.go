@@ -22,9 +22,10 @@ const (
 	mostMoments = 3600
 )
 
-// Moments remembers when etcd reached which revision, since etcd keeps no times. It is in memory, and bounded.
+// Moments remembers when etcd reached which revision, since etcd keeps no times. It is in memory, and bounded. What it remembers is of
+// one history of etcd: it begins anew when etcd goes back.
 type Moments struct {
-	revision func(context.Context) (int64, error)
+	revision func(context.Context) (int64, error) // of a majority
 
 	mu   sync.Mutex
 	ring []moment // in the order of time, and of revisions
@@ -59,12 +60,18 @@ func (m *Moments) Run(ctx context.Context) {
 	}
 }
 
-// saw remembers a revision that is newer than the last one.
+// saw remembers a revision that is newer than the last one. One that is older tells of another history, as after a restore: Run asks
+// for one revision at a time, and a majority of the members answers, so within a history they only grow.
 func (m *Moments) saw(at time.Time, revision int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if n := len(m.ring); n > 0 && m.ring[n-1].revision >= revision {
-		return
+	if n := len(m.ring); n > 0 {
+		switch last := m.ring[n-1].revision; {
+		case last == revision:
+			return
+		case last > revision:
+			m.ring = m.ring[:0]
+		}
 	}
 	if len(m.ring) == mostMoments {
 		m.ring = m.ring[:copy(m.ring, m.ring[1:])]

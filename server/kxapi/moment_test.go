@@ -26,7 +26,6 @@ func TestMoments(t *testing.T) {
 	m.saw(ago(time.Hour), 10)
 	m.saw(ago(50*time.Minute), 20)
 	m.saw(ago(45*time.Minute), 20)
-	m.saw(ago(40*time.Minute), 15) // a reader that etcd answered late
 	m.saw(ago(30*time.Minute), 30)
 	for _, test := range []struct {
 		name string
@@ -69,6 +68,18 @@ func TestMoments(t *testing.T) {
 	}
 	if _, err := r.List(t.Context(), &metainternalversion.ListOptions{ResourceVersion: "5"}); !apierrors.IsBadRequest(err) {
 		t.Errorf("at a resourceVersion: %v", err)
+	}
+	m.saw(ago(2*time.Second), 15) // etcd was restored
+	m.saw(ago(time.Second), 17)
+	list, err = r.List(t.Context(), nil)
+	if err != nil || len(list.(*v1alpha1.MomentList).Items) != 2 {
+		t.Errorf("of the new history there is %+v, %v", list, err)
+	}
+	if obj, err := r.Get(t.Context(), "0s", &metav1.GetOptions{}); err != nil || obj.(*v1alpha1.Moment).Status.Revision != 17 {
+		t.Errorf("now, in the new history: %+v, %v", obj, err)
+	}
+	if _, err := r.Get(t.Context(), "5m", &metav1.GetOptions{}); !apierrors.IsResourceExpired(err) {
+		t.Errorf("before the new history: %v", err)
 	}
 	for i := range 2 * mostMoments {
 		m.saw(now, int64(100+i))
