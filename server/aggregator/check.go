@@ -303,7 +303,7 @@ func (r *remote) ask(ctx context.Context, host, path, accept string) (*http.Resp
 	}
 	req.Header.Set("Accept", accept)
 	transport.SetAuthProxyHeaders(req, asking.GetName(), "", asking.GetGroups(), nil)
-	answer, err := r.client(answerWait).Do(req)
+	answer, err := client(webhook.Documents(r.transport, answerMost), answerWait).Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("failing or missing response from %s: %w", address, err)
 	}
@@ -314,11 +314,11 @@ func (r *remote) ask(ctx context.Context, host, path, accept string) (*http.Resp
 	return answer, nil
 }
 
-// client bounds answers and follows no redirect. A timeout of 0 leaves the time to the context of the request.
-func (r *remote) client(timeout time.Duration) *http.Client {
+// client follows no redirect. A timeout of 0 leaves the time to the context of the request.
+func client(over http.RoundTripper, timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout:       timeout,
-		Transport:     webhook.Documents(r.transport, answerMost),
+		Transport:     over,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

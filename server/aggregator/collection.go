@@ -22,11 +22,14 @@ import (
 	"k8s.io/client-go/transport"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/webhook"
 )
 
 const (
 	// pageMost is how many objects of another server are asked for at once, and pagesMost how many pages of them.
 	pageMost, pagesMost = 500, 10_000
+	// failureMost is how many bytes are read of why the other server refuses something.
+	failureMost = 64 << 10
 	// ofMetadata asks for lists without what a namespace's end does not look at. A server that knows no such lists sends whole objects.
 	ofMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
@@ -167,24 +170,30 @@ func (c *collection) ask(ctx context.Context, method, path string, body, into an
 	req.Header.Set("Accept", ofMetadata)
 	req.Header.Set("Content-Type", runtime.ContentTypeJSON)
 	transport.SetAuthProxyHeaders(req, who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra())
-	answer, err := c.remote.client(0).Do(req)
+	answer, err := client(webhook.Answers(c.remote.transport, answerMost), 0).Do(req)
 	if err != nil {
 		return fmt.Errorf("%s %s of the service %s: %w", method, path, c.remote.service(), err)
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
+		return c.failure(method, answer)
+	}
 	data, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return fmt.Errorf("read what the service %s answers to %s %s: %w", c.remote.service(), method, path, err)
 	}
-	if answer.StatusCode >= http.StatusOK && answer.StatusCode < http.StatusMultipleChoices {
-		if into == nil {
-			return nil
-		}
-		return json.Unmarshal(data, into)
+	if into == nil {
+		return nil
 	}
+	return json.Unmarshal(data, into)
+}
+
+// failure is the Status that the other server answers with, or what its code says if it answers with something else.
+func (c *collection) failure(method string, answer *http.Response) error {
+	data, err := io.ReadAll(io.LimitReader(answer.Body, failureMost))
 	status := &metav1.Status{}
-	if json.Unmarshal(data, status) != nil || status.Status != metav1.StatusFailure {
-		return fmt.Errorf("%s %s of the service %s: it answers %d", method, path, c.remote.service(), answer.StatusCode)
+	if err == nil && json.Unmarshal(data, status) == nil && status.Status == metav1.StatusFailure {
+		return &apierrors.StatusError{ErrStatus: *status}
 	}
-	return &apierrors.StatusError{ErrStatus: *status}
+	return apierrors.NewGenericServerResponse(answer.StatusCode, method, c.resource.GroupResource(), "", string(data), 0, true)
 }

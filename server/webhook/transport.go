@@ -50,6 +50,11 @@ func Documents(next http.RoundTripper, most int64) http.RoundTripper {
 	return transport{next: next, limit: func(int64) int64 { return most }, follow: true}
 }
 
+// Answers is such a transport for a server whose failures are wanted as it words them: their bodies are bounded like all others.
+func Answers(next http.RoundTripper, most int64) http.RoundTripper {
+	return transport{next: next, limit: func(int64) int64 { return most }, whole: true}
+}
+
 // Exchange is what went over the wire in one call, retries included. It is complete when the call has returned.
 type Exchange struct {
 	// Attempts is how often the request was sent, or was to be sent.
@@ -71,12 +76,14 @@ func Observe(ctx context.Context) (context.Context, *Exchange) {
 	return context.WithValue(ctx, exchangeKey{}, e), e
 }
 
-// transport accepts answers of bounded size, and only the status code of failures.
+// transport accepts answers of bounded size, and only the status code of failures unless they are wanted whole.
 type transport struct {
 	next  http.RoundTripper
 	limit Limit
 	// follow leaves redirects to the client.
 	follow bool
+	// whole leaves failures and redirects to the client, with their bodies.
+	whole bool
 }
 
 var _ utilnet.RoundTripperWrapper = transport{}
@@ -96,11 +103,11 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	e.Code = resp.StatusCode
-	switch resp.StatusCode / 100 {
-	case 2:
+	switch class := resp.StatusCode / 100; {
+	case class == 2 || t.whole:
 		most := t.limit(req.ContentLength)
 		resp.Body = &answer{ReadCloser: resp.Body, left: most, most: most, exchange: e}
-	case 3:
+	case class == 3:
 		if t.follow {
 			return resp, nil
 		}
