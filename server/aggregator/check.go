@@ -132,6 +132,9 @@ func (s *Server) adopt(all []*apiregistrationv1.APIService) {
 			continue
 		}
 		now[gv] = newRemote(one, s.config.Certificate)
+		if old := before[gv]; old != nil {
+			now[gv].hasV3 = old.hasV3 // the description stays until there is another one
+		}
 	}
 	s.remotes.Store(&now)
 	for gv, old := range before {
@@ -141,7 +144,8 @@ func (s *Server) adopt(all []*apiregistrationv1.APIService) {
 		old.transport.CloseIdleConnections()
 		if now[gv] == nil {
 			s.config.Discovery.RemoveRemote(gv)
-			s.config.OpenAPI.RemovePart(gv, partName)
+			s.config.OpenAPI.RemovePart(gv, partV3)
+			s.config.OpenAPI.RemovePart(gv, partV2)
 		}
 	}
 }
@@ -309,9 +313,19 @@ func (r *remote) ask(ctx context.Context, host, path, accept string) (*http.Resp
 	}
 	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
 		_ = answer.Body.Close() // nothing of it is wanted
-		return nil, fmt.Errorf("failing or missing response from %s: bad status from %s: %d", address, address, answer.StatusCode)
+		return nil, &badStatus{address, answer.StatusCode}
 	}
 	return answer, nil
+}
+
+// badStatus is an answer that is none.
+type badStatus struct {
+	address string
+	code    int
+}
+
+func (b *badStatus) Error() string {
+	return fmt.Sprintf("failing or missing response from %s: bad status from %s: %d", b.address, b.address, b.code)
 }
 
 // client follows no redirect. A timeout of 0 leaves the time to the context of the request.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
+	"net/http"
+	"net/url"
 	"strings"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
@@ -13,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/aggregator"
+	"k8s.io/kube-openapi/pkg/openapiconv"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -20,8 +24,9 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// partName names the part of a version's description that its own server gives.
-const partName = "APIService"
+// partV3 and partV2 name the parts of a version's description that its own server gives, by the version of OpenAPI. The first by name gives
+// the document's info.
+const partV3, partV2 = "APIService", "APIService of v2"
 
 // describe tells clients what a server has, as far as it says so. Of one that is away they see what it had, marked as stale.
 func (s *Server) describe(ctx context.Context, gv schema.GroupVersion, r *remote, there bool) {
@@ -101,11 +106,37 @@ func withKinds(all []apidiscoveryv2.APIResourceDiscovery) []apidiscoveryv2.APIRe
 	return all
 }
 
-// describeOpenAPI takes over what the server says of a version in OpenAPI, if that is new. A server need not say anything.
+// describeOpenAPI takes over what the server says of a version in OpenAPI, if that is new. A server need not have either version of it,
+// and one that can't be read stays as it was.
 func (s *Server) describeOpenAPI(ctx context.Context, host string, gv schema.GroupVersion, r *remote) error {
-	body, _, err := r.read(ctx, host, "/openapi/v3", runtime.ContentTypeJSON)
-	if err != nil {
-		return nil // it has none
+	at, err3 := r.findV3(ctx, host)
+	if err3 == nil && at == r.described && at != "" {
+		return nil
+	}
+	var v3 []byte
+	if err3 == nil && at != "" {
+		v3, err3 = r.readIfThere(ctx, host, at)
+	}
+	if err3 == nil {
+		r.hasV3 = v3 != nil
+		s.describeV3(gv, v3)
+	}
+	v2, err2 := r.readIfThere(ctx, host, "/openapi/v2")
+	if err2 == nil {
+		s.describeV2(gv, r, v2)
+	}
+	r.described = ""
+	if err3 == nil && err2 == nil && hasHash(at) {
+		r.described = at
+	}
+	return errors.Join(err3, err2)
+}
+
+// findV3 finds where the server has OpenAPI v3 of its version. It returns an empty address if it has none.
+func (r *remote) findV3(ctx context.Context, host string) (at string, err error) {
+	body, err := r.readIfThere(ctx, host, "/openapi/v3")
+	if body == nil || err != nil {
+		return "", err
 	}
 	var index struct {
 		Paths map[string]struct {
@@ -113,34 +144,70 @@ func (s *Server) describeOpenAPI(ctx context.Context, host string, gv schema.Gro
 		} `json:"paths"`
 	}
 	if err := json.Unmarshal(body, &index); err != nil {
-		return fmt.Errorf("read the index of its OpenAPI: %w", err)
+		return "", fmt.Errorf("read the index of its OpenAPI: %w", err)
 	}
-	at := index.Paths[strings.TrimPrefix(r.page(), "/")].ServerRelativeURL
-	if at == r.described || !strings.HasPrefix(at, "/") {
-		return nil
+	if at = index.Paths[strings.TrimPrefix(r.page(), "/")].ServerRelativeURL; !strings.HasPrefix(at, "/") {
+		return "", nil
 	}
-	v3, _, err := r.read(ctx, host, at, runtime.ContentTypeJSON)
-	if err != nil {
-		return err
+	return at, nil
+}
+
+// hasHash says whether an address of a document changes with the document.
+func hasHash(at string) bool {
+	parsed, err := url.Parse(at)
+	return err == nil && parsed.Query().Get("hash") != ""
+}
+
+// readIfThere returns no document if the server has none.
+func (r *remote) readIfThere(ctx context.Context, host, path string) ([]byte, error) {
+	body, _, err := r.read(ctx, host, path, runtime.ContentTypeJSON)
+	if bad := (*badStatus)(nil); errors.As(err, &bad) && bad.code == http.StatusNotFound {
+		return nil, nil
 	}
-	v2, _, err := r.read(ctx, host, "/openapi/v2", runtime.ContentTypeJSON)
-	if err != nil {
-		return err
+	return body, err
+}
+
+// describeV3 describes a version by a document of v3, or no longer if there is none.
+func (s *Server) describeV3(gv schema.GroupVersion, data []byte) {
+	if data == nil {
+		s.config.OpenAPI.RemovePart(gv, partV3)
+		return
 	}
 	s.config.OpenAPI.UpdatePart(gv, openapi.Part{
-		Name: partName, Hash: fmt.Sprintf("%x %x", sha256.Sum256(v3), sha256.Sum256(v2)),
+		Name: partV3, Hash: fmt.Sprintf("%x", sha256.Sum256(data)),
 		V3: func() (*spec3.OpenAPI, error) {
 			document := &spec3.OpenAPI{}
-			return document, json.Unmarshal(v3, document)
+			return document, json.Unmarshal(data, document)
 		},
-		V2: func() (*spec.Swagger, error) {
-			document := &spec.Swagger{}
-			if err := json.Unmarshal(v2, document); err != nil {
+		V2: func() (*spec.Swagger, error) { return &spec.Swagger{}, nil },
+	})
+}
+
+// describeV2 is describeV3 for v2. Where there is no v3, that is made of it too, as a kube-apiserver does.
+func (s *Server) describeV2(gv schema.GroupVersion, r *remote, data []byte) {
+	if data == nil {
+		s.config.OpenAPI.RemovePart(gv, partV2)
+		return
+	}
+	read := func() (*spec.Swagger, error) {
+		document := &spec.Swagger{}
+		if err := json.Unmarshal(data, document); err != nil {
+			return nil, err
+		}
+		return aggregator.FilterSpecByPathsWithoutSideEffects(document, []string{r.page() + "/"}), nil
+	}
+	convert := !r.hasV3
+	s.config.OpenAPI.UpdatePart(gv, openapi.Part{
+		Name: partV2, Hash: fmt.Sprintf("%x %t", sha256.Sum256(data), convert), V2: read,
+		V3: func() (*spec3.OpenAPI, error) {
+			if !convert {
+				return &spec3.OpenAPI{}, nil
+			}
+			document, err := read()
+			if err != nil {
 				return nil, err
 			}
-			return aggregator.FilterSpecByPathsWithoutSideEffects(document, []string{r.page() + "/"}), nil
+			return openapiconv.ConvertV2ToV3(document), nil
 		},
 	})
-	r.described = at
-	return nil
 }

@@ -29,7 +29,9 @@ type remote struct {
 	away atomic.Pointer[string]
 	// resources is the server's latest list of its resources; nil if it has sent none.
 	resources atomic.Pointer[[]apidiscoveryv2.APIResourceDiscovery]
-	// described is what the server has told of itself, and its description was made of.
+	// hasV3 says that the server has OpenAPI v3 of its version.
+	hasV3 bool
+	// described is the address with a hash of the document of v3 that was taken over, after which all else was too.
 	described string
 }
 

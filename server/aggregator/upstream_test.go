@@ -173,6 +173,20 @@ DWeCjnekFk3yAiEA0tOejkYLq8hd7gfZaqd98vxTED4Rk9fDfI3eS7A0Lpk=
 
 var masks = []*regexp.Regexp{regexp.MustCompile(`127\.0\.0\.1:\d+`), regexp.MustCompile(`(read tcp |write tcp )\S+`)}
 
+// conditions are those of the API service.
+func conditions(s *controllertest.Stage) (lines []string) {
+	s.T.Helper()
+	var one apiregistrationv1.APIService
+	data := must[[]byte](s.T)(s.RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices/v1." + s.Namespace + ".example.com").DoRaw(s.T.Context()))
+	if err := json.Unmarshal(data, &one); err != nil {
+		s.T.Fatal(err)
+	}
+	for _, c := range one.Status.Conditions {
+		lines = append(lines, fmt.Sprintf("condition %s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+	}
+	return lines
+}
+
 // state has the condition, what requests get, and what discovery says.
 func state(s *controllertest.Stage) (lines []string) {
 	s.T.Helper()
@@ -184,13 +198,8 @@ func state(s *controllertest.Stage) (lines []string) {
 		}
 		lines = append(lines, line)
 	}
-	var one apiregistrationv1.APIService
-	data := must[[]byte](s.T)(s.RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices/v1." + group).DoRaw(ctx))
-	if err := json.Unmarshal(data, &one); err != nil {
-		s.T.Fatal(err)
-	}
-	for _, c := range one.Status.Conditions {
-		add("condition %s %s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+	for _, line := range conditions(s) {
+		add("%s", line)
 	}
 	for _, path := range []string{"/apis/" + group, "/apis/" + group + "/v1", "/apis/" + group + "/v1/things", "/apis/" + group + "/v1/teapots?a=b", "/apis/" + group + "/v1/moved"} {
 		var code int
@@ -201,7 +210,7 @@ func state(s *controllertest.Stage) (lines []string) {
 		add("GET %s: %d %s", path, code, sorted(string(body)))
 	}
 	var list apidiscoveryv2.APIGroupDiscoveryList
-	data = must[[]byte](s.T)(s.RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList").DoRaw(ctx))
+	data := must[[]byte](s.T)(s.RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList").DoRaw(ctx))
 	if err := json.Unmarshal(data, &list); err != nil {
 		s.T.Fatal(err)
 	}
