@@ -111,29 +111,35 @@ type grant struct {
 }
 
 // find looks for a grant to a user. If there is none, failed says that some role of theirs is missing or can't be read.
+//
+// A grant of the whole cluster comes before one of the namespace, whoever of the user and the groups has it: the decision is the same, and its
+// reason names the binding that upstream names.
 func (x *index) find(who user.Info, q *question) (g grant, failed bool) {
-	if g, failed = x.among(x.users[who.GetName()], q); g.by != nil {
+	// local is the first grant of the namespace.
+	local, fails := grant{}, false
+	if g, failed = x.among(x.users[who.GetName()], q, &local); g.by != nil {
 		return g, false
 	}
 	for _, group := range who.GetGroups() {
-		more, fails := x.among(x.groups[group], q)
-		if more.by != nil {
-			return more, false
+		if g, fails = x.among(x.groups[group], q, &local); g.by != nil {
+			return g, false
 		}
 		failed = failed || fails
 	}
-	return grant{}, failed
+	return local, failed && local.by == nil
 }
 
-func (x *index) among(s subject, q *question) (g grant, failed bool) {
+// among looks for a grant of the whole cluster to a subject, and for one of the namespace unless local has one.
+func (x *index) among(s subject, q *question, local *grant) (g grant, failed bool) {
 	if s == nil {
 		return grant{}, false
 	}
-	if g, failed = x.first(s[""], q); g.by != nil || q.namespace == "" {
+	if g, failed = x.first(s[""], q); g.by != nil || q.namespace == "" || local.by != nil {
 		return g, failed
 	}
-	g, fails := x.first(s[q.namespace], q)
-	return g, failed || fails
+	var fails bool
+	*local, fails = x.first(s[q.namespace], q)
+	return grant{}, failed || fails
 }
 
 func (x *index) first(bindings []*binding, q *question) (g grant, failed bool) {

@@ -57,6 +57,40 @@ func TestReason(t *testing.T) {
 	}
 }
 
+// TestReasonOrder has a user who is granted the same by bindings of the cluster and of the namespace: those of the cluster come first, also those
+// of a group.
+func TestReasonOrder(t *testing.T) {
+	to := rbacv1.RoleRef{Kind: "ClusterRole", Name: "reader"}
+	user, first, second := rbacv1.Subject{Kind: "User", Name: "a"}, rbacv1.Subject{Kind: "Group", Name: "g"}, rbacv1.Subject{Kind: "Group", Name: "h"}
+	binding := func(namespace, name string, s rbacv1.Subject) rbac.Change {
+		c := rbac.Change{Kind: rbac.ClusterRoleBinding, Namespace: namespace, Name: name, To: to, Subjects: []rbacv1.Subject{s}}
+		if namespace != "" {
+			c.Kind = rbac.RoleBinding
+		}
+		return c
+	}
+	a := rbac.New()
+	a.Replace([]rbac.Change{
+		{Kind: rbac.ClusterRole, Name: "reader", Rules: may("get", "pods")},
+		{Kind: rbac.ClusterRoleBinding, Name: "lost", To: rbacv1.RoleRef{Kind: "ClusterRole", Name: "gone"}, Subjects: []rbacv1.Subject{second}},
+		binding("x", "of-user", user), binding("x", "of-g", first), binding("x", "of-h", second),
+	})
+	for _, step := range []struct {
+		change rbac.Change
+		want   string
+	}{
+		{rbac.Change{Kind: rbac.RoleBinding, Namespace: "y", Name: "elsewhere", Gone: true}, `RBAC: allowed by RoleBinding "of-user/x" of ClusterRole "reader" to User "a"`},
+		{binding("", "all-h", second), `RBAC: allowed by ClusterRoleBinding "all-h" of ClusterRole "reader" to Group "h"`},
+		{binding("", "all-g", first), `RBAC: allowed by ClusterRoleBinding "all-g" of ClusterRole "reader" to Group "g"`},
+		{binding("", "all-user", user), `RBAC: allowed by ClusterRoleBinding "all-user" of ClusterRole "reader" to User "a"`},
+	} {
+		a.Apply([]rbac.Change{step.change})
+		if got, reason, err := a.Authorize(t.Context(), ask("a", "get", "pods", "x", "g", "h")); got != authorizer.DecisionAllow || reason != step.want || err != nil {
+			t.Errorf("after %s: %v %q (%v), want %q", step.change.Name, got, reason, err, step.want)
+		}
+	}
+}
+
 // TestUnknown asks before anything is known: the question waits, until something is or its time is up.
 func TestUnknown(t *testing.T) {
 	a := rbac.New()
