@@ -16,6 +16,7 @@ import (
 
 	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/wiretest"
 )
 
 // lastReview is what a webhook was asked last.
@@ -85,6 +86,46 @@ func TestDryRunOfWebhooks(t *testing.T) {
 	}
 	if _, err := maps.Get(within(t), "dry", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("after a dry run: %v", err)
+	}
+}
+
+// TestSlicesOfNodes has a node write ResourceSlices that exist: those of others stay as they are. A kube-apiserver leaves that to its authorizer of
+// nodes, so no answer of one is compared.
+func TestSlicesOfNodes(t *testing.T) {
+	t.Parallel()
+	r := start(t, tokens(t, wiretest.TokenFile()), uncollected, func(o *options.Options) { o.Admission.Enabled = []string{"NodeRestriction"} })
+	c := &wiretest.Client{URL: r.URL, Admin: r.httpClient(t), Anyone: r.anyone(t)}
+	const slices, rbac, asNode = "/apis/resource.k8s.io/v1/resourceslices", "/apis/rbac.authorization.k8s.io/v1/", "\nAuthorization: Bearer node"
+	send := func(line, body, want string) string {
+		t.Helper()
+		answer := c.Ask(t, line+"\n\n"+body)
+		if !strings.HasPrefix(answer, want) {
+			t.Errorf("%s: %s, want %s", line, answer, want)
+		}
+		return answer
+	}
+	send("POST "+rbac+"clusterroles", `{"metadata":{"name":"nodes"},"rules":[{"apiGroups":["resource.k8s.io"],"resources":["resourceslices"],"verbs":["get","create","update","patch"]}]}`, "201")
+	send("POST "+rbac+"clusterrolebindings", `{"metadata":{"name":"nodes"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"nodes"},
+"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"system:nodes"}]}`, "201")
+	const spec = `"spec":{"driver":"d.example.com","pool":{"name":"p","generation":1,"resourceSliceCount":1},`
+	for name, where := range map[string]string{"own": `"nodeName":"n1"`, "other": `"nodeName":"n2"`, "all": `"allNodes":true`} {
+		slice := `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"` + name + `","labels":{"a":"b"}},` + spec + where + `}}`
+		send("POST "+slices, slice, "201")
+		want := "403"
+		if name == "own" {
+			want = "200"
+			until(t, "the role is known", func() bool { return strings.HasPrefix(c.Ask(t, "GET "+slices+"/own"+asNode), "200") })
+		}
+		for _, line := range []string{
+			"PUT " + slices + "/" + name,
+			"PATCH " + slices + "/" + name + "\nContent-Type: application/merge-patch+json",
+			"PATCH " + slices + "/" + name + "?fieldManager=m&force=true\nContent-Type: application/apply-patch+yaml",
+		} {
+			answer := send(line+asNode, strings.Replace(slice, `"a":"b"`, `"a":"c"`, 1), want)
+			if want == "403" && !strings.Contains(answer, "can only update ResourceSlice with the same NodeName as the requesting node") {
+				t.Errorf("%s: %s", line, answer)
+			}
+		}
 	}
 }
 

@@ -104,9 +104,7 @@ func (r *nodeRules) rule(a admission.Attributes) func(ctx context.Context, w plu
 	case storagev1.Resource("csinodes"):
 		return r.csiNode
 	case resourcev1.Resource("resourceslices"):
-		if a.GetOperation() != admission.Update {
-			return r.slice
-		}
+		return r.slice
 	case certificatesv1.Resource("certificatesigningrequests"):
 		if a.GetOperation() == admission.Create {
 			return r.signingRequest
@@ -545,10 +543,11 @@ func sameName(w plugin.Write, node, refusal string) error {
 	return nil
 }
 
+// slice lets a node write its own slices. Upstream leaves updates to the authorizer of nodes, which kx does not have.
 func (r *nodeRules) slice(_ context.Context, w plugin.Write, node string) error {
-	obj, verb := w.GetObject(), "create"
-	if w.GetOperation() == admission.Delete {
-		obj, verb = w.GetOldObject(), "delete"
+	obj, verb := w.GetOldObject(), strings.ToLower(string(w.GetOperation()))
+	if w.GetOperation() == admission.Create {
+		obj = w.GetObject()
 	}
 	slice, ok := obj.(*resourcev1.ResourceSlice)
 	if !ok {
