@@ -28,8 +28,8 @@ import (
 const (
 	// pageMost is how many objects of another server are asked for at once, and pagesMost how many pages of them.
 	pageMost, pagesMost = 500, 10_000
-	// failureMost is how many bytes are read of why the other server refuses something.
-	failureMost = 64 << 10
+	// failureMost is how many bytes are read of why the other server refuses something, and wordsMost how many of them are shown if that is no Status.
+	failureMost, wordsMost = 64 << 10, 2 << 10
 	// ofMetadata asks for lists without what a namespace's end does not look at. A server that knows no such lists sends whole objects.
 	ofMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
@@ -195,5 +195,5 @@ func (c *collection) failure(method string, answer *http.Response) error {
 	if err == nil && json.Unmarshal(data, status) == nil && status.Status == metav1.StatusFailure {
 		return &apierrors.StatusError{ErrStatus: *status}
 	}
-	return apierrors.NewGenericServerResponse(answer.StatusCode, method, c.resource.GroupResource(), "", string(data), 0, true)
+	return apierrors.NewGenericServerResponse(answer.StatusCode, method, c.resource.GroupResource(), "", string(data[:min(len(data), wordsMost)]), 0, true)
 }
