@@ -286,6 +286,37 @@ func TestFlowRefuses(t *testing.T) {
 	}
 }
 
+// TestFlowGivesUp: a request waits for its seat for a quarter of its own time. So it is refused before a watch that came earlier, which has
+// a quarter of --request-timeout.
+func TestFlowGivesUp(t *testing.T) {
+	t.Parallel()
+	r := start(t, allow, tokens(t, flowTokens), twoSeats, func(o *options.Options) { o.Limits.RequestTimeout = 40 * time.Second })
+	r.share(t, 1, queuing())
+	r.fault(t, "slow", v1alpha1.FaultSpec{
+		Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: 10 * time.Minute}, Filter: "step:filter.authorization user:eve", Count: 1,
+	})
+	const maps = "/api/v1/namespaces/default/configmaps"
+	anyone := r.anyone(t)
+	code := codeOf(anyone, withToken(t, "GET", r.URL+maps+"?watch=true", "flooder"))
+	until(t, "eve has the seat", func() bool { return r.inside(t, "eve") })
+	watch := codeOf(anyone, withToken(t, "GET", r.URL+maps+"?watch=true", "quiet"))
+	until(t, "ann's watch waits", func() bool { return r.inside(t, "ann") })
+	res, data := ask(t, anyone, "GET", r.URL+maps+"?timeout=12s", nil, "Authorization: Bearer quiet")
+	if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
+		t.Errorf("%s %v %s", res.Status, res.Header, data)
+	}
+	if !r.inside(t, "ann") {
+		t.Error("the watch gave up before")
+	}
+	if why := r.why(t, "user:ann verb:list", "filter.priority-and-fairness"); !strings.HasSuffix(why, " µs, and others had the level's seats all the while") {
+		t.Errorf("%s", why)
+	}
+	r.kx(t, "DELETE", "faults/slow", nil, 200, nil)
+	if first, second := <-code, <-watch; first != http.StatusForbidden || second != http.StatusForbidden {
+		t.Errorf("who had the seat was answered %d, and the watch %d", first, second)
+	}
+}
+
 // waited is how long a request waited for its seat, as its journey says: the server has measured it.
 func (r *running) waited(t *testing.T, journey string) time.Duration {
 	t.Helper()

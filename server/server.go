@@ -293,7 +293,7 @@ func (s *Server) flow(c *Config, kit *work.Kit) (err error) {
 	}
 	c.Flow, err = flow.New(flow.Config{
 		Seats: limits.MaxRequestsInFlight + limits.MaxMutatingRequestsInFlight,
-		Wait:  limits.RequestTimeout / 4, // the rest is for the request itself
+		Wait:  limits.RequestTimeout / 4,
 		Kit:   kit, Sizes: c.Caches.Sizes, Log: s.log,
 	})
 	if err == nil {

@@ -28,7 +28,8 @@ import (
 type Config struct {
 	// Seats is how many requests run at once in all, the exempt ones excepted.
 	Seats int
-	// Wait is how long a request waits for its seat at most.
+	// Wait is how long a request without a deadline, such as a watch, waits for its seat. Others wait for a quarter of their time. Nobody
+	// waits for more than a minute.
 	Wait time.Duration
 	Kit  *work.Kit
 	// Sizes is how many objects a resource has, and how many bytes they are stored in, as far as that is known without asking for them.

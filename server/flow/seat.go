@@ -6,6 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Seat is where a request sits while it runs. It is a trace.Pauser: a request that is held gives its seat to others.
@@ -47,6 +51,7 @@ func (s *Seat) take(ctx context.Context, first bool) bool {
 		v = &again
 	}
 	w := v.wait(ctx)
+	w.anew = !first
 	seated, leave := iter.Pull(func(yield func(struct{}) bool) {
 		v.control.lib.Handle(w, v.digest(), v.note, v.estimate, w.note, func() { yield(struct{}{}) })
 	})
@@ -57,6 +62,9 @@ func (s *Seat) take(ctx context.Context, first bool) bool {
 	}
 	return ok
 }
+
+// waitMost is how long a request waits for its seat at most, whatever time it has.
+const waitMost = time.Minute
 
 // Patience is when a request that has no seat is said to wait, and its queue is looked for.
 const Patience = time.Millisecond
@@ -70,6 +78,8 @@ type wait struct {
 	// machine is.
 	begun time.Time
 	left  atomic.Int64
+	// anew says that the request had a seat before.
+	anew bool
 
 	once sync.Once
 	over chan struct{}
@@ -118,7 +128,7 @@ func (w *wait) finish(seated bool) {
 // watch ends the wait with the request, or when it takes too long, and looks for the queue meanwhile.
 func (w *wait) watch() {
 	defer w.watching.Done()
-	limit := time.NewTimer(w.visit.control.wait - time.Since(w.begun))
+	limit := time.NewTimer(time.Until(w.until()))
 	defer limit.Stop()
 	search := time.NewTimer(0)
 	defer search.Stop()
@@ -142,6 +152,25 @@ func (w *wait) watch() {
 			w.end()
 		}
 	}
+}
+
+// until is when the request gives up. Its time counts from when it was received, without that in which it was held. One that had a
+// seat before may have spent most of it on its body, so only what is left counts.
+func (w *wait) until() time.Time {
+	from := w.begun
+	if received, ok := request.ReceivedTimestampFrom(w.Context); ok && !w.anew {
+		from = received.Add(trace.HeldFor(w.Context))
+	}
+	return waitUntil(w.Context, from, w.visit.control.wait)
+}
+
+// waitUntil is the end of the first quarter of the time between from and the deadline of ctx: the rest is for the request itself.
+// Without a deadline it is as long after from as given.
+func waitUntil(ctx context.Context, from time.Time, limit time.Duration) time.Time {
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = deadline.Sub(from) / 4
+	}
+	return from.Add(min(limit, waitMost))
 }
 
 func (w *wait) end()                  { w.once.Do(func() { close(w.over) }) }
