@@ -277,12 +277,21 @@ func TestFlowRefuses(t *testing.T) {
 	if h := res.Header; res.StatusCode != http.StatusTooManyRequests || h.Get("Retry-After") == "" || h.Get(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID) != string(level.UID) {
 		t.Errorf("%s %v %s", res.Status, h, data)
 	}
+	busy(t, res, data)
 	if why := r.why(t, "user:ann", "filter.priority-and-fairness"); why != "flow schema maps, priority level maps-level: others have taken all seats of the level, and its requests don't wait" {
 		t.Errorf("%s", why)
 	}
 	r.kx(t, "DELETE", "faults/slow", nil, 200, nil)
 	if got := <-code; got != http.StatusForbidden {
 		t.Errorf("who had the seat was answered %d", got)
+	}
+}
+
+// busy wants the text with which a kube-apiserver refuses a request for which there is no seat.
+func busy(t *testing.T, res *http.Response, data []byte) {
+	t.Helper()
+	if kind := res.Header.Get("Content-Type"); kind != "text/plain; charset=utf-8" || res.Header.Get("X-Content-Type-Options") != "nosniff" || string(data) != "Too many requests, please try again later.\n" {
+		t.Errorf("refused with %v %q", res.Header, data)
 	}
 }
 

@@ -3,7 +3,6 @@ package filter
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,8 +48,7 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			err := error(apierrors.NewTooManyRequests("too many requests, please try again later", int(e.RetryAfter)))
 			step.End(&err)
 			c.Metrics.Dropped(kind)
-			w.Header().Set("Retry-After", strconv.FormatInt(e.RetryAfter, 10))
-			c.fail(w, r, err)
+			noSeat(w, e.RetryAfter)
 		}, func(seat *flow.Seat) {
 			var taken seating
 			if seat != nil {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -55,8 +54,7 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 					step.Why(trace.NoSeatFree)
 					step.End(nil)
 					c.Metrics.Dropped(kind)
-					w.Header().Set("Retry-After", "1")
-					c.fail(w, r, apierrors.NewTooManyRequests("too many requests, please try again later", 1))
+					noSeat(w, 1)
 					return
 				}
 				step.Why(trace.AdministratorAdmitted)

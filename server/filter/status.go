@@ -2,6 +2,7 @@ package filter
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
@@ -9,4 +10,10 @@ import (
 // fail answers with an error in the media type that the client asked for.
 func (c *Config) fail(w http.ResponseWriter, r *http.Request, err error) {
 	responsewriters.RespondWithError(w, r, err, c.Serializer)
+}
+
+// noSeat answers a request for which there is no seat, as a Kubernetes API server does: with a text, and no Status.
+func noSeat(w http.ResponseWriter, retryAfter int64) {
+	w.Header().Set("Retry-After", strconv.FormatInt(retryAfter, 10))
+	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
 }
