@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -233,10 +234,17 @@ func (s *Server) judge(ctx context.Context, r *remote) *apiregistrationv1.APISer
 		return condition(no, "FailedDiscoveryCheck", "%v", r.broken)
 	}
 	if err := s.reach(ctx, r); err != nil {
-		return condition(no, "FailedDiscoveryCheck", "%v", err)
+		return condition(no, "FailedDiscoveryCheck", "%s", withoutSource(err))
 	}
 	return condition(yes, "Passed", "all checks passed")
 }
+
+// ofConnection is how the net package names a connection in its errors: both addresses, or the text of a DNS error that quotes such a one.
+var ofConnection = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+->`)
+
+// withoutSource is an error without addresses of this side: their ports differ from connection to connection, and the message of a condition
+// would be another one after each check.
+func withoutSource(err error) string { return ofConnection.ReplaceAllString(err.Error(), "$1 ") }
 
 // judgeService returns why a service can't be asked, if it can't.
 func (s *Server) judgeService(ctx context.Context, ref apiregistrationv1.ServiceReference) *apiregistrationv1.APIServiceCondition {
