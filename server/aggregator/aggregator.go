@@ -49,11 +49,13 @@ type Server struct {
 
 	// remotes are those that are known at present. A map is replaced, never changed.
 	remotes atomic.Pointer[map[schema.GroupVersion]*remote]
+	// seats are for the servers that are being checked.
+	seats chan struct{}
 }
 
 // New makes a server that passes nothing on before it runs.
 func New(c Config) *Server {
-	s := &Server{config: c, registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, c.Kit.Self(controllerName), Resource)}
+	s := &Server{config: c, seats: make(chan struct{}, checksMost), registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, c.Kit.Self(controllerName), Resource)}
 	s.remotes.Store(&map[schema.GroupVersion]*remote{})
 	return s
 }
@@ -174,5 +176,5 @@ func (s *Server) Run(ctx context.Context) {
 		work.Changes(ctx, s.config.Kit.Storages, Resource, work.All, changes)
 	}()
 	defer func() { <-followed }()
-	s.check(ctx, changes)
+	s.follow(ctx, changes)
 }

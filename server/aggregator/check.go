@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -33,7 +34,7 @@ var Resource = apiregistrationv1.SchemeGroupVersion.WithResource("apiservices")
 const (
 	controllerName = "apiservice-status-remote-available-controller"
 
-	// every is the pause between checks of servers that are all there, and afterFailure that after one was away, which doubles.
+	// every is the pause between checks of a server that is there, and afterFailure that after it was away, which doubles.
 	every        = 30 * time.Second
 	afterFailure = time.Second
 	longestPause = 5 * time.Second
@@ -49,43 +50,34 @@ const (
 // asking is who this server is when it asks others about themselves: who may see all of it.
 var asking = &user.DefaultInfo{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivilegedGroup}}
 
-// check checks all servers at once and whenever an APIService or the service of one has changed, and from time to time while there are any.
-func (s *Server) check(ctx context.Context, changes chan struct{}) {
-	pause := afterFailure
+// follow knows the servers that APIServices name, at once when one of these changes, until ctx ends.
+func (s *Server) follow(ctx context.Context, changes <-chan struct{}) {
 	var unfollow func() // nil while there are no servers
 	defer func() {
 		if unfollow != nil {
 			unfollow()
 		}
+		for _, r := range *s.remotes.Load() {
+			r.stop()
+		}
 	}()
 	for {
-		all, err := s.all(ctx)
-		healthy := err == nil
-		if err == nil {
-			s.adopt(all)
-			healthy = s.checkAll(ctx, all)
+		var again <-chan time.Time
+		if all, err := s.all(ctx); err == nil {
+			s.adopt(ctx, all)
 		} else if ctx.Err() == nil {
 			s.config.Kit.Log.Warn("cannot read the API services: those that name a service stay as they are known", "error", err)
+			again = time.After(longestPause)
 		}
-		var again <-chan time.Time
-		remotes := len(*s.remotes.Load())
-		switch {
+		switch remotes := len(*s.remotes.Load()); {
 		case remotes > 0 && unfollow == nil:
-			unfollow = s.followServices(ctx, changes)
+			unfollow = s.followServices(ctx)
 		case remotes == 0 && unfollow != nil:
 			unfollow()
 			unfollow = nil
 		}
-		switch {
-		case !healthy:
-			again = time.After(pause)
-			pause = min(2*pause, longestPause)
-		case remotes > 0:
-			again, pause = time.After(every), afterFailure
-		}
 		select {
 		case <-changes:
-			pause = afterFailure
 		case <-again:
 		case <-ctx.Done():
 			return
@@ -93,10 +85,23 @@ func (s *Server) check(ctx context.Context, changes chan struct{}) {
 	}
 }
 
-// followServices has changes tell of the services of servers that are known, and of their endpoints, until stop is called.
-func (s *Server) followServices(ctx context.Context, changes chan<- struct{}) (stop func()) {
+// followServices has all servers checked when the service of one changes, or its endpoints, until stop is called.
+func (s *Server) followServices(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
+	changes := make(chan struct{}, 1)
+	following.Go(func() {
+		for {
+			select {
+			case <-changes:
+				for _, r := range *s.remotes.Load() {
+					r.wakeUp()
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
 	follow := func(resource schema.GroupVersionResource, name func(metav1.Object) string) {
 		following.Go(func() {
 			work.Changes(ctx, s.config.Kit.Storages, resource, func(m metav1.Object) bool {
@@ -123,56 +128,85 @@ func (s *Server) all(ctx context.Context) ([]*apiregistrationv1.APIService, erro
 	return slices.DeleteFunc(all, func(one *apiregistrationv1.APIService) bool { return one.Spec.Service == nil }), err
 }
 
-// adopt knows the servers of these APIServices and no others. One that has not changed stays as it was checked.
-func (s *Server) adopt(all []*apiregistrationv1.APIService) {
+// adopt knows the servers of these APIServices and no others. One whose spec has not changed stays as it was checked. What checks write
+// themselves, the status, is no cause for another one.
+func (s *Server) adopt(ctx context.Context, all []*apiregistrationv1.APIService) {
 	before, now := *s.remotes.Load(), map[schema.GroupVersion]*remote{}
 	for _, one := range all {
 		gv := schema.GroupVersion{Group: one.Spec.Group, Version: one.Spec.Version}
 		if old := before[gv]; old != nil && old.uid == one.UID && apiequality.Semantic.DeepEqual(old.spec, one.Spec) {
 			now[gv] = old
+			known := old.registered.Swap(one)
+			if !maps.Equal(known.Labels, one.Labels) || !maps.Equal(known.Annotations, one.Annotations) {
+				old.wakeUp()
+			}
 			continue
 		}
 		now[gv] = newRemote(one, s.config.Certificate)
-		if old := before[gv]; old != nil {
-			now[gv].hasV3 = old.hasV3 // the description stays until there is another one
-		}
 	}
 	s.remotes.Store(&now)
 	for gv, old := range before {
 		if now[gv] == old {
 			continue
 		}
+		old.stop() // it describes the version no more
 		old.transport.CloseIdleConnections()
-		if now[gv] == nil {
-			s.config.Discovery.RemoveRemote(gv)
-			s.config.OpenAPI.RemovePart(gv, partV3)
-			s.config.OpenAPI.RemovePart(gv, partV2)
+		if next := now[gv]; next != nil {
+			next.hasV3 = old.hasV3 // the description stays until there is another one
+			continue
+		}
+		s.config.Discovery.RemoveRemote(gv)
+		s.config.OpenAPI.RemovePart(gv, partV3)
+		s.config.OpenAPI.RemovePart(gv, partV2)
+	}
+	for gv, r := range now {
+		if before[gv] != r {
+			s.start(ctx, gv, r)
 		}
 	}
 }
 
-// checkAll checks servers, several at once, and says whether all are there.
-func (s *Server) checkAll(ctx context.Context, all []*apiregistrationv1.APIService) bool {
+// start begins to check a server.
+func (s *Server) start(ctx context.Context, gv schema.GroupVersion, r *remote) {
+	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	seats := make(chan struct{}, checksMost)
-	healthy := make([]bool, len(all))
-	for i, one := range all {
-		seats <- struct{}{}
-		running.Go(func() {
-			defer func() { <-seats }()
-			healthy[i] = s.checkOne(ctx, one)
-		})
+	running.Go(func() { s.check(ctx, gv, r) })
+	r.stop = func() {
+		cancel()
+		running.Wait()
 	}
-	running.Wait()
-	return !slices.Contains(healthy, false)
 }
 
-func (s *Server) checkOne(ctx context.Context, one *apiregistrationv1.APIService) bool {
-	gv := schema.GroupVersion{Group: one.Spec.Group, Version: one.Spec.Version}
-	r := (*s.remotes.Load())[gv]
+// check checks a server at once, whenever it is woken, and from time to time, until ctx ends.
+func (s *Server) check(ctx context.Context, gv schema.GroupVersion, r *remote) {
+	for pause := afterFailure; ; {
+		again := every
+		if s.checkOnce(ctx, gv, r) {
+			pause = afterFailure
+		} else {
+			again, pause = pause, min(2*pause, longestPause)
+		}
+		select {
+		case <-r.wake:
+			pause = afterFailure
+		case <-time.After(again):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// checkOnce says whether the server is there, and its condition says so.
+func (s *Server) checkOnce(ctx context.Context, gv schema.GroupVersion, r *remote) bool {
+	select {
+	case s.seats <- struct{}{}:
+		defer func() { <-s.seats }()
+	case <-ctx.Done():
+		return false
+	}
 	condition := s.judge(ctx, r)
 	if ctx.Err() != nil {
-		return true
+		return false
 	}
 	there := condition.Status == yes
 	if there {
@@ -180,8 +214,10 @@ func (s *Server) checkOne(ctx context.Context, one *apiregistrationv1.APIService
 	} else {
 		r.away.Store(&condition.Message)
 	}
-	if err := s.write(ctx, one, *condition); err != nil {
-		s.config.Kit.Log.Warn("cannot write whether an API service is available", "name", one.Name, "error", err)
+	if err := s.write(ctx, r.registered.Load(), *condition); err != nil {
+		if ctx.Err() == nil {
+			s.config.Kit.Log.Warn("cannot write whether an API service is available", "name", r.name, "error", err)
+		}
 		there = false
 	}
 	s.describe(ctx, gv, r, there)

@@ -39,6 +39,9 @@ func (s *Server) describe(ctx context.Context, gv schema.GroupVersion, r *remote
 	if err == nil {
 		known.Resources, err = r.list(ctx, host, gv)
 	}
+	if ctx.Err() != nil {
+		return
+	}
 	if known.Stale = err != nil; err == nil && known.Resources == nil {
 		known.Resources = []apidiscoveryv2.APIResourceDiscovery{}
 	}

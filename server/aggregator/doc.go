@@ -11,4 +11,6 @@
 //     the client that say so, and its credentials, do not leave this process.
 //  3. What another server answers about itself is bounded, in bytes and in time, and its redirects are not followed.
 //  4. A server that is away is asked by nobody: requests get a 503 until a check has reached it.
+//  5. Each server is checked by itself, and a change of an APIService is known at once, whatever is being checked then. The check of a
+//     server that is no longer named ends before its version is described by anybody else.
 package aggregator

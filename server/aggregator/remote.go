@@ -29,6 +29,11 @@ type remote struct {
 	away atomic.Pointer[string]
 	// resources is the server's latest list of its resources; nil if it has sent none.
 	resources atomic.Pointer[[]apidiscoveryv2.APIResourceDiscovery]
+	// registered is the APIService as it was last.
+	registered atomic.Pointer[apiregistrationv1.APIService]
+	// wake has it checked at once, and stop ends its checks and waits for that.
+	wake chan struct{}
+	stop func()
 	// hasV3 says that the server has OpenAPI v3 of its version.
 	hasV3 bool
 	// described is the address with a hash of the document of v3 that was taken over, after which all else was too.
@@ -43,7 +48,8 @@ const (
 )
 
 func newRemote(s *apiregistrationv1.APIService, certificate func() (*tls.Certificate, error)) *remote {
-	r := &remote{name: s.Name, uid: s.UID, ref: *s.Spec.Service, spec: *s.Spec.DeepCopy()}
+	r := &remote{name: s.Name, uid: s.UID, ref: *s.Spec.Service, spec: *s.Spec.DeepCopy(), wake: make(chan struct{}, 1)}
+	r.registered.Store(s)
 	unchecked := "it has not been checked yet"
 	r.away.Store(&unchecked)
 	config := &tls.Config{
@@ -66,6 +72,14 @@ func newRemote(s *apiregistrationv1.APIService, certificate func() (*tls.Certifi
 		DialContext: (&net.Dialer{Timeout: dialWait, KeepAlive: dialWait}).DialContext,
 	})
 	return r
+}
+
+// wakeUp waits for nothing: one signal stands for all until it is taken.
+func (r *remote) wakeUp() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
 }
 
 func (r *remote) service() string { return r.ref.Namespace + "/" + r.ref.Name }
