@@ -163,7 +163,9 @@ func (r *running) discovered(t *testing.T, freshness string) {
 // find out, and what comes of it when that server has gone.
 func TestAggregated(t *testing.T) {
 	t.Parallel()
-	front := start(t, withObjects("192.0.2.1"), tokens(t, "alice,alice,a-1,\"gardeners\"\n"))
+	front := start(t, withObjects("192.0.2.1"), tokens(t, "alice,alice,a-1,\"gardeners\"\n"), func(o *options.Options) {
+		o.Limits.RequestTimeout = patience // the race detector makes the first document of OpenAPI slow
+	})
 	front.ready(t)
 	far, stopFar := behind(t, front)
 	front.register(t, far.URL)
