@@ -24,6 +24,7 @@ import (
 
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/wiretest"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -129,8 +130,8 @@ func makeFruit(t *testing.T, objects dynamic.Interface, plural, kind, name strin
 }
 
 // TestDamagedObjects starts a server on an etcd with a damaged object of each resource that the start reads. It becomes ready, says
-// which definition it cannot read and what can be done, and serves all others; controllers and roles work. It serves what is mended
-// without being started again.
+// which definition it cannot read and what can be done, and serves all others. It refuses writes until what configures admission is mended. Then
+// controllers and roles work. It serves what is mended without being started again.
 func TestDamagedObjects(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(string) string{
@@ -158,7 +159,20 @@ func testDamaged(t *testing.T, d *damagedEtcd) {
 	}
 	objects, err := dynamic.NewForConfig(r.config)
 	must(t, err)
-	must(t, makeFruit(t, objects, "pears", "Pear", "new"))
+	unreadable := func(err error) bool {
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "webhookconfigurations/w can't be read")
+	}
+	if err := makeFruit(t, objects, "pears", "Pear", "new"); !unreadable(err) {
+		t.Errorf("a write while configurations of webhooks can't be read: %v", err)
+	}
+	d.mend(t, "/registry/mutatingwebhookconfigurations/w", "/registry/validatingwebhookconfigurations/w")
+	until(t, "writes are admitted", func() bool {
+		err := makeFruit(t, objects, "pears", "Pear", "new")
+		if !unreadable(err) {
+			must(t, err)
+		}
+		return err == nil
+	})
 	list, err := objects.Resource(fruits("pears")).Namespace("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 2 {
 		t.Errorf("%v, %v", list, err)
@@ -195,6 +209,81 @@ func testDamaged(t *testing.T, d *damagedEtcd) {
 		if lines[message]++; lines[message] == 30 {
 			t.Errorf("again and again: %s", line)
 		}
+	}
+}
+
+// TestDamagedAdmission starts a server on an etcd in which a policy, its binding or a configuration of webhooks is damaged. Writes are refused, and
+// the answer names the key, until that is mended or deleted, which the server never refuses. Afterwards what could not be read holds.
+func TestDamagedAdmission(t *testing.T) {
+	t.Parallel()
+	const group, maps = "/apis/admissionregistration.k8s.io/v1/", "/api/v1/namespaces/default/configmaps"
+	etcd := (&rival{}).startEtcd(t)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}})
+	must(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	on := func(o *options.Options) { o.Etcd.Servers = []string{etcd} }
+	first, stop, err := launch(on)
+	must(t, err)
+	about := `"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]`
+	hooks := `{"metadata":{"name":"a"},"webhooks":[]}`
+	objects := [][2]string{
+		{"mutatingadmissionpolicies", `{"metadata":{"name":"a"},"spec":{"reinvocationPolicy":"Never","matchConstraints":{` + about + `},
+"mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{metadata: Object.metadata{labels: {'a': 'b'}}}"}}]}}`},
+		{"mutatingadmissionpolicybindings", `{"metadata":{"name":"a"},"spec":{"policyName":"a"}}`},
+		{"mutatingwebhookconfigurations", hooks},
+		{"validatingadmissionpolicies", `{"metadata":{"name":"a"},"spec":{"matchConstraints":{` + about + `},"validations":[{"expression":"object.metadata.name != 'refused'"}]}}`},
+		{"validatingadmissionpolicybindings", `{"metadata":{"name":"a"},"spec":{"policyName":"a","validationActions":["Deny"]}}`},
+		{"validatingwebhookconfigurations", hooks},
+	}
+	c := first.client(t)
+	for _, o := range objects {
+		if answer := c.Ask(t, "POST "+group+o[0]+"\n\n"+o[1]); !strings.HasPrefix(answer, "201") {
+			t.Fatal(answer)
+		}
+	}
+	must(t, stop())
+
+	try := func(c *wiretest.Client, name string) string {
+		return c.Ask(t, "POST "+maps+"?dryRun=All\n\n"+`{"metadata":{"name":"`+name+`"}}`)
+	}
+	unreadable := func(c *wiretest.Client, key string) {
+		t.Helper()
+		if answer := try(c, "other"); !strings.HasPrefix(answer, "403") || !strings.Contains(answer, "not yet ready to handle request: "+key+" can't be read") {
+			t.Errorf("a write while %s can't be read: %s", key, answer)
+		}
+	}
+	for _, o := range objects {
+		key := o[0] + "/a"
+		whole, err := client.Get(t.Context(), "/registry/"+key)
+		must(t, err)
+		_, err = client.Put(t.Context(), "/registry/"+key, "k8s:enc:aescbc:v1:gone:"+string(whole.Kvs[0].Value))
+		must(t, err)
+		r, stop, err := launch(on)
+		must(t, err)
+		c := r.client(t)
+		unreadable(c, key)
+		_, err = client.Put(t.Context(), "/registry/"+key, string(whole.Kvs[0].Value))
+		must(t, err)
+		until(t, key+" is read", func() bool { return strings.HasPrefix(try(c, "other"), "201") })
+		if answer := try(c, "refused"); !strings.HasPrefix(answer, "422") || !strings.Contains(answer, "'a' with binding 'a' denied request") {
+			t.Errorf("a write that the policy refuses, after %s was mended: %s", key, answer)
+		}
+
+		must(t, stop())
+		_, err = client.Put(t.Context(), "/registry/"+key, "no object")
+		must(t, err)
+		r, stop, err = launch(on)
+		must(t, err)
+		c = r.client(t)
+		unreadable(c, key)
+		if answer := c.Ask(t, "DELETE "+group+key+"?ignoreStoreReadErrorWithClusterBreakingPotential=true"); !strings.HasPrefix(answer, "200") {
+			t.Errorf("%s can't be deleted: %s", key, answer)
+		}
+		until(t, key+" is gone", func() bool { return strings.HasPrefix(try(c, "other"), "201") })
+		if answer := c.Ask(t, "POST "+group+o[0]+"\n\n"+o[1]); !strings.HasPrefix(answer, "201") {
+			t.Error(answer)
+		}
+		must(t, stop())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -67,6 +68,17 @@ func (k *Keeper) Await(ctx context.Context, a admission.Attributes) error {
 	}
 }
 
+// Readable is nil if keys is empty. They are of objects that can't be read: nobody knows what those would say of a write, so it is refused.
+func Readable(a admission.Attributes, keys []string) error {
+	switch len(keys) {
+	case 0:
+		return nil
+	case 1:
+		return admission.NewForbidden(a, fmt.Errorf("not yet ready to handle request: %s can't be read", escape.Line(keys[0])))
+	}
+	return admission.NewForbidden(a, fmt.Errorf("not yet ready to handle request: %s and %d more can't be read", escape.Line(keys[0]), len(keys)-1))
+}
+
 // Run follows etcd until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
 	var running sync.WaitGroup
@@ -80,9 +92,10 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Follow has tell called with all objects of a resource whenever they change. It must not be called after Run. An object that has not
-// changed is the same as before. tell may not change them, and is called by one goroutine.
-func Follow[T builtin.Object](k *Keeper, resource schema.GroupResource, tell func(all []T)) error {
+// Follow has tell called with all objects of a resource whenever they change, and with the keys of those that can't be read and never could,
+// sorted. It must not be called after Run. An object that has not changed is the same as before. tell may not change them, and is called by one
+// goroutine.
+func Follow[T builtin.Object](k *Keeper, resource schema.GroupResource, tell func(all []T, unreadable []string)) error {
 	codec, err := scheme.StorageCodec(resource, runtime.ContentTypeProtobuf)
 	if err != nil {
 		return err
@@ -101,7 +114,7 @@ type follower[T builtin.Object] struct {
 	keeper   *Keeper
 	resource schema.GroupResource
 	codec    runtime.Codec
-	tell     func([]T)
+	tell     func([]T, []string)
 	objects  map[string]*object[T]
 	// looking says that a look is under way, and looked that one has ended.
 	looking, looked bool
@@ -110,6 +123,8 @@ type follower[T builtin.Object] struct {
 type object[T builtin.Object] struct {
 	value T
 	bytes string
+	// unreadable is the key of an object without a value: it can't be read.
+	unreadable string
 	// there says that the present look came to it.
 	there bool
 }
@@ -128,20 +143,23 @@ func (f *follower[T]) Put(p feed.Pair) {
 	switch before := f.objects[name]; {
 	case p.Value == nil:
 		delete(f.objects, name)
-	case before != nil && before.bytes == string(p.Value):
+	case before != nil && before.unreadable == "" && before.bytes == string(p.Value):
 		before.there = true
 		return
 	default:
 		value, err := f.read(&p)
-		if err != nil {
-			f.keeper.log.Error("an object that configures admission cannot be read: what was known of it stays, which is nothing if it is new",
-				"key", escape.Line(p.Key), "error", escape.Line(err.Error()))
-			if before != nil {
-				before.there = true
-			}
+		switch {
+		case err == nil:
+			f.objects[name] = &object[T]{value: value, bytes: string(p.Value), there: true}
+		case before != nil && before.unreadable == "":
+			f.keeper.log.Error("an object that configures admission cannot be read: it counts as it was", "key", escape.Line(p.Key), "error", escape.Line(err.Error()))
+			before.there = true
 			return
+		default:
+			f.keeper.log.Error("an object that configures admission cannot be read: writes are refused until it can be, or is deleted",
+				"key", escape.Line(p.Key), "error", escape.Line(err.Error()))
+			f.objects[name] = &object[T]{unreadable: p.Key, there: true}
 		}
-		f.objects[name] = &object[T]{value: value, bytes: string(p.Value), there: true}
 	}
 	if !f.looking {
 		f.all()
@@ -165,12 +183,17 @@ func (f *follower[T]) End(int64) {
 
 // all tells all objects.
 func (f *follower[T]) all() {
-	all := make([]T, 0, len(f.objects))
+	all, unreadable := make([]T, 0, len(f.objects)), []string(nil)
 	for _, o := range f.objects {
+		if o.unreadable != "" {
+			unreadable = append(unreadable, o.unreadable)
+			continue
+		}
 		all = append(all, o.value)
 	}
 	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(a.GetName(), b.GetName()) })
-	f.tell(all)
+	slices.Sort(unreadable)
+	f.tell(all, unreadable)
 }
 
 func (f *follower[T]) read(p *feed.Pair) (value T, err error) {

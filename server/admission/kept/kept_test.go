@@ -55,10 +55,16 @@ func TestKept(t *testing.T) {
 	put("mutatingwebhookconfigurations/broken", "no object")
 
 	keeper := kept.New(&admin.Live{Client: client}, &admin.Decoder{Prefix: prefix}, slog.New(slog.NewTextHandler(log, nil)))
-	told := make(chan []*registrationv1.MutatingWebhookConfiguration, 100)
+	type notice struct {
+		all        []*registrationv1.MutatingWebhookConfiguration
+		unreadable []string
+	}
+	told := make(chan notice, 100)
 	if err := errors.Join(
-		kept.Follow(keeper, registrationv1.Resource("mutatingwebhookconfigurations"), func(all []*registrationv1.MutatingWebhookConfiguration) { told <- all }),
-		kept.Follow(keeper, registrationv1.Resource("validatingwebhookconfigurations"), func([]*registrationv1.ValidatingWebhookConfiguration) {}),
+		kept.Follow(keeper, registrationv1.Resource("mutatingwebhookconfigurations"), func(all []*registrationv1.MutatingWebhookConfiguration, unreadable []string) {
+			told <- notice{all, unreadable}
+		}),
+		kept.Follow(keeper, registrationv1.Resource("validatingwebhookconfigurations"), func([]*registrationv1.ValidatingWebhookConfiguration, []string) {}),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -77,13 +83,16 @@ func TestKept(t *testing.T) {
 		t.Helper()
 		for {
 			select {
-			case all := <-told:
+			case n := <-told:
 				got := ""
-				for _, c := range all {
+				for _, c := range n.all {
 					got += " " + c.Name + "=" + c.Labels["is"]
 				}
+				for _, key := range n.unreadable {
+					got += " !" + strings.TrimPrefix(key, "mutatingwebhookconfigurations/")
+				}
 				if strings.TrimSpace(got) == want {
-					return all
+					return n.all
 				}
 				t.Logf("told of%s", got)
 			case <-wait:
@@ -91,7 +100,7 @@ func TestKept(t *testing.T) {
 			}
 		}
 	}
-	before := next("b=old")
+	before := next("b=old !broken")
 	select {
 	case <-keeper.Known():
 	case <-wait:
@@ -101,14 +110,22 @@ func TestKept(t *testing.T) {
 		t.Error("what is damaged is not logged")
 	}
 	put(configuration("a", "new"))
-	if after := next("a=new b=old"); after[1] != before[0] {
+	if after := next("a=new b=old !broken"); after[1] != before[0] {
 		t.Error("an object that did not change is another one")
 	}
 	put(configuration("b", "changed"))
-	next("a=new b=changed")
+	next("a=new b=changed !broken")
+	put("mutatingwebhookconfigurations/also", "no object")
+	next("a=new b=changed !also !broken")
+	if _, err := client.Delete(t.Context(), prefix+"/mutatingwebhookconfigurations/also"); err != nil {
+		t.Fatal(err)
+	}
+	next("a=new b=changed !broken")
+	put(configuration("broken", "mended"))
+	next("a=new b=changed broken=mended")
 	put("mutatingwebhookconfigurations/b", "damaged now") // it stays as it was
 	if _, err := client.Delete(t.Context(), prefix+"/mutatingwebhookconfigurations/a"); err != nil {
 		t.Fatal(err)
 	}
-	next("b=changed")
+	next("b=changed broken=mended")
 }

@@ -92,16 +92,24 @@ type binding struct {
 
 // set has the policies in the order of their names. api is nil until they are known, and static are those of files, which come first.
 type set[E any] struct {
-	api, static atomic.Pointer[[]*policy[E]]
+	api    atomic.Pointer[configured[E]]
+	static atomic.Pointer[[]*policy[E]]
 }
 
-// when says that there may be a policy that is about a write. Nobody knows before the policies are known.
+// configured are the policies of the API.
+type configured[E any] struct {
+	all []*policy[E]
+	// unreadable are the keys of policies and bindings that can't be read.
+	unreadable []string
+}
+
+// when says that there may be a policy that is about a write. Nobody knows before all policies are known.
 func (s *set[E]) when(a admission.Attributes) bool {
 	if static := s.static.Load(); static != nil && len(*static) > 0 {
 		return !match.Exempt(a)
 	}
-	all := s.api.Load()
-	return (all == nil || len(*all) > 0) && !match.Exempt(a) && !configures(a)
+	api := s.api.Load()
+	return (api == nil || len(api.all)+len(api.unreadable) > 0) && !match.Exempt(a) && !configures(a)
 }
 
 // configures says that a write is one of policies or bindings. Those of the API are not asked about it: what they refuse could not be
@@ -124,14 +132,18 @@ func (s *set[E]) all(ctx context.Context, k *kept.Keeper, a admission.Attributes
 	if err := k.Await(ctx, a); err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
-		return *s.api.Load(), nil
+	api := s.api.Load()
+	if err := kept.Readable(a, api.unreadable); err != nil {
+		return nil, err
 	}
-	return slices.Concat(all, *s.api.Load()), nil
+	if len(all) == 0 {
+		return api.all, nil
+	}
+	return slices.Concat(all, api.all), nil
 }
 
 // together are the policies that have bindings, in the order of their names.
-func together[E any](policies map[string]policy[E], bindings map[string][]*binding) *[]*policy[E] {
+func together[E any](policies map[string]policy[E], bindings map[string][]*binding) []*policy[E] {
 	all := []*policy[E]{}
 	for name, one := range policies {
 		if one.bindings = bindings[name]; len(one.bindings) > 0 {
@@ -139,7 +151,7 @@ func together[E any](policies map[string]policy[E], bindings map[string][]*bindi
 		}
 	}
 	slices.SortFunc(all, func(a, b *policy[E]) int { return strings.Compare(a.name, b.name) })
-	return &all
+	return all
 }
 
 // follow keeps in s the policies that have bindings. One that has not changed is not compiled again.
@@ -147,8 +159,12 @@ func follow[P, B builtin.Object, E any](k *kept.Keeper, s *set[E], policies, bin
 	known := map[string]policy[E]{}
 	bound := map[string][]*binding{}
 	objects := map[string]P{}
+	var lostPolicies, lostBindings []string
+	changed := func() {
+		s.api.Store(&configured[E]{all: together(known, bound), unreadable: slices.Concat(lostPolicies, lostBindings)})
+	}
 	return errors.Join(
-		kept.Follow(k, registrationv1.Resource(policies), func(all []P) {
+		kept.Follow(k, registrationv1.Resource(policies), func(all []P, unreadable []string) {
 			before, seen := known, objects
 			known, objects = map[string]policy[E]{}, map[string]P{}
 			for _, obj := range all {
@@ -159,11 +175,12 @@ func follow[P, B builtin.Object, E any](k *kept.Keeper, s *set[E], policies, bin
 				}
 				known[name], objects[name] = one, obj
 			}
-			s.api.Store(together(known, bound))
+			lostPolicies = unreadable
+			changed()
 		}),
-		kept.Follow(k, registrationv1.Resource(bindings), func(all []B) {
-			bound = byPolicy(all, ofBinding)
-			s.api.Store(together(known, bound))
+		kept.Follow(k, registrationv1.Resource(bindings), func(all []B, unreadable []string) {
+			bound, lostBindings = byPolicy(all, ofBinding), unreadable
+			changed()
 		}))
 }
 

@@ -49,5 +49,6 @@ func take[P, B builtin.Object, E any](into *set[E], policies []P, bindings []B, 
 	for _, obj := range policies {
 		known[obj.GetName()] = ofPolicy(obj)
 	}
-	into.static.Store(together(known, byPolicy(bindings, ofBinding)))
+	all := together(known, byPolicy(bindings, ofBinding))
+	into.static.Store(&all)
 }

@@ -54,7 +54,15 @@ type Webhooks struct {
 
 // hooks are those of one side. api is nil until they are known, and static are those of files, which come first.
 type hooks struct {
-	api, static atomic.Pointer[[]library.WebhookAccessor]
+	api    atomic.Pointer[configured]
+	static atomic.Pointer[[]library.WebhookAccessor]
+}
+
+// configured are the webhooks of the API.
+type configured struct {
+	all []library.WebhookAccessor
+	// unreadable are the keys of configurations that can't be read.
+	unreadable []string
 }
 
 // New makes the webhooks. They must follow a keeper before the first write.
@@ -107,19 +115,19 @@ func ofValidating(c *registrationv1.ValidatingWebhookConfiguration) (all []libra
 }
 
 // follow keeps in hooks what of makes of the configurations. Those that did not change keep their selectors, conditions and clients.
-func follow[C comparable](hooks *atomic.Pointer[[]library.WebhookAccessor], of func(C) []library.WebhookAccessor) func([]C) {
+func follow[C comparable](hooks *atomic.Pointer[configured], of func(C) []library.WebhookAccessor) func([]C, []string) {
 	made := map[C][]library.WebhookAccessor{}
-	return func(all []C) {
+	return func(all []C, unreadable []string) {
 		before := made
 		made = make(map[C][]library.WebhookAccessor, len(all))
-		var next []library.WebhookAccessor
+		next := configured{unreadable: unreadable}
 		for _, c := range all {
 			accessors, ok := before[c]
 			if !ok {
 				accessors = of(c)
 			}
 			made[c] = accessors
-			next = append(next, accessors...)
+			next.all = append(next.all, accessors...)
 		}
 		hooks.Store(&next)
 	}
@@ -137,14 +145,14 @@ func (w *Webhooks) Validating() plugin.Plugin {
 
 var allOperations = []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect}
 
-// when says that there may be a webhook that is about a write. Nobody knows before the configurations are known.
+// when says that there may be a webhook that is about a write. Nobody knows before all configurations are known.
 func (w *Webhooks) when(h *hooks) func(admission.Attributes) bool {
 	return func(a admission.Attributes) bool {
 		if static := h.static.Load(); static != nil && len(*static) > 0 {
 			return !match.Exempt(a)
 		}
-		all := h.api.Load()
-		return (all == nil || len(*all) > 0) && !match.Exempt(a) && !rules.IsExemptAdmissionConfigurationResource(a)
+		api := h.api.Load()
+		return (api == nil || len(api.all)+len(api.unreadable) > 0) && !match.Exempt(a) && !rules.IsExemptAdmissionConfigurationResource(a)
 	}
 }
 
@@ -160,8 +168,12 @@ func (w *Webhooks) all(ctx context.Context, a admission.Attributes, h *hooks) (a
 	if err := w.keeper.Await(ctx, a); err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
-		return *h.api.Load(), nil
+	api := h.api.Load()
+	if err := kept.Readable(a, api.unreadable); err != nil {
+		return nil, err
 	}
-	return slices.Concat(all, *h.api.Load()), nil
+	if len(all) == 0 {
+		return api.all, nil
+	}
+	return slices.Concat(all, api.all), nil
 }
