@@ -129,6 +129,48 @@ func TestSlicesOfNodes(t *testing.T) {
 	}
 }
 
+// TestAdmissionOfProvidedNamespaces has a write make its namespace, about which policies are asked: they see the server as its user, change it, and
+// refuse it, and with it the write. What they warn of is not said to the client.
+func TestAdmissionOfProvidedNamespaces(t *testing.T) {
+	t.Parallel()
+	r := start(t, uncollected, func(o *options.Options) { o.Admission.Enabled = []string{"NamespaceAutoProvision"} })
+	c := r.client(t)
+	const group = "/apis/admissionregistration.k8s.io/v1/"
+	about := `"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["namespaces"]}]}`
+	for _, post := range [][2]string{
+		{"mutatingadmissionpolicies", `{"metadata":{"name":"by"},"spec":{"reinvocationPolicy":"Never",` + about + `,"mutations":[{"patchType":"ApplyConfiguration",
+"applyConfiguration":{"expression":"Object{metadata: Object.metadata{annotations: {'by': request.userInfo.username + ' of ' + request.userInfo.groups.join(',')}}}"}}]}}`},
+		{"mutatingadmissionpolicybindings", `{"metadata":{"name":"by"},"spec":{"policyName":"by"}}`},
+		{"validatingadmissionpolicies", `{"metadata":{"name":"names"},"spec":{` + about + `,"validations":[{"expression":"!object.metadata.name.startsWith('no')"}]}}`},
+		{"validatingadmissionpolicybindings", `{"metadata":{"name":"names"},"spec":{"policyName":"names","validationActions":["Deny"]}}`},
+		{"validatingadmissionpolicies", `{"metadata":{"name":"all"},"spec":{` + about + `,"validations":[{"expression":"false"}]}}`},
+		{"validatingadmissionpolicybindings", `{"metadata":{"name":"all"},"spec":{"policyName":"all","validationActions":["Warn"]}}`},
+	} {
+		if answer := c.Ask(t, "POST "+group+post[0]+"\n\n"+post[1]); !strings.HasPrefix(answer, "201") {
+			t.Fatal(answer)
+		}
+	}
+	settle(t, c)
+	write := func(namespace string) string {
+		return c.Ask(t, "POST /api/v1/namespaces/"+namespace+"/configmaps\n\n"+`{"metadata":{"name":"c"}}`)
+	}
+	if answer := write("no"); !strings.HasPrefix(answer, "403") || !strings.Contains(answer, "ValidatingAdmissionPolicy 'names' with binding 'names' denied request") {
+		t.Errorf("a write in a namespace that a policy refuses: %s", answer)
+	}
+	if answer := c.Ask(t, "GET /api/v1/namespaces/no"); !strings.HasPrefix(answer, "404") {
+		t.Errorf("what was refused: %s", answer)
+	}
+	if answer := write("yes"); !strings.HasPrefix(answer, "201") || strings.Contains(answer, "Warning:") {
+		t.Errorf("a write in a new namespace: %s", answer)
+	}
+	if answer := c.Ask(t, "GET /api/v1/namespaces/yes"); !strings.Contains(answer, `"annotations":{"by":"system:apiserver of system:authenticated,system:masters"}`) {
+		t.Errorf("the new namespace: %s", answer)
+	}
+	if answer := c.Ask(t, "POST /api/v1/namespaces\n\n"+`{"metadata":{"name":"told"}}`); !strings.Contains(answer, "Warning:") {
+		t.Errorf("a namespace of a client's own: %s", answer)
+	}
+}
+
 // TestDearMutation has a mutating policy whose expression costs too much: the write is refused, names the policy, and is not stored.
 func TestDearMutation(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,7 @@ func CreateServerChain(c *Config) (*Chain, error) {
 		Certificate: c.proxyCertificate, Discovery: c.Discovery, OpenAPI: c.OpenAPI,
 	})
 	c.Services.Initialize(kit)
-	c.Admission.Initialize(kube.Storage, chain.kinds(), chain.Storages)
+	c.Admission.Initialize(kube.Storage, chain.kinds(), chain.Storages, kube.Scope)
 	c.Authenticator.Initialize(chain.Storages(), legacytoken.NewMarker(kit).Mark)
 	return chain, nil
 }

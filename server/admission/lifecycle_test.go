@@ -226,7 +226,7 @@ func TestNamespaceThatAnotherServerDeleted(t *testing.T) {
 	plugins := made(t, withoutWebhooks(""))
 	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage {
 		return namespacesAsResource{namespaces, staleNamespaces{namespaces, map[string]*corev1.Namespace{"x": old}}}
-	}, nil, nil)
+	}, nil, nil, nil)
 	things := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	err := plugins.Admit(t.Context(), library.NewAttributesRecord(configMap("a"), nil, things.WithKind("Thing"), "x", "a",
 		things.WithResource("things"), "", library.Create, nil, false, nil), nil)
@@ -244,7 +244,7 @@ func TestAlways(t *testing.T) {
 		c := withoutWebhooks("")
 		c.Enabled = []string{enabled}
 		plugins := made(t, c)
-		plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage { return nil }, nil, nil)
+		plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage { return nil }, nil, nil, nil)
 		return []error{
 			plugins.Admit(t.Context(), write, nil), plugins.Validate(t.Context(), write, nil),
 		}
@@ -284,7 +284,7 @@ func TestWithoutNamespaces(t *testing.T) {
 func TestWhatIsAsked(t *testing.T) {
 	namespaces := builtintest.Storages(t, namespace.Resource, builtintest.NewEtcd(t))[""].(*namespace.REST)
 	plugins := made(t, withoutWebhooks(""))
-	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage { return namespaces }, nil, nil)
+	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage { return namespaces }, nil, nil, nil)
 	for _, test := range []struct {
 		name, resource, kind, namespace string
 		group                           string

@@ -21,6 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/admission/policy"
 	"github.com/kx-apiserver/kx/server/admission/webhook"
+	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
@@ -98,11 +99,12 @@ func (known *entry) of(p *Plugins, c *Config, documents map[string]document) (pl
 	return made, err
 }
 
-// Initialize gives the plugins the storages that they read, by their resources, for params of policies by any kind that is served, and all.
+// Initialize gives the plugins the storages that they read, by their resources, for params of policies by any kind that is served, and all; and
+// the scopes by which they have admission asked about what they create.
 func (p *Plugins) Initialize(storage func(schema.GroupVersionResource) rest.Storage, ofKind func(schema.GroupVersionKind) (policy.Params, bool),
-	all func() map[schema.GroupVersionResource]rest.Storage) {
+	all func() map[schema.GroupVersionResource]rest.Storage, scope func(schema.GroupVersionResource) *handler.RequestScope) {
 	p.policies.Initialize(ofKind)
-	p.kit.Storage, p.kit.Storages = storage, all
+	p.kit.Storage, p.kit.Storages, p.kit.Scope = storage, all, scope
 	p.lifecycle.namespaces, _ = storage(corev1.SchemeGroupVersion.WithResource("namespaces")).(rest.Getter)
 }
 

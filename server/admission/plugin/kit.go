@@ -7,13 +7,17 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
@@ -21,6 +25,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/handler"
 )
 
 // Kit has what plugins ask of the server.
@@ -30,6 +35,8 @@ type Kit struct {
 	Storage func(schema.GroupVersionResource) rest.Storage
 	// Storages returns those of all resources, also of other groups. It is set together with Storage.
 	Storages func() map[schema.GroupVersionResource]rest.Storage
+	// Scope returns what the handlers know of a built-in resource. It is set together with Storage.
+	Scope func(schema.GroupVersionResource) *handler.RequestScope
 }
 
 type trusted struct{}
@@ -122,7 +129,22 @@ func (o Objects[T]) list(ctx context.Context, namespace, resourceVersion string)
 	return all, o.failed(ctx, err)
 }
 
-// Create stores a new object. No plugin is asked about it.
+// apiServer is who a server is that makes a request to itself.
+var apiServer = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.AllAuthenticated, user.SystemPrivilegedGroup}}
+
+// own is the context of a write of the server's own because of a client's: what admission says of it is not said to that client, nor of its
+// request in the audit log.
+type own struct{ context.Context }
+
+func (c own) Value(key any) any {
+	value := c.Context.Value(key)
+	if _, ok := value.(*audit.AuditContext); ok {
+		return nil
+	}
+	return value
+}
+
+// Create stores a new object as the server itself, unless admission refuses it.
 func (o Objects[T]) Create(ctx context.Context, obj T) error {
 	storage := o.kit.Storage(o.resource)
 	creater, ok := storage.(rest.Creater)
@@ -139,7 +161,17 @@ func (o Objects[T]) Create(ctx context.Context, obj T) error {
 		return apierrors.NewInternalError(err)
 	}
 	owned.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // the type says it all
-	_, err = creater.Create(o.asking(ctx, "create", "", obj.GetNamespace(), obj.GetName()), owned, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	namespace, options := obj.GetNamespace(), &metav1.CreateOptions{}
+	if o.resource == corev1.SchemeGroupVersion.WithResource("namespaces") {
+		namespace = obj.GetName() // as in a request of a client
+	}
+	ctx = request.WithUser(warning.WithWarningRecorder(own{ctx}, nil), apiServer)
+	ctx = o.asking(ctx, "create", "", namespace, obj.GetName())
+	validate, err := o.kit.Scope(o.resource).AdmitCreate(ctx, namespace, obj.GetName(), owned, options)
+	if err != nil {
+		return err
+	}
+	_, err = creater.Create(ctx, owned, validate, options)
 	return err
 }
 
