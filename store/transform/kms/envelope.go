@@ -170,7 +170,8 @@ func (e *Envelope) used(direction, keyID string) {
 }
 
 // today returns the state, having the plugin asked if the last answer is old. If the plugin does not say, it is the last state (nil if there
-// is none), and why. Only those wait for it who write: while it fails, those who can't.
+// is none), and why. Those wait for it who write, and who come before it has ever said something. While it fails, only those who must
+// write and can't.
 func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
 	s, now := e.current.Load(), e.now()
 	if s != nil && now.Sub(s.asOf) < fresh {
@@ -178,7 +179,7 @@ func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
 	}
 	f := e.failed.Load()
 	switch {
-	case write && (f == nil || s == nil || now.Sub(s.asOf) > usable):
+	case f == nil && (write || s == nil), write && (s == nil || now.Sub(s.asOf) > usable):
 		select {
 		case e.refreshing <- struct{}{}:
 			// The answer is everybody's, so it does not end with the request that asks.
