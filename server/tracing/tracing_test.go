@@ -17,90 +17,84 @@ import (
 
 // TestBounded: what waits for a collector that hangs is bounded, also while it is sent, and is exported when the collector goes on.
 func TestBounded(t *testing.T) {
-	collector := collectortest.New(t)
-	hangs, goOn := make(chan struct{}, 1), make(chan struct{})
-	collector.Answer(func(context.Context) error {
+	h := hang(t)
+	const ended = 3 * journeysMost
+	for range ended {
+		h.end()
+	}
+	if dropped := counted(t, h.registry, "kx_tracing_dropped_journeys_total"); dropped != ended-journeysMost {
+		t.Errorf("%v of %d were dropped", dropped, ended)
+	}
+	close(h.goOn)
+	h.collector.Wait(t, "all that waited", func(all []collectortest.Span) bool { return len(all) == 2*(journeysMost+1) })
+	h.stop()
+	h.empty(2 * (journeysMost + 1))
+}
+
+// hanging is a tracer that runs, and whose first message does not come to its end before the collector goes on.
+type hanging struct {
+	t         *testing.T
+	tracer    *Tracer
+	collector *collectortest.Collector
+	registry  *prometheus.Registry
+	recorder  *trace.Recorder
+	goOn      chan struct{}
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+}
+
+func hang(t *testing.T) *hanging {
+	h := &hanging{t: t, collector: collectortest.New(t), registry: prometheus.NewRegistry(), goOn: make(chan struct{})}
+	h.recorder = trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 20, Changes: 10})
+	hangs := make(chan struct{}, 1)
+	h.collector.Answer(func(context.Context) error {
 		signal(hangs)
-		<-goOn
+		<-h.goOn
 		return nil
 	})
-	registry := prometheus.NewRegistry()
-	tracer, err := New(t.Context(), Config{File: collector.File(t, 1_000_000), Process: "p", Registry: registry, Log: slog.New(slog.DiscardHandler)})
+	var err error
+	h.tracer, err = New(t.Context(), Config{File: h.collector.File(t, 1_000_000), Process: "p", Registry: h.registry, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { tracer.Run(ctx) })
-	recorder := trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 20, Changes: 10})
-	end := func() {
-		ctx, j := recorder.Begin(t.Context(), trace.Request{Method: "GET"})
-		tracer.Begin(j, http.Header{}, nil, true)
-		_, step := trace.Start(ctx, trace.HandlerGet, "")
-		step.End(nil)
-		j.Finish(trace.Response{Code: 200})
-		tracer.Ended(j)
-	}
-	end()
+	h.stop = stop
+	h.running.Go(func() { h.tracer.Run(ctx) })
+	h.end()
 	<-hangs
-	const ended = 3 * journeysMost
-	for range ended {
-		end()
+	return h
+}
+
+// end has a request end, of two spans.
+func (h *hanging) end() {
+	ctx, j := h.recorder.Begin(h.t.Context(), trace.Request{Method: "GET"})
+	h.tracer.Begin(j, http.Header{}, nil, true)
+	_, step := trace.Start(ctx, trace.HandlerGet, "")
+	step.End(nil)
+	j.Finish(trace.Response{Code: 200})
+	h.tracer.Ended(j)
+}
+
+// empty waits until the tracer, which was stopped, has ended. Nothing may wait then, and so many spans must have been sent, or been lost by a
+// collector whose time was over.
+func (h *hanging) empty(want float64) {
+	h.t.Helper()
+	h.running.Wait()
+	if err := h.tracer.Close(); err != nil {
+		h.t.Error(err)
 	}
-	if dropped := counted(t, registry, "kx_tracing_dropped_journeys_total"); dropped != ended-journeysMost {
-		t.Errorf("%v of %d were dropped", dropped, ended)
-	}
-	close(goOn)
-	collector.Wait(t, "all that waited", func(all []collectortest.Span) bool { return len(all) == 2*(journeysMost+1) })
-	stop()
-	running.Wait()
-	if err := tracer.Close(); err != nil {
-		t.Error(err)
-	}
-	if spans := counted(t, registry, "kx_tracing_spans_total"); tracer.waiting != 0 || tracer.bytes != 0 || spans != 2*(journeysMost+1) {
-		t.Errorf("%d journeys of %d bytes wait, %v spans were sent", tracer.waiting, tracer.bytes, spans)
+	if spans := counted(h.t, h.registry, "kx_tracing_spans_total"); h.tracer.waiting != 0 || h.tracer.bytes != 0 || spans != want {
+		h.t.Errorf("%d journeys of %d bytes wait, %v spans were sent or lost", h.tracer.waiting, h.tracer.bytes, spans)
 	}
 }
 
 // TestAddedWhileTheLastIsSent: a journey that ends while the server ends, and a message is on its way, is sent too, or counted as lost.
 func TestAddedWhileTheLastIsSent(t *testing.T) {
-	collector := collectortest.New(t)
-	hangs, goOn := make(chan struct{}, 1), make(chan struct{})
-	collector.Answer(func(context.Context) error {
-		signal(hangs)
-		<-goOn
-		return nil
-	})
-	registry := prometheus.NewRegistry()
-	tracer, err := New(t.Context(), Config{File: collector.File(t, 1_000_000), Process: "p", Registry: registry, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { tracer.Run(ctx) })
-	recorder := trace.NewRecorder("p", trace.DefaultLimits)
-	end := func() {
-		ctx, j := recorder.Begin(t.Context(), trace.Request{Method: "GET"})
-		tracer.Begin(j, http.Header{}, nil, true)
-		_, step := trace.Start(ctx, trace.HandlerGet, "")
-		step.End(nil)
-		j.Finish(trace.Response{Code: 200})
-		tracer.Ended(j)
-	}
-	end()
-	<-hangs
-	end()
-	stop()
-	close(goOn)
-	running.Wait()
-	if err := tracer.Close(); err != nil {
-		t.Error(err)
-	}
-	// On a machine that is too busy, the collector's time is over, and spans are lost.
-	if spans := counted(t, registry, "kx_tracing_spans_total"); tracer.waiting != 0 || tracer.bytes != 0 || spans != 4 {
-		t.Errorf("%d journeys of %d bytes wait, %v spans were sent or lost", tracer.waiting, tracer.bytes, spans)
-	}
+	h := hang(t)
+	h.end()
+	h.stop()
+	close(h.goOn)
+	h.empty(4)
 }
 
 // TestLateParts: a request whose journey records more after the response is exported with its own end, whenever that is done.

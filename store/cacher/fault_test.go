@@ -293,12 +293,7 @@ func TestBookmarksAreFresh(t *testing.T) {
 func TestCompactionBeneath(t *testing.T) {
 	client := embedtest.New(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
-	var faults *heldStorage
-	r := newRig(t, client, func(c *cacher.Config) {
-		faults = &heldStorage{Storage: c.Storage, hold: make(chan struct{}), fail: make(chan error)}
-		close(faults.hold)
-		c.Storage = faults
-	})
+	r, faults := newHeldRig(t, client)
 	start := r.create(t, "ns", "a", "red").GetResourceVersion()
 	w := watchFrom(t, r.cached, start, nil)
 	compact := func() {
@@ -347,12 +342,7 @@ func TestCompactionBeneath(t *testing.T) {
 func TestLostWhileNothingChanges(t *testing.T) {
 	client := embedtest.New(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
-	var faults *heldStorage
-	r := newRig(t, client, func(c *cacher.Config) {
-		faults = &heldStorage{Storage: c.Storage, hold: make(chan struct{}), fail: make(chan error)}
-		close(faults.hold)
-		c.Storage = faults
-	})
+	r, faults := newHeldRig(t, client)
 	r.create(t, "ns", "a", "red")
 	if got, want := names(list(t, r.cached, everything)), []string{"ns/a"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -376,6 +366,23 @@ type heldStorage struct {
 	cacher.Storage
 	hold chan struct{}
 	fail chan error
+}
+
+// newHeld is one whose watch may begin.
+func newHeld(s cacher.Storage) *heldStorage {
+	h := &heldStorage{Storage: s, hold: make(chan struct{}), fail: make(chan error)}
+	close(h.hold)
+	return h
+}
+
+// newHeldRig is a rig on such a storage.
+func newHeldRig(t *testing.T, client *clientv3.Client) (r *rig, faults *heldStorage) {
+	t.Helper()
+	r = newRig(t, client, func(c *cacher.Config) {
+		faults = newHeld(c.Storage)
+		c.Storage = faults
+	})
+	return r, faults
 }
 
 func (h *heldStorage) Follow(ctx context.Context, key string, revision int64, handle func(store.Changes) error) error {

@@ -252,8 +252,7 @@ func TestPastThatFails(t *testing.T) {
 func TestRefillIsNotFelt(t *testing.T) {
 	var faults *heldStorage
 	r := shared(t, func(c *cacher.Config) {
-		faults = &heldStorage{Storage: c.Storage, hold: make(chan struct{}), fail: make(chan error)}
-		close(faults.hold)
+		faults = newHeld(c.Storage)
 		c.Storage = faults
 	})
 	start := r.create(t, "ns", "a", "red").GetResourceVersion()
@@ -300,12 +299,7 @@ func TestRefillIsNotFelt(t *testing.T) {
 func TestRefillAtCompaction(t *testing.T) {
 	client := embedtest.New(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
-	var faults *heldStorage
-	r := newRig(t, client, func(c *cacher.Config) {
-		faults = &heldStorage{Storage: c.Storage, hold: make(chan struct{}), fail: make(chan error)}
-		close(faults.hold)
-		c.Storage = faults
-	})
+	r, faults := newHeldRig(t, client)
 	w := watchFrom(t, r.cached, r.create(t, "ns", "a", "red").GetResourceVersion(), nil)
 	until(t, "the watch is live", func() bool {
 		i := r.cacher.Inspect()

@@ -98,8 +98,7 @@ func TestRereadWhileBroken(t *testing.T) {
 	if err := r.raw.Create(t.Context(), key("ns", "a"), panda("ns", "a", "red"), nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	faults := &heldStorage{Storage: r.raw, hold: make(chan struct{}), fail: make(chan error)}
-	close(faults.hold)
+	faults := newHeld(r.raw)
 	r.start(t, func(c *cacher.Config) { c.Storage = faults })
 	if got := shows(t, r); got != "unreadable" {
 		t.Errorf("without a key: %s", got)

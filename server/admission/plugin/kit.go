@@ -129,7 +129,7 @@ func (o Objects[T]) list(ctx context.Context, namespace, resourceVersion string)
 	return all, o.failed(ctx, err)
 }
 
-// apiServer is who a server is that makes a request to itself.
+// apiServer is the user as whom a server asks itself.
 var apiServer = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.AllAuthenticated, user.SystemPrivilegedGroup}}
 
 // own is the context of a write of the server's own because of a client's: what admission says of it is not said to that client, nor of its
