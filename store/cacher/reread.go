@@ -27,15 +27,18 @@ func (c *Cacher) reread() {
 	}
 }
 
-// outdated says whether there is something that could not be decrypted, and there have been other keys since this was asked last: those
-// who make the cache ask it before anything is decrypted, and after that has become part of the cache.
+// outdated says whether there is something that could not be decrypted, and there are other keys than it was read with. The reflector
+// asks when it has made something part of the cache, and before it goes on. It is said until the cache is filled again.
 func (c *Cacher) outdated() bool {
 	now := c.keys.Load()
 	if now == c.readWith {
 		return false
 	}
+	if c.unreadable() {
+		return true
+	}
 	c.readWith = now
-	return c.unreadable()
+	return false
 }
 
 // unreadable says whether there is an object that could not be decrypted.

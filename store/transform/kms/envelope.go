@@ -170,8 +170,8 @@ func (e *Envelope) used(direction, keyID string) {
 }
 
 // today returns the state, having the plugin asked if the last answer is old. If the plugin does not say, it is the last state (nil if there
-// is none), and why. Those wait for it who write, and who come before it has ever said something. While it fails, only those who must
-// write and can't.
+// is none), and why. Writers wait for the plugin, and so do readers before its first answer. While it fails, only writers wait who can't
+// write without it.
 func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
 	s, now := e.current.Load(), e.now()
 	if s != nil && now.Sub(s.asOf) < fresh {

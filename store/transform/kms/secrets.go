@@ -39,7 +39,7 @@ func (e *Envelope) secretOf(ctx context.Context, from *source) (secret, error) {
 			e.tellOpened()
 		}
 		return opener, nil
-	case ctx.Err() != nil: // the caller's time is up, which says nothing of the plugin
+	case over(ctx): // which says nothing of the plugin
 		return nil, err
 	}
 	return e.miss(id, from, err)
@@ -56,10 +56,16 @@ func (e *Envelope) decrypt(ctx context.Context, from *source) (opener secret, er
 		return opener, nil
 	}
 	err = fmt.Errorf("failed to decrypt DEK, error: the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
-	if ctx.Err() == nil && (code == codes.Unavailable || code == codes.DeadlineExceeded) {
+	if !over(ctx) && (code == codes.Unavailable || code == codes.DeadlineExceeded) {
 		e.away.Store(&failure{err, e.now()})
 	}
 	return nil, err
+}
+
+// over says that the caller's time is up. A call that ends by it may do so a moment before its context does.
+func over(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
 }
 
 // keep keeps what opens a source, and says whether somebody has missed it.
