@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/transport"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/server/wiretest"
 )
 
 // bind gives a user a cluster role, and waits until that counts: until the user may do verb to resource.

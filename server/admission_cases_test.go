@@ -14,9 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
+	"github.com/kx-apiserver/kx/server/internal/hooktest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/server/wiretest"
 )
 
 // lastReview is what a webhook was asked last.

@@ -7,8 +7,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kx-apiserver/kx/server/crd/crdtest"
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/crdtest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 // TestCRDWire sends the requests of crd's transcripts, whose answers are those of upstream's server: the module in

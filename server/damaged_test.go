@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/server/controller"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/server/wiretest"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 

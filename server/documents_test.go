@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/server/internal/wiretest/documents"
 	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/server/wiretest/documents"
 )
 
 // divergence is a difference from a kube-apiserver that is meant.

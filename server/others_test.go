@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/authn/issuer/issuertest"
+	"github.com/kx-apiserver/kx/server/internal/issuertest"
 	"github.com/kx-apiserver/kx/server/options"
 )
 

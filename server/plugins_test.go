@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/transport"
 
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/server/wiretest"
 )
 
 // TestPlugins sends the requests of testdata/plugins, whose answers a kube-apiserver gave: testdata/upstream records them. Each file

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/refusal"
-	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
+	"github.com/kx-apiserver/kx/server/internal/hooktest"
 )
 
 // recordedAdmissionFile are journeys of writes that were changed or refused on their way in.

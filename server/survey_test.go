@@ -11,8 +11,8 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	"github.com/kx-apiserver/kx/server/internal/wiretest/survey"
 	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/server/wiretest/survey"
 )
 
 var (

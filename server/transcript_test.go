@@ -14,8 +14,8 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/hooktest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 const transcripts = "testdata/transcripts"

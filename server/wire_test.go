@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/transport"
 
 	"github.com/kx-apiserver/kx/server/controller"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/server/wiretest"
 )
 
 // tokens writes a token file.

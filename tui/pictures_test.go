@@ -9,10 +9,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/picture"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/theme"
-	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 // TestPictures holds the pictures in the documents to what the screen shows of recorded requests. With -rewrite it draws them.

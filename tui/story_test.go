@@ -21,13 +21,13 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/subject"
 	"github.com/kx-apiserver/kx/tui/capture"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/session"
 	"github.com/kx-apiserver/kx/tui/theme"
-	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 // patience is how long a test waits for what must happen.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
-	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 func TestIsDiscovery(t *testing.T) {

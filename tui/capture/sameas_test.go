@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/replay"
-	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 func TestSameAs(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
-	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 func shown(t *testing.T) (*screentest.Host, *Screen, map[string]*v1alpha1.Journey) {

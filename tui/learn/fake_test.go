@@ -10,9 +10,9 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/play"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
-	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 // fake is a play in which a test decides what comes of the parts. What it shows is tested here; what a real one does, in cmd/kx.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/tuitest"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 )
 
 // TestOf makes requests of journeys that a server recorded: a create, a JSON patch, an apply and a delete.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/tuitest"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 )
 
 // patience is how long a test waits for what must happen.

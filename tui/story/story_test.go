@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
-	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 // shown is the screen, and the journeys that core/story tells in its tests.

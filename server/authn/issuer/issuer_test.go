@@ -18,7 +18,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn/doubt"
-	"github.com/kx-apiserver/kx/server/authn/issuer/issuertest"
+	"github.com/kx-apiserver/kx/server/internal/issuertest"
 )
 
 const (

@@ -16,8 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/sample"
 	"github.com/kx-apiserver/kx/server/builtin/all"
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write core/sample/builtin.yaml anew")

@@ -22,13 +22,13 @@ import (
 
 	corerest "github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin/all"
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 	"github.com/kx-apiserver/kx/server/openapi"
-	"github.com/kx-apiserver/kx/server/wiretest"
 )
 
 // TestPermissions asks what TestPermissions of server/testdata/upstream asked a kube-apiserver, as users who may do some things

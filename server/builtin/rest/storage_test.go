@@ -22,9 +22,9 @@ import (
 
 	corerest "github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin/all"
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
 )
 

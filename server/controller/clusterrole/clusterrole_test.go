@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
 )
 

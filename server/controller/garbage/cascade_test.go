@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
 // TestCascade has an owner of many, which go with it, and nothing else.

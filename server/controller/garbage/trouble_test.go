@@ -22,9 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/hooktest"
 	"github.com/kx-apiserver/kx/server/options"
 )
 

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/hooktest"
 	"github.com/kx-apiserver/kx/server/options"
 )
 

@@ -20,9 +20,9 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin/all"
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	providers "github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
 // parts is a controller that has not been started, and what it works with.

@@ -23,7 +23,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
 type wholeStorage interface {

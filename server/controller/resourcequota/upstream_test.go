@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
 // limiting is a quota. Its limits are large enough for all that a scene has.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )

@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
 	"github.com/kx-apiserver/kx/server/controller/tokensecret"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
 // at is the stage of a server, in the namespace default.

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/kx-apiserver/kx/server/controller/controllertest"
 	"github.com/kx-apiserver/kx/server/controller/tokensecret"
+	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
 type stage struct{ *controllertest.Stage }

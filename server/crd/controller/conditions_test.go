@@ -7,7 +7,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
 func TestAPIApproval(t *testing.T) {

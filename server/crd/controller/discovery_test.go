@@ -16,10 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	crddiscovery "github.com/kx-apiserver/kx/server/crd/controller/discovery"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
 const (

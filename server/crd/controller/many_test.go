@@ -6,8 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/crd/controller/work"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
 // TestMany has definitions of one group that all come at once.

@@ -11,7 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
 const (

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
 	"github.com/kx-apiserver/kx/server/crd/controller/finalizing"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
 // objects are of one definition, which a test deletes. That they are ConfigMaps is nothing to the controller.

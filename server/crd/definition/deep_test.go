@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/server/crd/crdtest"
+	"github.com/kx-apiserver/kx/server/internal/crdtest"
 )
 
 // A schema as deep as JSON may be ends no stack: that would end the process.

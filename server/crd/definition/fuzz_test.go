@@ -9,7 +9,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
-	"github.com/kx-apiserver/kx/server/crd/crdtest"
+	"github.com/kx-apiserver/kx/server/internal/crdtest"
 )
 
 // try sends a definition as a dry run: whatever it is, it is the client's fault.

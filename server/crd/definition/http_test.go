@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kx-apiserver/kx/server/crd/crdtest"
 	"github.com/kx-apiserver/kx/server/crd/definition"
+	"github.com/kx-apiserver/kx/server/internal/crdtest"
 )
 
 // ask sends a request with headers, and returns the response with its body.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 
-	"github.com/kx-apiserver/kx/server/crd/crdtest"
+	"github.com/kx-apiserver/kx/server/internal/crdtest"
 )
 
 const item = crdtest.Collection + "/" + crdtest.Name

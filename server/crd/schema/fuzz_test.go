@@ -18,7 +18,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kx-apiserver/kx/server/crd/schema/schematest"
+	"github.com/kx-apiserver/kx/server/internal/schematest"
 )
 
 // allowed is how long one object may take. No schema that a definition may have comes near it: the rules' cost is limited.

@@ -12,7 +12,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/kx-apiserver/kx/server/crd/schema/schematest"
+	"github.com/kx-apiserver/kx/server/internal/schematest"
 )
 
 // warnings collects warnings.

@@ -14,7 +14,7 @@ import (
 	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kx-apiserver/kx/server/crd/schema/schematest"
+	"github.com/kx-apiserver/kx/server/internal/schematest"
 )
 
 // everyStage does what Prune and Default do by the library alone, and leaves nothing out.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 // TestAccess asks a kube-apiserver, whose binary the environment names, what kx's TestAccess asks kx:

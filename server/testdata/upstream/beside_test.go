@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kx-apiserver/kx/server/wiretest/survey"
+	"github.com/kx-apiserver/kx/server/internal/wiretest/survey"
 )
 
 // TestBeside lets kx and a kube-apiserver, whose binary the environment names, write by turns to objects of every resource in

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kx-apiserver/kx/server/wiretest/documents"
+	"github.com/kx-apiserver/kx/server/internal/wiretest/documents"
 )
 
 // TestDocuments records what a kube-apiserver, whose binary the environment names, tells about itself in discovery and OpenAPI:

@@ -18,7 +18,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 // TestKube asks a kube-apiserver, whose binary the environment names, what kx's TestKube asks kx:

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 // TestPermissions asks a kube-apiserver, whose binary the environment names, what kx's TestPermissions asks kx:

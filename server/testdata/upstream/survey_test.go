@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/server/wiretest/survey"
+	"github.com/kx-apiserver/kx/server/internal/wiretest/survey"
 )
 
 var only = flag.String("only", "", "record the survey of these groups and resources alone: apps,core/pods")

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/hooktest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 // TestWebhooks asks a kube-apiserver, whose binary the environment names, what kx's TestWebhooks asks kx. Its webhook is kx's, too.

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 // itemKind is what items of a list say of themselves, since here upstream's internal types are the external ones: a real

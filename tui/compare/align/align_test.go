@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/tuitest"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 )
 
 // made makes a journey of steps: each is its depth in dots, and its ID.

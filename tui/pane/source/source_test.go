@@ -9,8 +9,8 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/internal/panetest"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/panetest"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -71,6 +72,34 @@ func TestArrows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestKits: what only tests need is in rooms whose names end in "test", which only tests and other such rooms import. So kx has none of it.
+func TestKits(t *testing.T) {
+	kits := 0
+	for _, p := range list(t) {
+		if isKit(p.ImportPath) {
+			kits++
+			continue
+		}
+		for _, imported := range p.Imports {
+			if isKit(imported) {
+				t.Errorf("%s imports %s, which is for tests", p.ImportPath, imported)
+			}
+			if imported == "testing" {
+				t.Errorf("%s imports testing, and is no room for tests: its name does not end in test", p.ImportPath)
+			}
+		}
+	}
+	if kits < 10 {
+		t.Errorf("there are %d rooms for tests: too few to be all", kits)
+	}
+}
+
+// isKit says whether a package of ours is for tests.
+func isKit(path string) bool {
+	rest, ours := strings.CutPrefix(path, module+"/")
+	return ours && slices.ContainsFunc(strings.Split(rest, "/"), func(room string) bool { return strings.HasSuffix(room, "test") })
 }
 
 // TestWrong shows that the rules refuse what they are there to refuse.

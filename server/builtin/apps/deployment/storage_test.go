@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
 	"github.com/kx-apiserver/kx/server/builtin/apps/scale"
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 

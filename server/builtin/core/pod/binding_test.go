@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/builtin/core/pod"
+	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
 // TestBindings binds pods by both resources: each once, and only the one that was meant.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/kx-apiserver/kx/server/crd/crdtest"
+	"github.com/kx-apiserver/kx/server/internal/crdtest"
 )
 
 // TestRules tries kx's good and bad definitions on upstream.

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
-	"github.com/kx-apiserver/kx/server/crd/crdtest"
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/crdtest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 // lamps are stored in v1, where watts are what v2 calls power. Their webhook is put in.

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kx-apiserver/kx/server/crd/crdtest"
+	"github.com/kx-apiserver/kx/server/internal/crdtest"
 )
 
 // controllers is what upstream's own controllers, which are clients by the name of this program, are noted to own. kx's

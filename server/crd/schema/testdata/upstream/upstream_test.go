@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/server/crd/schema"
-	"github.com/kx-apiserver/kx/server/crd/schema/schematest"
+	"github.com/kx-apiserver/kx/server/internal/schematest"
 )
 
 // checks are the three ways in which an object is checked.

@@ -12,12 +12,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 // Wire does a command of the transcripts in server/crd/testdata/wire:
 //
-//	ask              a request as in server/wiretest, and its answer
+//	ask              a request as in server/internal/wiretest, and its answer
 //	wait             NAME TYPE=STATUS: until the definition has that condition, or TYPE=STATUS/REASON
 //	wait             NAME gone: until the definition is
 //	wait             PATH served, PATH gone: until it can be read, or can't

@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
-	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 // Journey is a recorded journey, by its name.

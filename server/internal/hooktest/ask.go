@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kx-apiserver/kx/server/wiretest"
+	"github.com/kx-apiserver/kx/server/internal/wiretest"
 )
 
 // Configure gives a server the configurations, or what they have of some scenes, and waits until it asks the webhook.
