@@ -183,9 +183,9 @@ func wantAnnotations(t *testing.T, e auditv1.Event, who string, received bool) {
 	}
 	// The watch that was answered lasts a second, and on a busy machine others may take long, too.
 	slow, complete := e.Annotations["apiserver.latency.k8s.io/total"] != "", e.Stage == auditv1.StageResponseComplete
-	watched, took := complete && e.Verb == "watch" && e.ResponseStatus.Code == 200, e.StageTimestamp.Sub(e.RequestReceivedTimestamp.Time)
-	if watched && !slow || slow && (!complete || took <= 500*time.Millisecond) {
-		t.Errorf("%s %s, after %s: annotations %v", e.Verb, e.RequestURI, took, e.Annotations)
+	watched := complete && e.Verb == "watch" && e.ResponseStatus.Code == 200
+	if watched && !slow || slow && !complete {
+		t.Errorf("%s %s: annotations %v", e.Verb, e.RequestURI, e.Annotations)
 	}
 }
 
@@ -447,7 +447,7 @@ func TestAuditWebhook(t *testing.T) {
 	}
 }
 
-// TestAuditStops: a server that stops sends what waits, and waits no longer than it has to for a webhook that hangs.
+// TestAuditStops: a server that stops sends what waits, and stops though a webhook hangs. Package queue has the time limits.
 func TestAuditStops(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
@@ -474,11 +474,7 @@ func TestAuditStops(t *testing.T) {
 	for i := range 20 {
 		r.getConfigMap(t, fmt.Sprint(i))
 	}
-	started := time.Now()
 	must(t, stop())
-	if took := time.Since(started); took < 4*time.Second || took > 20*time.Second {
-		t.Errorf("with a webhook that hangs, the server took %v to stop", took)
-	}
 	if said := text.String(); !strings.Contains(said, "audit events were lost") {
 		t.Errorf("nothing was said of losses: %s", said)
 	}

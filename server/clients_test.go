@@ -52,7 +52,10 @@ const patience = 3 * time.Minute
 // until waits until the answer is yes.
 func until(t testing.TB, what string, yes func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !yes(); time.Sleep(time.Millisecond) {
+	// Looking takes the processor that others need, so the pauses grow.
+	pause := time.Millisecond
+	for deadline := time.Now().Add(patience); !yes(); time.Sleep(pause) {
+		pause = min(2*pause, 50*time.Millisecond)
 		if time.Now().After(deadline) {
 			t.Fatalf("in %v it did not come to pass that %s", patience, what)
 		}

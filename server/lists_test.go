@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,6 +30,9 @@ const (
 	// mostHeld is what a list may hold beside what is kept anyway. Made as a whole, one takes twice the 12 MB that it is long.
 	mostHeld = 8 << 20
 )
+
+// measureMemory has tests say how much memory this process takes. Nothing else may run in it meanwhile, so -parallel 1 goes with it.
+var measureMemory = flag.Bool("memory", false, "also assert how much memory requests take: with -parallel 1, without the race detector")
 
 // large is what objects are full of: with lines, and with what has to be quoted.
 var large = strings.Repeat("a line: with <text> that is not too short\n", largeBytes/43)
@@ -202,8 +206,8 @@ const (
 
 // TestListsHoldLittle reads lists of 12 MB in every form, slowly, and looks what the server holds meanwhile.
 func TestListsHoldLittle(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector takes memory of its own")
+	if !*measureMemory {
+		t.Skip("it measures the memory of this process: -memory runs it")
 	}
 	// They differ from those of a cache in where they come from.
 	uncached := []string{"JSON", "protobuf", "a page", "custom resources as YAML", "custom resources in another version, selected"}

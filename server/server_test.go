@@ -21,6 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
 // stopLimit is how long a server may take to stop.
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	klog.SetSlogLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	embedtest.AtOnce(8)
 	code := m.Run()
 	if stopShared != nil {
 		stopShared()

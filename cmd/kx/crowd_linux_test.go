@@ -25,6 +25,8 @@ import (
 
 var crowdSize = flag.Int("crowd", 120, "how many clients come at once in the tests of crowds; with -v these say what the server needs for them")
 
+var measureMemory = flag.Bool("memory", false, "run the tests of how much memory a server takes: without the race detector, on a machine with nothing else to do")
+
 var crowdWait = flag.Bool("crowd.wait", false, "wait until the server ends connections that do not go on")
 
 const (
@@ -156,7 +158,7 @@ func (c *crowd) httpClient(t *testing.T) *http.Client {
 
 // TestSlowSenders has clients announce a body of 1 MiB, and send nearly nothing, or nearly all of it.
 func TestSlowSenders(t *testing.T) {
-	skipUnmeasurable(t)
+	onlyMeasured(t)
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
 		for _, test := range []struct {
 			sent, served int
@@ -239,7 +241,7 @@ func (c *crowd) write(t *testing.T, name string, size int) {
 
 // TestWatchers has many watchers. Each gets what is written.
 func TestWatchers(t *testing.T) {
-	skipUnmeasurable(t)
+	onlyMeasured(t)
 	c := newCrowd(t)
 	got := make(chan error, *crowdSize)
 	for range *crowdSize {
@@ -268,7 +270,7 @@ func TestWatchers(t *testing.T) {
 
 // TestDeafWatchers has watchers that read nothing of 16 MiB that are written.
 func TestDeafWatchers(t *testing.T) {
-	skipUnmeasurable(t)
+	onlyMeasured(t)
 	for _, flags := range [][]string{nil, {"--watch-cache=false"}} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
 			c := newCrowd(t, flags...)
@@ -292,7 +294,7 @@ func TestDeafWatchers(t *testing.T) {
 
 // TestGetsWithBodies has watchers that send bodies, which nobody reads.
 func TestGetsWithBodies(t *testing.T) {
-	skipUnmeasurable(t)
+	onlyMeasured(t)
 	c := newCrowd(t)
 	const streams, sent = 16, 256 * kib
 	connections := max(*crowdSize/streams, 1)
@@ -335,7 +337,7 @@ func (s *signalAtEnd) Read(p []byte) (int, error) {
 
 // TestSlowBeginnings has clients that connect, and go no further than into the handshake or the headers.
 func TestSlowBeginnings(t *testing.T) {
-	skipUnmeasurable(t)
+	onlyMeasured(t)
 	t.Run("handshake", func(t *testing.T) {
 		c := newCrowd(t)
 		conns := make([]net.Conn, *crowdSize)
@@ -381,7 +383,7 @@ func (c *crowd) slow(t *testing.T, what string, conns []net.Conn) {
 
 // TestDeafReaders has readers of a list of 16 MiB that read nothing of it.
 func TestDeafReaders(t *testing.T) {
-	skipUnmeasurable(t)
+	onlyMeasured(t)
 	for _, flags := range [][]string{nil, {"--watch-cache=false"}} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
 			c := newCrowd(t, flags...)
@@ -401,10 +403,10 @@ func TestDeafReaders(t *testing.T) {
 	}
 }
 
-// skipUnmeasurable leaves a test out whose bounds are of memory.
-func skipUnmeasurable(t *testing.T) {
+// onlyMeasured skips a test that says how much memory a server takes, unless -memory asks for it.
+func onlyMeasured(t *testing.T) {
 	t.Helper()
-	if raceDetector {
-		t.Skip("the race detector takes memory of its own")
+	if !*measureMemory {
+		t.Skip("it measures the memory of a process: -memory runs it")
 	}
 }

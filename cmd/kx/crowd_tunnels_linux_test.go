@@ -111,7 +111,7 @@ func (c *crowd) tunnel(t *testing.T) *tls.Conn {
 
 // TestDeafTunnels has commands on a node, of which one side writes and the other reads nothing.
 func TestDeafTunnels(t *testing.T) {
-	skipUnmeasurable(t)
+	onlyMeasured(t)
 	for _, test := range []struct {
 		name   string
 		writes bool // the node does

@@ -23,18 +23,6 @@ func learnHere(t *testing.T, dir string, args ...string) (output string, code in
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// TestLessons plays all lessons as they are, and each with the change of the server that it names.
-func TestLessons(t *testing.T) {
-	if raceDetector {
-		t.Skip("hundreds of processes: .ci/run has a step for them without the race detector")
-	}
-	for _, args := range [][]string{{"verify"}, {"verify", "--mutate"}} {
-		if out, code := learnHere(t, t.TempDir(), args...); code != 0 {
-			t.Errorf("%q exited with %d:\n%s", args, code, out)
-		}
-	}
-}
-
 // TestLearnVerify plays a lesson with a block of each kind, and the one that kx learn new writes.
 func TestLearnVerify(t *testing.T) {
 	dir := t.TempDir()

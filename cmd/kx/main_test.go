@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
 // asKX makes the test binary run as kx: the tests are of processes, and building another binary would take longer than
@@ -43,6 +44,7 @@ func TestMain(m *testing.M) {
 		os.Exit(inEnglish())
 	}
 	liblog.SendTo(slog.NewTextHandler(os.Stderr, nil)) // before anything logs
+	embedtest.AtOnce(6)
 	os.Exit(m.Run())
 }
 

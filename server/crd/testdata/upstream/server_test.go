@@ -25,8 +25,8 @@ import (
 
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/server/internal/wiretest"
+	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/embedded"
 )
 
