@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/story"
@@ -48,29 +49,120 @@ func text(lines []story.Line) string {
 	return b.String()
 }
 
-// TestStories tells a get, a create, an update that failed, one that was tried twice, and a watch.
+// TestStories tells an update that failed, whole, in each language: these two files are read by people.
 func TestStories(t *testing.T) {
-	all := recorded(t)
-	for _, name := range []string{"get", "create", "conflict", "patch", "custom", "watch"} {
-		j := all[name]
-		if j == nil {
-			t.Fatalf("no journey %s was recorded", name)
+	conflict := recorded(t)["conflict"]
+	golden(t, "conflict", text(story.Of(conflict, lang.English)))
+	golden(t, "conflict.zh", text(story.Of(conflict, lang.Chinese)))
+}
+
+// outline is what a story tells, without its words: the steps in their order, indented by ">" for each step that leads to one, "!"
+// before those that failed, and "-" for a sentence about the request as a whole.
+func outline(j *v1alpha1.Journey, lines []story.Line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		mark, id := "", "-"
+		if l.Failed {
+			mark = "!"
 		}
-		golden(t, name, text(story.Of(j, lang.English)))
+		if l.Step >= 0 {
+			id = j.Status.Steps[l.Step].ID
+		}
+		fmt.Fprintf(&b, " %s%s%s", strings.Repeat(">", l.Depth), mark, id)
+	}
+	return b.String()
+}
+
+// outlines are the stories of the other recorded journeys: a get, a create, an update that a watch is sent, a write of a custom
+// resource, and a watch.
+var outlines = map[string]string{
+	"get": `
+		- filter.audit-init handler.get >rest.get >>store.get >>>dryrun.get >>>>cacher.get >>>>>etcd3.get >>>>>>etcd.get
+		>>>>>>transform.from-storage >handler.encode >>handler.table -`,
+	"create": `
+		- filter.audit-init handler.create >handler.decode >>handler.default >handler.managed-fields >handler.mutate
+		>>handler.admit >>>store.get >>>>dryrun.get >>>>>cacher.get >>>>>>etcd.key-revision >rest.create >>store.create
+		>>>store.before-create >>>>store.prepare >>>handler.validate >>>dryrun.create >>>>etcd3.create >>>>>etcd3.encode
+		>>>>>transform.to-storage >>>>>etcd.txn >>>>>etcd3.decode >handler.encode -`,
+	"patch": `
+		- filter.audit-init handler.patch >rest.update >>store.update >>>dryrun.update >>>>cacher.update >>>>>etcd3.update
+		>>>>>>etcd3.decode >>>>>>store.try-update >>>>>>>handler.apply-patch >>>>>>>>handler.default
+		>>>>>>>handler.managed-fields >>>>>>>store.before-update >>>>>>>>store.prepare >>>>>>etcd3.encode >>>>>>transform.to-storage >>>>>>etcd.txn
+		>>>>>>etcd3.decode >handler.encode - - - - -`,
+	"custom": `
+		- filter.audit-init crd.serve >crd.info >crd.serve-resource >>handler.create >>>handler.decode >>>>crd.prune
+		>>>>crd.default >>>handler.managed-fields >>>handler.mutate >>>>handler.admit >>>>>store.get >>>>>>dryrun.get
+		>>>>>>>cacher.get >>>>>>>>etcd.key-revision >>>rest.create >>>>store.create >>>>>store.before-create
+		>>>>>>store.prepare >>>>>>crd.validate >>>>>>>crd.cel >>>>>handler.validate >>>>>dryrun.create >>>>>>etcd3.create
+		>>>>>>>etcd3.encode >>>>>>>transform.to-storage >>>>>>>etcd.txn >>>>>>>etcd3.decode >>>handler.encode -`,
+	"watch": `
+		- filter.audit-init handler.watch >rest.watch >>store.watch >>>dryrun.watch >>>>cacher.watch >handler.watch-event
+		>>handler.table -`,
+}
+
+// TestOutlines tells the same steps in the same order in each language.
+func TestOutlines(t *testing.T) {
+	all := recorded(t)
+	for name, want := range outlines {
+		for _, in := range []lang.Language{lang.English, lang.Chinese} {
+			if got := outline(all[name], story.Of(all[name], in)); got != " "+strings.Join(strings.Fields(want), " ") {
+				t.Errorf("%s in %s is\n%s", name, in, got)
+			}
+		}
 	}
 }
 
-// TestChineseStories tells journeys in Chinese: the same steps in the same order.
-func TestChineseStories(t *testing.T) {
-	all := recorded(t)
-	for _, name := range []string{"get", "create", "conflict", "watch"} {
-		told := story.Of(all[name], lang.Chinese)
-		golden(t, name+".zh", text(told))
-		for i, english := range story.Of(all[name], lang.English) {
-			if l := told[i]; l.Step != english.Step || l.Depth != english.Depth || l.Failed != english.Failed {
-				t.Errorf("%s: line %d is %+v, in English %+v", name, i, l, english)
+// TestFacts tells what the journey says, whatever the words around it: who asked for what with which program, what each step was
+// about and why it went as it did, how it failed, how the request ended, and who was told of the write.
+func TestFacts(t *testing.T) {
+	for name, j := range recorded(t) {
+		lines := story.Of(j, lang.English)
+		agent, _, _ := strings.Cut(j.Spec.UserAgent, " ")
+		wants(t, name, lines[0].Text, j.Spec.User, j.Spec.Method, j.Spec.URI, agent)
+		for _, l := range lines {
+			if l.Step < 0 || j.Status.Steps[l.Step].Layer == trace.LayerFilter.String() {
+				continue
+			}
+			s := &j.Status.Steps[l.Step]
+			wants(t, name, l.Text, s.Why)
+			if l.Failed != (s.Error != "") {
+				t.Errorf("%s: %+v of a step that ended with %q", name, l, s.Error)
 			}
 		}
+		whole := text(lines)
+		wants(t, name, whole, "system:masters may do all", fmt.Sprint(j.Status.Code), fmt.Sprint(j.Status.Bytes))
+		for _, d := range j.Status.Deliveries {
+			wants(t, name, whole, d.Watcher, d.User, d.Type, fmt.Sprint(d.Revision))
+		}
+		for _, text := range []string{whole, text(story.Of(j, lang.Chinese))} {
+			if raw := escapetest.Find(text, "\n"); raw != "" || strings.ContainsAny(text, "{}") {
+				t.Errorf("%s has %s or a brace:\n%s", name, raw, text)
+			}
+		}
+	}
+}
+
+// wants fails the test unless a text has all parts.
+func wants(t *testing.T, name, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s: %q is missing in\n%s", name, part, text)
+		}
+	}
+}
+
+// TestSubjects tells of a step what it was about, where its sentence has a place for that.
+func TestSubjects(t *testing.T) {
+	for name, subjects := range map[string]string{
+		"get":    "demo /configmaps/default/demo /registry/configmaps/default/demo ConfigMap",
+		"create": "CREATE NamespaceLifecycle /namespaces/default /registry/namespaces/default configmap.Resource",
+		"patch":  "application/merge-patch+json /registry/configmaps/default/demo",
+		"custom": "crontabs.stable.example.com /registry/stable.example.com/crontabs/default/nightly spec.odd spec.replicas",
+		"watch":  "/configmaps/default MODIFIED",
+	} {
+		wants(t, name, text(story.Of(recorded(t)[name], lang.English)), strings.Fields(subjects)...)
+		wants(t, name, text(story.Of(recorded(t)[name], lang.Chinese)), strings.Fields(subjects)...)
 	}
 }
 
