@@ -17,8 +17,6 @@ import (
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
-func TestMain(m *testing.M) { embedtest.Main(m) }
-
 // run starts controllers on an etcd, without any resource.
 func run(t *testing.T, etcd *clientv3.Client, chosen ...string) *controller.Controllers {
 	t.Helper()

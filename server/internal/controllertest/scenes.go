@@ -24,7 +24,7 @@ import (
 
 var (
 	record = flag.String("record", "",
-		"kubeconfig of a Kubernetes API server, with its kube-controller-manager, whose answers are written to testdata/upstream.json")
+		"kubeconfig of a Kubernetes API server, with its kube-controller-manager, whose answers are written to testdata")
 	recordEtcd = flag.String("record-etcd", "", "URL of the etcd of that server, for scenes that change what is stored")
 )
 
@@ -39,9 +39,9 @@ const (
 // Scenes are played on a kube-apiserver with its kube-controller-manager, whose states are recorded, and then on kx, where the
 // same states must come about:
 //
-//	go test ./server/controller/namespace -run TestUpstream -record KUBECONFIG [-record-etcd URL] -parallel 8
+//	go test ./server/controller -run TestNamespaceUpstream -record KUBECONFIG [-record-etcd URL] -parallel 8
 //
-// -run TestUpstream/NAME records one scene again, and leaves the others as they are.
+// -run TestNamespaceUpstream/NAME records one scene again, and leaves the others as they are. Scenes of one test are in one file.
 type Scenes struct {
 	// Play is what is done, by name. Each has a namespace of its own.
 	Play map[string]func(*Stage)
@@ -52,7 +52,8 @@ type Scenes struct {
 	Quiet time.Duration
 	// Differs has, by scene, how a line of upstream's begins where kx is to have another one, or none. Say beside it why.
 	Differs map[string]map[string]string
-	// Answers (optional) is the file in testdata that has the recorded states, if it is not upstream.json.
+	// Answers (optional) is the file in testdata that has the recorded states, if it is not upstream.json. -record writes that file, so
+	// each of several tests in a package needs one of its own.
 	Answers string
 	// Serial has the scenes played one after the other: they disturb each other.
 	Serial bool

@@ -1,9 +1,0 @@
-package certificates_test
-
-import (
-	"testing"
-
-	"github.com/kx-apiserver/kx/store/embedded/embedtest"
-)
-
-func TestMain(m *testing.M) { embedtest.Main(m) }
