@@ -5,15 +5,12 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	applyv1 "k8s.io/client-go/applyconfigurations/flowcontrol/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	clientv1 "k8s.io/client-go/kubernetes/typed/flowcontrol/v1"
 	listersv1 "k8s.io/client-go/listers/flowcontrol/v1"
 	"k8s.io/client-go/tools/cache"
@@ -150,14 +147,6 @@ func (k *kept[T]) read(p *feed.Pair) (obj T, err error) {
 		return obj, err
 	}
 	return builtin.As[T](decoded)
-}
-
-// informersOf gives the library its informers: a factory makes none for a kind that it has one for.
-func informersOf(levels *kept[*flowcontrolv1.PriorityLevelConfiguration], schemas *kept[*flowcontrolv1.FlowSchema]) informers.SharedInformerFactory {
-	f := informers.NewSharedInformerFactory(nil, 0)
-	f.InformerFor(&flowcontrolv1.PriorityLevelConfiguration{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return levels })
-	f.InformerFor(&flowcontrolv1.FlowSchema{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return schemas })
-	return f
 }
 
 // writes is the one write that the library makes: the condition of a flow schema.
