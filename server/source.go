@@ -14,12 +14,13 @@ import (
 // Go embeds what matches, and can't be told what shall not. A name that does not end in test.go, as tests and their helpers
 // do, has another letter in one of these places: [^t].go, [^s]t.go, [^e]st.go, [^t]est.go. A line is a depth. What lies below
 // a testdata is left out by [^t]*, where a directory may be one: it may be another module, of which nothing can be embedded.
-// A pattern must match something, so there are only those that do; a test of package server tells when one is missing.
+// [^it]* leaves out internal, too, which holds what only tests need. A pattern must match something, so there are only those that
+// do; a test of package server tells when one is missing.
 //
 //go:embed *[^t].go
 //go:embed */*[^t].go */*[^s]t.go */*[^e]st.go */*[^t]est.go
-//go:embed [^t]*/*/*[^t].go [^t]*/*/*[^s]t.go [^t]*/*/*[^e]st.go
-//go:embed [^t]*/[^t]*/*/*[^t].go [^t]*/[^t]*/*/*[^s]t.go [^t]*/[^t]*/*/*[^t]est.go
+//go:embed [^it]*/*/*[^t].go [^it]*/*/*[^s]t.go [^it]*/*/*[^e]st.go
+//go:embed [^it]*/[^t]*/*/*[^t].go [^it]*/[^t]*/*/*[^s]t.go [^it]*/[^t]*/*/*[^t]est.go
 var source embed.FS
 
 // Source is the project's own source, as far as it answers requests: the rooms core, server and store. It travels in the
