@@ -154,7 +154,8 @@ func (c *Controller) try(ctx context.Context, name string, cause int64) error {
 	if err != nil {
 		return err
 	}
-	return c.roles.Apply(rbac.Unchecked(ctx), r, "", work.Decision{Cause: cause, Why: func(step *trace.Step) {
+	// Meanwhile the role may have become one that aggregates nothing, and whose rules are its own.
+	return c.roles.Apply(rbac.Unchecked(ctx), r, "", work.Decision{Cause: cause, AsSeen: true, Why: func(step *trace.Step) {
 		step.Why(trace.RulesAggregated, int64(of), int64(len(rules)))
 	}}, configuration)
 }

@@ -43,6 +43,8 @@ type Decision struct {
 	Why func(*trace.Step)
 	// Quiet leaves no journey of the write.
 	Quiet bool
+	// AsSeen has an object stay as it is if it has changed since it was seen: whoever follows it is told of that change.
+	AsSeen bool
 }
 
 // Decide makes a decision of a reason that needs no values.
@@ -179,7 +181,7 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 		if err != nil {
 			return nil, err
 		}
-		if now.GetUID() != seen.GetUID() {
+		if now.GetUID() != seen.GetUID() || d.AsSeen && now.GetResourceVersion() != seen.GetResourceVersion() {
 			return nil, errAsItIs
 		}
 		return next(storage, now.DeepCopyObject().(T))
