@@ -11,12 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/server/controller/feed"
-	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
 func TestMain(m *testing.M) { embedtest.Main(m) }
+
+// patience is how long a test waits for what must happen.
+const patience = 5 * time.Minute
 
 // told is a follower that tells what it was told.
 type told struct {
@@ -45,7 +47,7 @@ func (f *told) Put(p feed.Pair) {
 // until reads lines up to one, and returns them.
 func (f *told) until(t *testing.T, last string) (lines []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		select {
@@ -105,10 +107,11 @@ func TestFeed(t *testing.T) {
 		t.Errorf("a follower of all was told %q", got)
 	}
 	// It is true once all were told, so a moment after the last of them was.
-	for end := time.Now().Add(controllertest.Patience); !from.Looked(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !from.Looked(); {
 		if time.Now().After(end) {
-			t.Fatal("it has looked")
+			t.Fatal("it has looked, and does not say so")
 		}
+		<-time.After(time.Millisecond) // leaves the processor to the feed
 	}
 
 	put("/r/configmaps/a/x", "9")

@@ -28,9 +28,9 @@ func objects(x *index, n int) {
 	}
 }
 
-// TestMemory bounds what 50,000 objects take.
-func TestMemory(t *testing.T) {
-	const most = 15_000_000
+// BenchmarkMemory is what an object takes in the index.
+func BenchmarkMemory(b *testing.B) {
+	const many = 50_000
 	heap := func() uint64 {
 		runtime.GC()
 		runtime.GC()
@@ -38,14 +38,12 @@ func TestMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	before := heap()
-	x := newIndex()
-	objects(x, 50_000)
-	used := heap() - before
-	runtime.KeepAlive(x)
-	t.Logf("%.1f MB", float64(used)/1e6)
-	if used > most {
-		t.Errorf("50,000 objects take %d bytes, more than %d", used, most)
+	for b.Loop() {
+		before := heap()
+		x := newIndex()
+		objects(x, many)
+		b.ReportMetric(float64(heap()-before)/many, "heap-B/object")
+		runtime.KeepAlive(x)
 	}
 }
 

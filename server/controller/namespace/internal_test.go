@@ -104,7 +104,7 @@ func (p parts) hasConfigMap(namespace, name string) bool {
 // untilGone asks until the namespace is not there.
 func (p parts) untilGone(name string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		if _, err := p.get(p.t.Context(), name); apierrors.IsNotFound(err) {
 			return
 		}

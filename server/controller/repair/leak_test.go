@@ -33,7 +33,7 @@ type cluster struct {
 
 func newCluster(t *testing.T) cluster {
 	etcd := builtintest.NewEtcd(t)
-	return cluster{t, etcd, map[schema.GroupVersionResource]rest.Storage{ServiceResource: builtintest.Storages(t, service.Resource, etcd)[""]}}
+	return cluster{t, etcd, map[schema.GroupVersionResource]rest.Storage{ServiceResource: builtintest.Storages(t, service.Served(service.Needs{}), etcd)[""]}}
 }
 
 // run runs the controller.
@@ -98,7 +98,7 @@ func (c cluster) service(name string, port int32) {
 // await waits until these ports are marked and no others.
 func (c cluster) await(ports ...uint32) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.Context(), 5*time.Minute)
 	defer cancel()
 	got := []uint32{}
 	for changes := c.Client.Watch(ctx, c.Prefix+"/"+portsKey, clientv3.WithRev(1)); ; {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // looping runs a loop in which key "bad" panics or fails until it is told to be good.
 type looping struct {
@@ -126,6 +127,42 @@ func TestLoop(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLoopPauses: what fails is tried less and less often, and what gives new cause to it has it tried at once.
+func TestLoopPauses(t *testing.T) { synctest.Test(t, testLoopPauses) }
+
+func testLoopPauses(t *testing.T) {
+	var attempts []time.Time
+	l := work.NewLoop("one", 1, work.NewMetrics(nil), slog.New(slog.DiscardHandler), func(context.Context, string, int64) error {
+		attempts = append(attempts, time.Now())
+		return errors.New("no way")
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.Run(ctx)
+	}()
+	l.Add("key", 7)
+	time.Sleep(time.Hour)
+	pause, longest := 20*time.Millisecond, 5*time.Minute
+	for i := range attempts[1:] {
+		if got := attempts[i+1].Sub(attempts[i]); got != pause {
+			t.Errorf("after attempt %d it waited for %v, and not for %v", i+1, got, pause)
+		}
+		pause = min(2*pause, longest)
+	}
+	if pause != longest {
+		t.Errorf("after %d attempts it waits for %v", len(attempts), pause)
+	}
+	made := len(attempts)
+	l.Add("key", 8)
+	if synctest.Wait(); len(attempts) != made+1 {
+		t.Errorf("new cause led to %d attempts", len(attempts)-made)
+	}
+	stop()
+	<-ended
 }
 
 // TestLoopLater: what is too early is tried again, and is no failure.
