@@ -12,6 +12,7 @@ import (
 )
 
 func TestAPIServices(t *testing.T) {
+	t.Parallel()
 	c, _ := controllertest.StartWith(t, options.New(), t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
 	defer cancel()

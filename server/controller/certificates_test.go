@@ -35,6 +35,7 @@ func startCertificates(t *testing.T, dir string, duration time.Duration, etcds .
 
 // TestCertificateClient asks for a certificate, has that approved, and is somebody else with it.
 func TestCertificateClient(t *testing.T) {
+	t.Parallel()
 	s := startCertificates(t, controllertest.ShortDir(t), time.Hour)
 	key := s.approved("ann", clientSigner, 0, subject("ann", "gardeners"), digital, clientAuth)
 	s.AwaitPart("ann Approved=True: CN=ann,O=gardeners [] [] [] [] usage 1 [clientAuth], authority false (true), from -5 minutes on for 1h5m0s")
@@ -54,15 +55,15 @@ func TestCertificateClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for allowed := false; !allowed; {
+	eventually(t, "the group may do so", func() bool {
 		review := must[*authorizationv1.SubjectAccessReview](t)(s.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: "ann", Groups: []string{"gardeners"},
 				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "create", Group: authenticationv1.GroupName, Resource: "selfsubjectreviews"},
 			},
 		}, metav1.CreateOptions{}))
-		allowed = review.Status.Allowed
-	}
+		return review.Status.Allowed
+	})
 	who := must[*authenticationv1.SelfSubjectReview](t)(must[*kubernetes.Clientset](t)(kubernetes.NewForConfig(config)).AuthenticationV1().
 		SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})).Status.UserInfo
 	if got := fmt.Sprint(who.Username, who.Groups); got != "ann[gardeners system:authenticated]" {
@@ -109,6 +110,7 @@ func endedCertificate(t *testing.T) string {
 
 // TestCertificateCleaner has requests that are as old as can be, and a little older.
 func TestCertificateCleaner(t *testing.T) {
+	t.Parallel()
 	s := startCertificates(t, controllertest.ShortDir(t), time.Hour)
 	const minute = time.Minute
 	kinds := map[string]struct {
@@ -143,6 +145,7 @@ func TestCertificateCleaner(t *testing.T) {
 
 // TestCertificateOdd has what no client can write: bytes that are no request, one without a status, and one that was approved but can't be parsed.
 func TestCertificateOdd(t *testing.T) {
+	t.Parallel()
 	s := startCertificates(t, controllertest.ShortDir(t), time.Hour)
 	put := func(name, value string) {
 		t.Helper()
@@ -171,6 +174,7 @@ func TestCertificateOdd(t *testing.T) {
 
 // TestCertificateTwo has two servers on one etcd: one of them signs, once.
 func TestCertificateTwo(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	s := startCertificates(t, dir, time.Hour)
 	other := startCertificates(t, controllertest.ShortDir(t), time.Hour, "unix://"+dir+"/etcd.sock")

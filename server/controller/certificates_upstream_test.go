@@ -20,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 type certificateStage struct{ *controllertest.Stage }
@@ -189,6 +188,7 @@ func certificateState(s *controllertest.Stage) (lines []string) {
 
 // TestCertificateUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestCertificateUpstream(t *testing.T) {
+	t.Parallel()
 	all := controllertest.Scenes{
 		Answers: "certificates.json",
 		Play:    map[string]func(*controllertest.Stage){}, State: certificateState, Quiet: 4 * time.Second,
@@ -200,10 +200,5 @@ func TestCertificateUpstream(t *testing.T) {
 	for name, play := range certificateScenes {
 		all.Play[name] = func(s *controllertest.Stage) { play(certificateStage{s}) }
 	}
-	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		o := options.New()
-		o.InitialObjects = false
-		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
-		return clients
-	})
+	all.Compare(t, ordinary.Clients)
 }

@@ -23,6 +23,7 @@ func startClusterRoles(t *testing.T, dir string, etcds ...string) (*controllerte
 // TestClusterRoleOdd has bytes that are no cluster role: rules stay as they are until these are gone. A selector that can't be parsed is nobody
 // else's trouble.
 func TestClusterRoleOdd(t *testing.T) {
+	t.Parallel()
 	s, c := startClusterRoles(t, controllertest.ShortDir(t))
 	put := func(name, value string) {
 		t.Helper()
@@ -51,6 +52,7 @@ func TestClusterRoleOdd(t *testing.T) {
 
 // TestClusterRoleTwo has two servers on one etcd.
 func TestClusterRoleTwo(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	_, c := startClusterRoles(t, dir)
 	_, other := startClusterRoles(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // clusterRoles is what a test does with cluster roles, whose names begin alike.
@@ -159,6 +158,7 @@ var clusterRoleScenes = map[string]func(c clusterRoles){
 
 // TestClusterRoleUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestClusterRoleUpstream(t *testing.T) {
+	t.Parallel()
 	all := controllertest.Scenes{
 		Answers: "clusterrole.json",
 		Play:    map[string]func(*controllertest.Stage){},
@@ -172,10 +172,5 @@ func TestClusterRoleUpstream(t *testing.T) {
 			play(clusterRoles{s.Clientset, s.T, s.Namespace, func(text string) { s.AwaitPart(text) }})
 		}
 	}
-	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		o := options.New()
-		o.InitialObjects = false
-		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
-		return clients
-	})
+	all.Compare(t, ordinary.Clients)
 }

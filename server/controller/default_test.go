@@ -71,6 +71,7 @@ func kept(ctx context.Context, t *testing.T, c controllertest.Clients) {
 // TestDefaults has a new server that is started as everybody starts it. What its controllers write at first is no journey; what they
 // write because of somebody's request is.
 func TestDefaults(t *testing.T) {
+	t.Parallel()
 	c, _ := controllertest.Serve(t, options.New(), controllertest.ShortDir(t))
 	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
 	defer cancel()

@@ -61,12 +61,13 @@ func countFixtures(t *testing.T, w watch.Interface, err error, name string, name
 
 // TestFixtureMany: namespaces that are made at once all get what they should have, and a server that starts again leaves that as it is.
 func TestFixtureMany(t *testing.T) {
-	const many = 1000
+	t.Parallel()
+	namespaces := many(200)
 	dir := controllertest.ShortDir(t)
 	c, stop := serveFixtures(t, dir)
 	var group errgroup.Group
 	group.SetLimit(32)
-	for i := range many {
+	for i := range namespaces {
 		group.Go(func() error {
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}}
 			_, err := c.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
@@ -76,7 +77,7 @@ func TestFixtureMany(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	untilFixtures(t, c, many+4)
+	untilFixtures(t, c, namespaces+4)
 	before, err := c.CoreV1().ConfigMaps("n0").Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,7 @@ func TestFixtureMany(t *testing.T) {
 	if _, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "last"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	untilFixtures(t, c, many+5)
+	untilFixtures(t, c, namespaces+5)
 	after, err := c.CoreV1().ConfigMaps("n0").Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 	if err != nil || after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the map was at revision %s, and is at %s (%v)", before.ResourceVersion, after.ResourceVersion, err)
@@ -97,6 +98,7 @@ func TestFixtureMany(t *testing.T) {
 
 // TestFixtureDamaged: a value that can't be read delays no other namespace.
 func TestFixtureDamaged(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	c, stop := serveFixtures(t, dir)
 	untilFixtures(t, c, 4)
@@ -135,6 +137,7 @@ func awaitFixturesIn(t *testing.T, c controllertest.Clients, namespace string) {
 
 // TestFixtureTwo: of two servers on one etcd, whose authorities differ, each is verified by what the namespaces have, and they come to rest.
 func TestFixtureTwo(t *testing.T) {
+	t.Parallel()
 	etcd := embedtest.StartCluster(t)
 	first, stop := serveFixtures(t, controllertest.ShortDir(t), etcd.Endpoints()...)
 	untilFixtures(t, first, 4)
@@ -158,6 +161,7 @@ func TestFixtureTwo(t *testing.T) {
 
 // TestFixtureAuthority: clients in the cluster are told to trust what the administrator's kubeconfig trusts.
 func TestFixtureAuthority(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	c, _ := serveFixtures(t, dir)
 	untilFixtures(t, c, 4)

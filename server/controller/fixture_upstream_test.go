@@ -105,11 +105,9 @@ var fixtureScenes = map[string]func(*controllertest.Stage){
 // TestFixtureUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager. All
 // fields are compared but times, UIDs, revisions, and who owns the fields: what the controllers of kx write nobody owns.
 func TestFixtureUpstream(t *testing.T) {
+	t.Parallel()
 	all := controllertest.Scenes{Answers: "fixture.json", Play: fixtureScenes, State: fixtureState, Quiet: 12 * time.Second}
-	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		clients, _ := serveFixtures(t, controllertest.ShortDir(t))
-		return clients
-	})
+	all.Compare(t, ordinary.Clients)
 }
 
 func fixtureState(s *controllertest.Stage) (lines []string) {

@@ -22,6 +22,7 @@ type flowControlObject struct {
 
 // TestFlowControlUpstream compares the objects of a new server with those that a kube-apiserver v1.37.1 makes, object by object.
 func TestFlowControlUpstream(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("testdata/flowcontrol.json")
 	if err != nil {
 		t.Fatal(err)

@@ -5,14 +5,14 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
 // TestGarbageCascade has an owner of many, which go with it, and nothing else.
 func TestGarbageCascade(t *testing.T) {
-	const dependents, clients = 1000, 16
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	t.Parallel()
+	const clients = 16
+	dependents := many(200)
+	c, ns := sharedGarbage(t)
 	owner := c.configMap(ns, "owner", nil)
 	c.configMap(ns, "witness", nil)
 	var creating sync.WaitGroup

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -19,6 +18,15 @@ import (
 type garbageCluster struct {
 	*kubernetes.Clientset
 	t *testing.T
+}
+
+// sharedGarbage is the server that tests share, with a namespace of the test's own.
+func sharedGarbage(t *testing.T) (c garbageCluster, ns string) {
+	t.Helper()
+	c = garbageCluster{bare.Clients(t).Clientset, t}
+	made := must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "garbage-"}}, metav1.CreateOptions{}))
+	return c, made.Name
 }
 
 func startGarbage(t *testing.T, dir string, etcds ...string) (c garbageCluster, stop func()) {
@@ -31,7 +39,7 @@ func serveGarbage(t *testing.T, dir string, etcds ...string) (clients controller
 	t.Helper()
 	o := options.New()
 	// What is there is what the test made.
-	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
+	o.InitialObjects, o.Controllers = false, withoutFixtures
 	return controllertest.Serve(t, o, dir, etcds...)
 }
 

@@ -64,6 +64,7 @@ func (m garbageModel) is(there configMaps) bool {
 // TestGarbageModel makes random graphs of owners, whose names are used again, deletes one object after the other in a random way, with
 // finalizers that somebody takes away in the meantime, and compares what remains with the model. Two servers on one etcd do the work.
 func TestGarbageModel(t *testing.T) {
+	t.Parallel()
 	const graphs, steps = 6, 25
 	dir := controllertest.ShortDir(t)
 	c, _ := startGarbage(t, dir)

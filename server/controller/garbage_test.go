@@ -25,7 +25,8 @@ const (
 )
 
 func TestGarbageBackground(t *testing.T) {
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	t.Parallel()
+	c, ns := sharedGarbage(t)
 	owner := c.configMap(ns, "owner", nil)
 	other := c.configMap(ns, "other", nil)
 	child := c.configMap(ns, "child", owns(false, owner))
@@ -41,7 +42,8 @@ func TestGarbageBackground(t *testing.T) {
 
 // TestGarbageNameIsUsedAgain has an owner that is another one than the dependents'.
 func TestGarbageNameIsUsedAgain(t *testing.T) {
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	t.Parallel()
+	c, ns := sharedGarbage(t)
 	owner := c.configMap(ns, "owner", nil, finalizer)
 	c.configMap(ns, "child", owns(false, owner))
 	c.remove(owner, background)
@@ -53,7 +55,8 @@ func TestGarbageNameIsUsedAgain(t *testing.T) {
 }
 
 func TestGarbageForeground(t *testing.T) {
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	t.Parallel()
+	c, ns := sharedGarbage(t)
 	owner := c.configMap(ns, "owner", nil)
 	child := c.configMap(ns, "child", owns(true, owner))
 	grandchild := c.configMap(ns, "grandchild", owns(true, child), finalizer)
@@ -71,7 +74,8 @@ func TestGarbageForeground(t *testing.T) {
 
 // TestGarbageNotBlocking has dependents that their owner does not wait for.
 func TestGarbageNotBlocking(t *testing.T) {
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	t.Parallel()
+	c, ns := sharedGarbage(t)
 	owner := c.configMap(ns, "owner", nil)
 	child := c.configMap(ns, "child", owns(false, owner), finalizer)
 	c.remove(owner, foreground)
@@ -82,7 +86,8 @@ func TestGarbageNotBlocking(t *testing.T) {
 
 // TestGarbageUnblocked has an owner wait for one that is given to somebody else, and for one that stops to block.
 func TestGarbageUnblocked(t *testing.T) {
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	t.Parallel()
+	c, ns := sharedGarbage(t)
 	owner := c.configMap(ns, "owner", nil)
 	c.configMap(ns, "given", owns(true, owner), finalizer)
 	c.configMap(ns, "stops", owns(true, owner), finalizer)
@@ -104,7 +109,8 @@ func TestGarbageUnblocked(t *testing.T) {
 }
 
 func TestGarbageOrphan(t *testing.T) {
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	t.Parallel()
+	c, ns := sharedGarbage(t)
 	owner := c.configMap(ns, "owner", nil)
 	other := c.configMap(ns, "other", nil)
 	c.configMap(ns, "child", owns(true, owner))
@@ -117,9 +123,10 @@ func TestGarbageOrphan(t *testing.T) {
 
 // TestGarbageCircles has objects that own each other: they stay until one of them is deleted.
 func TestGarbageCircles(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []metav1.DeletionPropagation{background, foreground} {
 		t.Run(string(policy), func(t *testing.T) {
-			c, _ := startGarbage(t, controllertest.ShortDir(t))
+			c, ns := sharedGarbage(t)
 			a := c.configMap(ns, "a", nil)
 			b := c.configMap(ns, "b", owns(true, a))
 			references, _ := json.Marshal(owns(true, b))
@@ -136,6 +143,7 @@ func TestGarbageCircles(t *testing.T) {
 
 // TestGarbageWrongNamespace has owners that are somewhere else, which is as if they were not, and events that say so.
 func TestGarbageWrongNamespace(t *testing.T) {
+	t.Parallel()
 	c, _ := startGarbage(t, controllertest.ShortDir(t))
 	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
 	defer cancel()
@@ -194,6 +202,7 @@ func (c garbageCluster) define() {
 
 // TestGarbageUnknownKind has an owner of a kind that is not served: nobody knows whether it is gone until somebody defines it.
 func TestGarbageUnknownKind(t *testing.T) {
+	t.Parallel()
 	c, _ := startGarbage(t, controllertest.ShortDir(t))
 	c.configMap(ns, "child", []metav1.OwnerReference{{APIVersion: "b.example.com/v2", Kind: "Thing", Name: "gone", UID: "1"}})
 	witness := c.configMap(ns, "witness", nil)
@@ -206,10 +215,9 @@ func TestGarbageUnknownKind(t *testing.T) {
 
 // TestGarbageCustomResources has them as owners and dependents.
 func TestGarbageCustomResources(t *testing.T) {
+	t.Parallel()
 	c, _ := startGarbage(t, controllertest.ShortDir(t))
 	c.define()
-	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
-	defer cancel()
 	const path = "/apis/b.example.com/v2/namespaces/default/things"
 	create := func(name string, owners []metav1.OwnerReference) *metav1.PartialObjectMetadata {
 		t.Helper()
@@ -217,42 +225,36 @@ func TestGarbageCustomResources(t *testing.T) {
 			TypeMeta:   metav1.TypeMeta{APIVersion: "b.example.com/v2", Kind: "Thing"},
 			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners},
 		})
-		for {
-			raw, err := c.RESTClient().Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Raw()
-			if err == nil {
-				made := &metav1.PartialObjectMetadata{}
-				if err := json.Unmarshal(raw, made); err != nil {
-					t.Fatal(err)
-				}
-				return made
-			}
-			if ctx.Err() != nil {
-				t.Fatal(err)
-			}
-		}
+		made := &metav1.PartialObjectMetadata{}
+		eventually(t, name+" is created, once its kind is served", func() bool {
+			raw, err := c.RESTClient().Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(body).Do(t.Context()).Raw()
+			return err == nil && json.Unmarshal(raw, made) == nil
+		})
+		return made
 	}
 	owner := create("owner", nil)
 	by := []metav1.OwnerReference{{APIVersion: "b.example.com/v2", Kind: "Thing", Name: "owner", UID: owner.UID, BlockOwnerDeletion: new(true)}}
 	c.configMap(ns, "child", by)
 	create("thing", by)
 	err := c.RESTClient().Delete().AbsPath(path, "owner").SetHeader("Content-Type", "application/json").
-		Body([]byte(`{"propagationPolicy":"Foreground"}`)).Do(ctx).Error()
+		Body([]byte(`{"propagationPolicy":"Foreground"}`)).Do(t.Context()).Error()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.until(ns, only())
-	for left := -1; left != 0; {
-		raw, err := c.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	eventually(t, "no custom resource is left", func() bool {
+		raw, err := c.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Do(t.Context()).Raw()
 		var list metav1.PartialObjectMetadataList
 		if err != nil || json.Unmarshal(raw, &list) != nil {
 			t.Fatal(err)
 		}
-		left = len(list.Items)
-	}
+		return len(list.Items) == 0
+	})
 }
 
 // TestGarbageRestart stops the server while an owner waits, and before it could act on a deletion.
 func TestGarbageRestart(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	c, stop := startGarbage(t, dir)
 	owner := c.configMap(ns, "owner", nil)
@@ -283,6 +285,7 @@ func TestGarbageRestart(t *testing.T) {
 
 // TestGarbageJourneys asks who deleted a dependent, and why.
 func TestGarbageJourneys(t *testing.T) {
+	t.Parallel()
 	c, _ := startGarbage(t, controllertest.ShortDir(t))
 	owner := c.configMap(ns, "owner", nil)
 	c.configMap(ns, "child", owns(false, owner))

@@ -40,17 +40,6 @@ func leaseStatus(t *testing.T, c *kubernetes.Clientset) *v1alpha1.StructureContr
 	return s.Spec.Controller
 }
 
-// eventually asks again and again, for what no event tells.
-func eventually(t *testing.T, what string, yes func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(controllertest.Patience); !yes(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("it did not come to pass that %s", what)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-}
-
 func garbageReady(t *testing.T, c *kubernetes.Clientset) bool {
 	t.Helper()
 	raw, err := c.RESTClient().Get().AbsPath("/readyz/controller/" + controller.Garbage).DoRaw(t.Context())
@@ -89,6 +78,7 @@ func leaseCascade(t *testing.T, c *kubernetes.Clientset, name string) {
 
 // TestLeaseOneOfTwo: of two servers on one etcd one runs the controllers, and the other one does when the first has stopped.
 func TestLeaseOneOfTwo(t *testing.T) {
+	t.Parallel()
 	etcd := embedtest.StartCluster(t)
 	first, stop := startLease(t, etcd.Endpoints()...)
 	eventually(t, "the first server runs the controllers", func() bool {
@@ -115,6 +105,7 @@ func TestLeaseOneOfTwo(t *testing.T) {
 
 // TestLeaseDamaged: where the Lease can't be read, the server says which key that is. It runs the controllers when the key is gone.
 func TestLeaseDamaged(t *testing.T) {
+	t.Parallel()
 	etcd := embedtest.StartCluster(t)
 	key := "/registry/leases/" + metav1.NamespaceSystem + "/" + lease.Name
 	if _, err := etcd.Client(t).Put(t.Context(), key, "it was a Lease"); err != nil {
@@ -134,6 +125,7 @@ func TestLeaseDamaged(t *testing.T) {
 
 // TestLeaseAlone: a server that nobody shares an etcd with writes no Lease, and tells of a kube-controller-manager that comes.
 func TestLeaseAlone(t *testing.T) {
+	t.Parallel()
 	c, _ := startLease(t)
 	eventually(t, "the controllers run", func() bool { return garbageReady(t, c) })
 	if s := leaseStatus(t, c); s.State != v1alpha1.ControllerRunning || s.Holder != "" || s.Other != "" {

@@ -159,6 +159,7 @@ func serveLegacyTokens(t *testing.T, dir string, controllers ...string) (control
 // TestLegacyTokenUpstream plays scenes, and waits for what is left of each with a kube-controller-manager v1.37.1 that starts after them. There the
 // config map says that tokens have been tracked for years.
 func TestLegacyTokenUpstream(t *testing.T) {
+	t.Parallel()
 	all := controllertest.Scenes{Answers: "legacytoken.json", Play: map[string]func(*controllertest.Stage){}, State: legacyTokenState, Quiet: 90 * time.Second}
 	for name, play := range legacyTokenScenes {
 		all.Play[name] = func(s *controllertest.Stage) { play(legacyTokenStage{s}) }
@@ -195,6 +196,7 @@ func trackSince(t *testing.T, c controllertest.Clients, since string) {
 
 // TestLegacyTokenTracked: nothing is retired that may have been used before somebody wrote it down. The config map gets a day where it has none.
 func TestLegacyTokenTracked(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	c, stop := serveLegacyTokens(t, dir, legacytoken.Name)
 	s := legacyTokenStage{(&controllertest.Scenes{State: legacyTokenState}).Stage(t, c, "default")}
@@ -213,6 +215,7 @@ func TestLegacyTokenTracked(t *testing.T) {
 
 // TestLegacyTokenUsed: a token that authenticates is marked once a day, also if it is refused because it was retired.
 func TestLegacyTokenUsed(t *testing.T) {
+	t.Parallel()
 	c, _ := serveLegacyTokens(t, controllertest.ShortDir(t), tokensecret.Name)
 	w, err := c.CoreV1().ServiceAccounts("default").Watch(t.Context(), metav1.ListOptions{})
 	controllertest.Await(t, w, err, "default")
@@ -250,11 +253,7 @@ func TestLegacyTokenUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A token is believed for some seconds.
-	for deadline := time.Now().Add(controllertest.Patience); isBelieved(); {
-		if time.Now().After(deadline) {
-			t.Fatal("the token is still believed")
-		}
-	}
+	eventually(t, "the token is no longer believed", func() bool { return !isBelieved() })
 	awaitMine(t, c, func(s *corev1.Secret) bool {
 		return s.Labels[lastUsed] >= today && s.Labels[invalidSince] == "2024-01-01"
 	})

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
@@ -18,6 +19,12 @@ import (
 type namespaceCluster struct {
 	*kubernetes.Clientset
 	t *testing.T
+}
+
+// sharedNamespaces is the server that tests share, with a name for a namespace of the test's own.
+func sharedNamespaces(t *testing.T) (c namespaceCluster, name string) {
+	t.Helper()
+	return namespaceCluster{bare.Clients(t).Clientset, t}, "a-" + rand.String(8)
 }
 
 func (c namespaceCluster) namespace(name string) *corev1.Namespace {

@@ -3,7 +3,6 @@ package controller_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +17,7 @@ import (
 // TestNamespaceDefinitionThatCannotBeRead has a server that does not know a definition, since its value is damaged: nobody can say that a
 // namespace is empty, and it stays until the definition is whole again. Then it goes with the definition's objects.
 func TestNamespaceDefinitionThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	o := options.New()
 	o.InitialObjects = false
 	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
@@ -62,6 +62,7 @@ func TestNamespaceDefinitionThatCannotBeRead(t *testing.T) {
 // TestNamespaceRefusedByWebhook has a webhook that lets nobody delete what is in a namespace, as it would refuse a client: the condition says so, and
 // the namespace goes when the webhook does.
 func TestNamespaceRefusedByWebhook(t *testing.T) {
+	t.Parallel()
 	o := options.New()
 	o.InitialObjects, o.Controllers = false, controller.Selection{controller.Namespace}
 	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
@@ -76,9 +77,10 @@ func TestNamespaceRefusedByWebhook(t *testing.T) {
 	c.configMap("b", "free")
 	maps := c.CoreV1().ConfigMaps("a")
 	must[any](t)(maps.Patch(t.Context(), "kept", types.MergePatchType, []byte(`{"metadata":{"labels":{"scene":"deny-delete"}}}`), metav1.PatchOptions{}))
-	for began := time.Now(); hook.Calls("/deny-delete") == 0 && time.Since(began) < controllertest.Patience; { // until the webhook is in force
+	eventually(t, "the webhook is in force", func() bool {
 		_ = maps.Delete(t.Context(), "kept", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
-	}
+		return hook.Calls("/deny-delete") > 0
+	})
 	c.remove("a")
 	c.until("a", saysNamespace(corev1.NamespaceDeletionContentFailure,
 		`Failed to delete all resource types, 1 remaining: admission webhook "deny-delete.deny-delete.example.com" denied the request: it stays`))

@@ -79,6 +79,7 @@ var kindNames = map[string]string{
 // TestNamespaceFiftyObjects has a namespace go with fifty objects of twenty kinds. It says how long that takes, from the DELETE on. With
 // KX_MEASURE in the environment it does so twenty times.
 func TestNamespaceFiftyObjects(t *testing.T) {
+	t.Parallel()
 	o := options.New()
 	o.InitialObjects = false
 	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))

@@ -18,6 +18,7 @@ import (
 )
 
 func TestNamespaceSystem(t *testing.T) {
+	t.Parallel()
 	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
 	c := namespaceCluster{clients, t}
 	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
@@ -96,40 +97,40 @@ func (c namespaceCluster) count(ns string) (n int) {
 }
 
 func TestNamespaceGoesWithItsContent(t *testing.T) {
-	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
-	c := namespaceCluster{clients, t}
-	c.namespace("a")
-	c.namespace("a-b") // its keys begin with those of the first, but for the slash
-	c.fill("a")
-	c.fill("a-b")
+	t.Parallel()
+	c, a := sharedNamespaces(t)
+	c.namespace(a)
+	c.namespace(a + "-b") // its keys begin with those of the first, but for the slash
+	c.fill(a)
+	c.fill(a + "-b")
 	// Two groups have the event.
-	if n := c.count("a"); n != 9 {
+	if n := c.count(a); n != 9 {
 		t.Fatalf("%d objects, and each resource should have one", n)
 	}
-	c.remove("a")
-	c.until("a", isGone)
-	if n := c.count("a"); n != 0 {
+	c.remove(a)
+	c.until(a, isGone)
+	if n := c.count(a); n != 0 {
 		t.Errorf("%d objects outlived their namespace", n)
 	}
-	if n := c.count("a-b"); n != 9 {
+	if n := c.count(a + "-b"); n != 9 {
 		t.Errorf("of the other namespace's objects %d are left", n)
 	}
 	// Its name may be had again.
-	c.namespace("a")
-	c.fill("a")
+	c.namespace(a)
+	c.fill(a)
 }
 
 func TestNamespaceFinalizersOfContent(t *testing.T) {
-	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
-	c := namespaceCluster{clients, t}
-	c.namespace("a")
-	c.configMap("a", "one", "example.com/x", "example.com/y")
-	c.configMap("a", "two", "example.com/x")
-	c.configMap("a", "free")
-	c.remove("a")
+	t.Parallel()
+	c, a := sharedNamespaces(t)
+	c.namespace(a)
+	c.configMap(a, "one", "example.com/x", "example.com/y")
+	c.configMap(a, "two", "example.com/x")
+	c.configMap(a, "free")
+	c.remove(a)
 	const both = "Some content in the namespace has finalizers remaining: example.com/x in 2 resource instances, example.com/y in 1 resource instances"
-	c.until("a", saysNamespace(corev1.NamespaceFinalizersRemaining, both))
-	ns := must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Get(t.Context(), "a", metav1.GetOptions{}))
+	c.until(a, saysNamespace(corev1.NamespaceFinalizersRemaining, both))
+	ns := must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Get(t.Context(), a, metav1.GetOptions{}))
 	want := []corev1.NamespaceCondition{
 		{Type: "NamespaceDeletionDiscoveryFailure", Status: "False", Reason: "ResourcesDiscovered", Message: "All resources successfully discovered"},
 		{Type: "NamespaceDeletionGroupVersionParsingFailure", Status: "False", Reason: "ParsedGroupVersions", Message: "All legacy kube types successfully parsed"},
@@ -147,91 +148,92 @@ func TestNamespaceFinalizersOfContent(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("conditions\n%v\nwant\n%v", got, want)
 	}
-	c.releaseConfigMap("a", "two")
-	c.until("a", saysNamespace(corev1.NamespaceContentRemaining, "Some resources are remaining: configmaps. has 1 resource instances"))
-	c.releaseConfigMap("a", "one")
-	c.until("a", isGone)
+	c.releaseConfigMap(a, "two")
+	c.until(a, saysNamespace(corev1.NamespaceContentRemaining, "Some resources are remaining: configmaps. has 1 resource instances"))
+	c.releaseConfigMap(a, "one")
+	c.until(a, isGone)
 }
 
 func TestNamespacePodsGoFirst(t *testing.T) {
-	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
-	c := namespaceCluster{clients, t}
-	c.namespace("a")
-	c.pod("a", "held", "", finalizer)
-	c.configMap("a", "needed")
-	c.remove("a")
-	c.until("a", saysNamespace(corev1.NamespaceContentRemaining, "Some resources are remaining: pods. has 1 resource instances"))
-	cm := must[*corev1.ConfigMap](t)(c.CoreV1().ConfigMaps("a").Get(t.Context(), "needed", metav1.GetOptions{}))
+	t.Parallel()
+	c, a := sharedNamespaces(t)
+	c.namespace(a)
+	c.pod(a, "held", "", finalizer)
+	c.configMap(a, "needed")
+	c.remove(a)
+	c.until(a, saysNamespace(corev1.NamespaceContentRemaining, "Some resources are remaining: pods. has 1 resource instances"))
+	cm := must[*corev1.ConfigMap](t)(c.CoreV1().ConfigMaps(a).Get(t.Context(), "needed", metav1.GetOptions{}))
 	if cm.DeletionTimestamp != nil {
 		t.Error("a config map was deleted before the pods were gone")
 	}
-	must[*corev1.Pod](t)(c.CoreV1().Pods("a").Patch(t.Context(), "held", types.MergePatchType, withoutFinalizers, metav1.PatchOptions{}))
-	c.until("a", isGone)
+	must[*corev1.Pod](t)(c.CoreV1().Pods(a).Patch(t.Context(), "held", types.MergePatchType, withoutFinalizers, metav1.PatchOptions{}))
+	c.until(a, isGone)
 }
 
 // TestNamespaceScheduledPods has nobody who would confirm that a pod has stopped.
 func TestNamespaceScheduledPods(t *testing.T) {
-	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
-	c := namespaceCluster{clients, t}
-	c.namespace("a")
-	c.pod("a", "scheduled", "node")
-	c.pod("a", "unscheduled", "")
-	c.remove("a")
-	c.until("a", func(ns *corev1.Namespace) bool {
+	t.Parallel()
+	c, a := sharedNamespaces(t)
+	c.namespace(a)
+	c.pod(a, "scheduled", "node")
+	c.pod(a, "unscheduled", "")
+	c.remove(a)
+	c.until(a, func(ns *corev1.Namespace) bool {
 		// Its time has not run out: that is no failure.
 		return saysNamespace(corev1.NamespaceContentRemaining, "Some resources are remaining: pods. has 1 resource instances")(ns) &&
 			ns.Status.Conditions[2].Status == corev1.ConditionFalse
 	})
-	pod := must[*corev1.Pod](t)(c.CoreV1().Pods("a").Get(t.Context(), "scheduled", metav1.GetOptions{}))
+	pod := must[*corev1.Pod](t)(c.CoreV1().Pods(a).Get(t.Context(), "scheduled", metav1.GetOptions{}))
 	if pod.DeletionTimestamp == nil || *pod.DeletionGracePeriodSeconds != 30 {
 		t.Errorf("the scheduled pod is %+v", pod.ObjectMeta)
 	}
-	if err := c.CoreV1().Pods("a").Delete(t.Context(), "scheduled", *metav1.NewDeleteOptions(0)); err != nil {
+	if err := c.CoreV1().Pods(a).Delete(t.Context(), "scheduled", *metav1.NewDeleteOptions(0)); err != nil {
 		t.Fatal(err)
 	}
-	c.until("a", isGone)
+	c.until(a, isGone)
 }
 
 // TestNamespaceOverduePod has a pod that should have stopped at once.
 func TestNamespaceOverduePod(t *testing.T) {
-	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
-	c := namespaceCluster{clients, t}
-	c.namespace("a")
+	t.Parallel()
+	c, a := sharedNamespaces(t)
+	c.namespace(a)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{
 		NodeName: "node", TerminationGracePeriodSeconds: new(int64(1)), Containers: []corev1.Container{{Name: "c", Image: "i"}},
 	}}
-	must[*corev1.Pod](t)(c.CoreV1().Pods("a").Create(t.Context(), pod, metav1.CreateOptions{}))
-	c.remove("a")
-	c.until("a", saysNamespace(corev1.NamespaceDeletionContentFailure,
-		"Failed to delete all resource types, 1 remaining: unexpected items still remain in namespace: a for gvr: /v1, Resource=pods"))
-	if err := c.CoreV1().Pods("a").Delete(t.Context(), "p", *metav1.NewDeleteOptions(0)); err != nil {
+	must[*corev1.Pod](t)(c.CoreV1().Pods(a).Create(t.Context(), pod, metav1.CreateOptions{}))
+	c.remove(a)
+	c.until(a, saysNamespace(corev1.NamespaceDeletionContentFailure,
+		"Failed to delete all resource types, 1 remaining: unexpected items still remain in namespace: "+a+" for gvr: /v1, Resource=pods"))
+	if err := c.CoreV1().Pods(a).Delete(t.Context(), "p", *metav1.NewDeleteOptions(0)); err != nil {
 		t.Fatal(err)
 	}
-	c.until("a", isGone)
+	c.until(a, isGone)
 }
 
 // TestNamespaceFinalizersOfOthers has a namespace that is kept by a finalizer of somebody else.
 func TestNamespaceFinalizersOfOthers(t *testing.T) {
-	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
-	c := namespaceCluster{clients, t}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"example.com/mine"}}}
+	t.Parallel()
+	c, a := sharedNamespaces(t)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a}, Spec: corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"example.com/mine"}}}
 	must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}))
-	c.configMap("a", "o")
-	c.remove("a")
-	c.until("a", func(ns *corev1.Namespace) bool {
+	c.configMap(a, "o")
+	c.remove(a)
+	c.until(a, func(ns *corev1.Namespace) bool {
 		return ns != nil && len(ns.Spec.Finalizers) == 1 && ns.Spec.Finalizers[0] == "example.com/mine"
 	})
-	if n := c.count("a"); n != 0 {
+	if n := c.count(a); n != 0 {
 		t.Errorf("%d objects are left", n)
 	}
-	ns = must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Get(t.Context(), "a", metav1.GetOptions{}))
+	ns = must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Get(t.Context(), a, metav1.GetOptions{}))
 	ns.Spec.Finalizers = nil
 	must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Finalize(t.Context(), ns, metav1.UpdateOptions{}))
-	c.until("a", isGone)
+	c.until(a, isGone)
 }
 
 // TestNamespaceRestart stops a server while a namespace is ending.
 func TestNamespaceRestart(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	clients, stop := controllertest.Start(t, dir)
 	c := namespaceCluster{clients, t}
@@ -248,6 +250,7 @@ func TestNamespaceRestart(t *testing.T) {
 
 // TestNamespaceTwo has two servers empty the same namespaces at the same time, while their names are used again.
 func TestNamespaceTwo(t *testing.T) {
+	t.Parallel()
 	const names, rounds, objects = 4, 3, 5
 	dir := controllertest.ShortDir(t)
 	a, _ := controllertest.Start(t, dir)
@@ -278,6 +281,7 @@ func TestNamespaceTwo(t *testing.T) {
 // TestNamespaceCreationsWhileItEnds has many create through one server what another server deletes the namespace of: what was
 // let in goes with it, and nothing is left.
 func TestNamespaceCreationsWhileItEnds(t *testing.T) {
+	t.Parallel()
 	const creators, before = 16, 200
 	dir := controllertest.ShortDir(t)
 	a, _ := controllertest.Start(t, dir)

@@ -216,14 +216,23 @@ var namespaceDiffers = map[string]map[string]string{
 }
 
 func TestNamespaceUpstream(t *testing.T) {
-	compareNamespaces(t, controllertest.Scenes{Answers: "namespace.json"}, namespaceScenes)
+	t.Parallel()
+	compareNamespaces(t, controllertest.Scenes{Answers: "namespace.json"}, namespaceScenes, ordinary.Clients)
 }
 
 func TestNamespaceUpstreamDamaged(t *testing.T) {
-	compareNamespaces(t, controllertest.Scenes{Answers: "namespace-damaged.json", Serial: true}, damagedNamespaceScenes)
+	t.Parallel()
+	compareNamespaces(t, controllertest.Scenes{Answers: "namespace-damaged.json", Serial: true}, damagedNamespaceScenes, func(t *testing.T) controllertest.Clients {
+		o := options.New()
+		o.InitialObjects = false
+		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+		return clients
+	})
 }
 
-func compareNamespaces(t *testing.T, all controllertest.Scenes, scenes map[string]func(namespaceScene)) {
+func compareNamespaces(
+	t *testing.T, all controllertest.Scenes, scenes map[string]func(namespaceScene), start func(*testing.T) controllertest.Clients,
+) {
 	t.Helper()
 	all.Play = map[string]func(*controllertest.Stage){}
 	all.State = func(s *controllertest.Stage) []string { return newNamespaceScene(s).state() }
@@ -236,12 +245,7 @@ func compareNamespaces(t *testing.T, all controllertest.Scenes, scenes map[strin
 	for name, play := range scenes {
 		all.Play[name] = func(s *controllertest.Stage) { play(newNamespaceScene(s)) }
 	}
-	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		o := options.New()
-		o.InitialObjects = false
-		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
-		return clients
-	})
+	all.Compare(t, start)
 }
 
 func newNamespaceScene(s *controllertest.Stage) namespaceScene {
@@ -461,15 +465,10 @@ func definitionVersion(name string, stored bool) map[string]any {
 // untilServed waits until discovery has a resource: that is what upstream's controller asks.
 func (s namespaceScene) untilServed(r schema.GroupVersionResource) {
 	s.t.Helper()
-	for deadline := time.Now().Add(controllertest.Patience); ; <-time.After(20 * time.Millisecond) {
+	eventually(s.t, fmt.Sprint(r, " is served"), func() bool {
 		list, err := s.Discovery().ServerResourcesForGroupVersion(r.GroupVersion().String())
-		if err == nil && slices.ContainsFunc(list.APIResources, func(a metav1.APIResource) bool { return a.Name == r.Resource }) {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%v is not served: %v", r, err)
-		}
-	}
+		return err == nil && slices.ContainsFunc(list.APIResources, func(a metav1.APIResource) bool { return a.Name == r.Resource })
+	})
 }
 
 // addVersion has the definition serve another version, converted by a webhook that does not answer.
@@ -503,29 +502,26 @@ func customResource(r schema.GroupVersionResource, kind, name string, finalizers
 func (s namespaceScene) custom(r schema.GroupVersionResource, name string, finalizers ...string) {
 	s.t.Helper()
 	kind := strings.ToUpper(r.Resource[:1]) + strings.TrimSuffix(r.Resource[1:], "s")
-	for deadline := time.Now().Add(controllertest.Patience); ; <-time.After(20 * time.Millisecond) {
-		// Upstream lists a resource in discovery a moment before it serves it.
-		_, err := s.Dynamic.Resource(r).Namespace(s.ns).Create(s.t.Context(), customResource(r, kind, name, finalizers...), metav1.CreateOptions{})
-		if err == nil {
-			return
-		}
-		if !apierrors.IsNotFound(err) || time.Now().After(deadline) {
+	// Upstream lists a resource in discovery a moment before it serves it.
+	eventually(s.t, r.Resource+" are served", func() bool {
+		made := customResource(r, kind, name, finalizers...)
+		_, err := s.Dynamic.Resource(r).Namespace(s.ns).Create(s.t.Context(), made, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
 			s.t.Fatal(err)
 		}
-	}
+		return err == nil
+	})
 }
 
 func (s namespaceScene) untilNotFound(resource dynamic.ResourceInterface, name string) {
 	s.t.Helper()
-	for deadline := time.Now().Add(controllertest.Patience); ; <-time.After(20 * time.Millisecond) {
+	eventually(s.t, name+" is gone", func() bool {
 		_, err := resource.Get(s.t.Context(), name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return
+		if err != nil && !apierrors.IsNotFound(err) {
+			s.t.Fatal(err)
 		}
-		if err != nil || time.Now().After(deadline) {
-			s.t.Fatalf("%s is still there: %v", name, err)
-		}
-	}
+		return err != nil
+	})
 }
 
 // damage cuts off what is stored under a key.

@@ -20,6 +20,7 @@ import (
 // TestPolicyStatusLibrary has the library's checker look at all policies of the scenes, by what this server tells its clients, and compares what it says
 // with what the server has written.
 func TestPolicyStatusLibrary(t *testing.T) {
+	t.Parallel()
 	o := options.New()
 	o.InitialObjects = false
 	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))

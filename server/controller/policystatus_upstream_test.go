@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // createPolicy makes a policy of a spec. NAMESPACE stands for the namespace of the scene.
@@ -229,6 +228,7 @@ func policyKindDescribed(s *controllertest.Stage, group string) bool {
 
 // TestPolicyStatusUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestPolicyStatusUpstream(t *testing.T) {
+	t.Parallel()
 	all := controllertest.Scenes{
 		Answers: "policystatus.json",
 		Play:    policyScenes, State: policyState, Quiet: 4 * time.Second,
@@ -241,10 +241,5 @@ func TestPolicyStatusUpstream(t *testing.T) {
 			return true
 		},
 	}
-	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		o := options.New()
-		o.InitialObjects = false
-		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
-		return clients
-	})
+	all.Compare(t, ordinary.Clients)
 }

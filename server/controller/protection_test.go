@@ -24,6 +24,7 @@ func (s protectionStage) gone(claim string) {
 
 // TestProtectionOdd has a pod that can't be read: it may name any claim of its namespace, so none goes before it does.
 func TestProtectionOdd(t *testing.T) {
+	t.Parallel()
 	s, _ := startProtection(t, controllertest.ShortDir(t), []string{"*"})
 	put := func(key, value string) {
 		t.Helper()
@@ -50,6 +51,7 @@ func TestProtectionOdd(t *testing.T) {
 
 // TestProtectionRestart has the last pod of a claim go while nobody looks.
 func TestProtectionRestart(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	s, stop := startProtection(t, dir, []string{"*"})
 	s.claim("a", "")
@@ -68,6 +70,7 @@ func TestProtectionRestart(t *testing.T) {
 
 // TestProtectionTwo has two servers on one etcd.
 func TestProtectionTwo(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	s, _ := startProtection(t, dir, []string{"*"})
 	startProtection(t, controllertest.ShortDir(t), []string{"*"}, "unix://"+dir+"/etcd.sock")

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 type protectionStage struct{ *controllertest.Stage }
@@ -226,14 +225,10 @@ func protectionState(s *controllertest.Stage) (lines []string) {
 
 // TestProtectionUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestProtectionUpstream(t *testing.T) {
+	t.Parallel()
 	all := controllertest.Scenes{Answers: "protection.json", Play: map[string]func(*controllertest.Stage){}, State: protectionState, Quiet: 4 * time.Second}
 	for name, play := range protectionScenes {
 		all.Play[name] = func(s *controllertest.Stage) { play(protectionStage{s}) }
 	}
-	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		o := options.New()
-		o.InitialObjects = false
-		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
-		return clients
-	})
+	all.Compare(t, ordinary.Clients)
 }

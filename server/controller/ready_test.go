@@ -17,6 +17,14 @@ import (
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
+// emptyEtcd is a client of an etcd that ends with the test.
+func emptyEtcd(t *testing.T) *clientv3.Client {
+	t.Helper()
+	client := embedtest.New(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
 // run starts controllers on an etcd, without any resource.
 func run(t *testing.T, etcd *clientv3.Client, chosen ...string) *controller.Controllers {
 	t.Helper()
@@ -34,6 +42,7 @@ func run(t *testing.T, etcd *clientv3.Client, chosen ...string) *controller.Cont
 
 // TestNotReadyBeforeTheyLooked has an etcd that does not answer.
 func TestNotReadyBeforeTheyLooked(t *testing.T) {
+	t.Parallel()
 	silent, err := clientv3.New(clientv3.Config{Logger: zap.NewNop(), Endpoints: []string{"unix://" + controllertest.ShortDir(t) + "/nobody.sock"}})
 	if err != nil {
 		t.Fatal(err)
@@ -52,17 +61,13 @@ func TestNotReadyBeforeTheyLooked(t *testing.T) {
 
 func awaitReady(t *testing.T, all *controller.Controllers) {
 	t.Helper()
-	for deadline := time.Now().Add(controllertest.Patience); all.Ready(t.Context()) != nil; {
-		if time.Now().After(deadline) {
-			t.Fatal(all.Ready(t.Context()))
-		}
-		<-time.After(time.Millisecond)
-	}
+	eventually(t, "they are ready", func() bool { return all.Ready(t.Context()) == nil })
 }
 
 // TestReadyForGood has them ready when they have looked, and from then on, though they end.
 func TestReadyForGood(t *testing.T) {
-	all := run(t, embedtest.Shared(t).Client(), controller.Garbage)
+	t.Parallel()
+	all := run(t, emptyEtcd(t), controller.Garbage)
 	awaitReady(t, all)
 	all.Stop()
 	if err := all.Ready(t.Context()); err != nil {
@@ -72,5 +77,6 @@ func TestReadyForGood(t *testing.T) {
 
 // TestNobodyIsReady has no controller to wait for.
 func TestNobodyIsReady(t *testing.T) {
-	awaitReady(t, run(t, embedtest.Shared(t).Client(), "-*"))
+	t.Parallel()
+	awaitReady(t, run(t, emptyEtcd(t), "-*"))
 }

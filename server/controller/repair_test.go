@@ -15,6 +15,7 @@ func repairStageOf(t *testing.T, clients controllertest.Clients) repairStage {
 
 // TestRepairStart has what is stored put right when a server starts.
 func TestRepairStart(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	s := repairStageOf(t, startRepair(t, dir))
 	s.service("web", "10.110.1.1", 30601)
@@ -32,6 +33,7 @@ func TestRepairStart(t *testing.T) {
 
 // TestRepairOdd has objects that can't be read beside those that are put right, and an IPAddress whose service may be about to come.
 func TestRepairOdd(t *testing.T) {
+	t.Parallel()
 	s := repairStageOf(t, startRepair(t, controllertest.ShortDir(t)))
 	for _, key := range []string{"services/specs/default/damaged", "ipaddresses/10.110.1.2", "ipaddresses/nonsense", "servicecidrs/damaged", "ranges/other"} {
 		s.put(key, "k8s\x00\xff\xff")

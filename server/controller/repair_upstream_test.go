@@ -164,6 +164,7 @@ func startRepair(t *testing.T, dir string, etcds ...string) controllertest.Clien
 
 // TestRepairUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1, which looks at ports each 3 minutes.
 func TestRepairUpstream(t *testing.T) {
+	t.Parallel()
 	all := controllertest.Scenes{Answers: "repair.json", Play: map[string]func(*controllertest.Stage){}, State: repairState, Quiet: 200 * time.Second, Differs: map[string]map[string]string{
 		// Its informers can know of a service before they know of its IPAddress: it tells of a trouble that was none.
 		"an address names a service that has another one": {

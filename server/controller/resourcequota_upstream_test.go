@@ -215,6 +215,7 @@ var quotaScenes = map[string]func(quotaSpace){
 
 // TestQuotaUpstream plays scenes, and waits for what the quotas say with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestQuotaUpstream(t *testing.T) {
+	t.Parallel()
 	all := controllertest.Scenes{
 		Answers: "resourcequota.json",
 		Play:    map[string]func(*controllertest.Stage){},

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSelection(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		flag string
 		want bool
@@ -33,6 +34,7 @@ func TestSelection(t *testing.T) {
 
 // TestOneOfTwo has selections that say nothing of one controller, or name it beside others.
 func TestOneOfTwo(t *testing.T) {
+	t.Parallel()
 	for flag, want := range map[string]bool{"*": true, "namespace": false, "garbage-collector-controller": true, "*,-garbagecollector": false, "*,-namespace": true} {
 		if got := controller.Selection(strings.Split(flag, ",")).Has(controller.Garbage); got != want {
 			t.Errorf("--controllers=%s: %v", flag, got)
@@ -41,6 +43,7 @@ func TestOneOfTwo(t *testing.T) {
 }
 
 func TestUnknownController(t *testing.T) {
+	t.Parallel()
 	if err := (controller.Selection{"*", "-namespace", "namespace-controller"}).Validate(); err != nil {
 		t.Error(err)
 	}

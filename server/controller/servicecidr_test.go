@@ -21,6 +21,7 @@ func startCIDRs(t *testing.T, dir string, etcds ...string) cidrStage {
 // TestServiceCIDROdd has a range and an address that can't be read, and a range of nothing. While an address can't be read no range goes that it may
 // be in.
 func TestServiceCIDROdd(t *testing.T) {
+	t.Parallel()
 	s := startCIDRs(t, controllertest.ShortDir(t))
 	put := func(key, value string) {
 		t.Helper()
@@ -48,6 +49,7 @@ func TestServiceCIDROdd(t *testing.T) {
 
 // TestServiceCIDRTwo has two servers on one etcd.
 func TestServiceCIDRTwo(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	s := startCIDRs(t, dir)
 	other := startCIDRs(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")

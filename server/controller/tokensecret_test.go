@@ -33,6 +33,7 @@ func tokenStageOf(t *testing.T, c controllertest.Clients) tokenStage {
 
 // TestTokenSecretStart has a server find what happened while nobody looked: secrets without tokens, and one whose account is gone.
 func TestTokenSecretStart(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	c, stop := serveTokens(t, dir, tokensecret.Name)
 	s := tokenStageOf(t, c)
@@ -64,6 +65,7 @@ func TestTokenSecretStart(t *testing.T) {
 
 // TestTokenSecretDamaged: a secret stays while its account can't be read, also over a start, and delays no other.
 func TestTokenSecretDamaged(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	c, stop := serveTokens(t, dir, tokensecret.Name)
 	s := tokenStageOf(t, c)
@@ -119,6 +121,7 @@ func (s tokenStage) fillsOther(name string) {
 
 // TestTokenSecretJourneys: the writes on a secret have their authors, causes and reasons, and no journey has the token.
 func TestTokenSecretJourneys(t *testing.T) {
+	t.Parallel()
 	c, _ := serveTokens(t, controllertest.ShortDir(t), tokensecret.Name)
 	s := tokenStageOf(t, c)
 	s.account("a", "s")

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/kx-apiserver/kx/server/controller/tokensecret"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
@@ -277,15 +276,13 @@ func (s tokenStage) holdAccount(name string) error {
 // TestTokenSecretUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager. All
 // fields of the secrets are compared but times, UIDs, revisions, and who owns the fields: what the controllers of kx write nobody owns.
 func TestTokenSecretUpstream(t *testing.T) {
+	t.Parallel()
 	play := map[string]func(*controllertest.Stage){}
 	for name, scene := range tokenScenes {
 		play[name] = func(s *controllertest.Stage) { scene(tokenStage{s}) }
 	}
 	all := controllertest.Scenes{Answers: "tokensecret.json", Play: play, State: tokenState, Quiet: 8 * time.Second}
-	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		clients, _ := serveTokens(t, controllertest.ShortDir(t), tokensecret.Name)
-		return clients
-	})
+	all.Compare(t, ordinary.Clients)
 }
 
 func tokenState(s *controllertest.Stage) (lines []string) {

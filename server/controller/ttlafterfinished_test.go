@@ -48,6 +48,7 @@ func untilJobsGone(s *controllertest.Stage, since string, names ...string) {
 
 // TestTTLOdd has what no client can write: bytes that are no job, a condition that does not say since when it is true, a job of nothing.
 func TestTTLOdd(t *testing.T) {
+	t.Parallel()
 	s := startJobs(t, controllertest.ShortDir(t))
 	timeless := &batchv1.Job{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
@@ -81,6 +82,7 @@ func TestTTLOdd(t *testing.T) {
 
 // TestTTLTwo has two servers on one etcd.
 func TestTTLTwo(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	s := startJobs(t, dir)
 	startJobs(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
@@ -98,6 +100,7 @@ func TestTTLTwo(t *testing.T) {
 
 // TestTTLRestart has a job whose time comes while no server runs.
 func TestTTLRestart(t *testing.T) {
+	t.Parallel()
 	dir := controllertest.ShortDir(t)
 	o := options.New()
 	o.InitialObjects, o.Controllers = false, []string{"*", "-ttl-after-finished"}

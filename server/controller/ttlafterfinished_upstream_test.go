@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // createJob makes a job that nobody runs. A ttl of -1 is none.
@@ -115,11 +114,7 @@ func jobState(s *controllertest.Stage) (lines []string) {
 
 // TestTTLUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestTTLUpstream(t *testing.T) {
+	t.Parallel()
 	all := controllertest.Scenes{Answers: "ttlafterfinished.json", Play: jobScenes, State: jobState, Quiet: 6 * time.Second}
-	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		o := options.New()
-		o.InitialObjects = false
-		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
-		return clients
-	})
+	all.Compare(t, ordinary.Clients)
 }

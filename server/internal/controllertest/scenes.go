@@ -80,7 +80,7 @@ func (s *Stage) Note(format string, args ...any) {
 // Await waits until the state has a line that ends with this text, and returns the lines. They have the names that the server knows.
 func (s *Stage) Await(text string) (lines []string) {
 	s.T.Helper()
-	for deadline := time.Now().Add(patience()); ; {
+	for deadline := time.Now().Add(Patience); ; {
 		lines = s.scenes.State(s)
 		if slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, text) }) {
 			return lines
@@ -106,14 +106,6 @@ func Refusal(err error) string {
 		}
 	}
 	return text
-}
-
-// patience is longer with upstream's controllers, which take turns.
-func patience() time.Duration {
-	if *record != "" {
-		return 5 * Patience
-	}
-	return Patience
 }
 
 // pause ends the test if what is waited for does not come.
@@ -243,7 +235,10 @@ func (s *Scenes) record(t *testing.T, recorded map[string][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clients := clientsOf(t, config)
+	clients, err := clientsOf(config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if *recordEtcd != "" {
 		if clients.Etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{*recordEtcd}}); err != nil {
 			t.Fatal(err)

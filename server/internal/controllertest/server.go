@@ -24,8 +24,8 @@ import (
 	"github.com/kx-apiserver/kx/server/options"
 )
 
-// Patience is how long a test waits for what must happen.
-const Patience = time.Minute
+// Patience is how long a test waits for what must happen: as long as it takes on the busiest machine.
+const Patience = 5 * time.Minute
 
 // Start starts a server that keeps its data in dir, or in the etcds if there are any, and makes no objects by itself.
 func Start(t *testing.T, dir string, etcds ...string) (c *kubernetes.Clientset, stop func()) {
@@ -53,54 +53,118 @@ type Clients struct {
 }
 
 // clientsOf makes clients that ask as often as they like.
-func clientsOf(t *testing.T, config *rest.Config) (c Clients) {
-	t.Helper()
+func clientsOf(config *rest.Config) (c Clients, err error) {
 	config.QPS = -1
 	var errs [3]error
 	c.Config = config
 	c.HTTP, errs[0] = rest.HTTPClientFor(config)
 	c.Clientset, errs[1] = kubernetes.NewForConfigAndClient(config, c.HTTP)
 	c.Dynamic, errs[2] = dynamic.NewForConfigAndClient(config, c.HTTP)
-	if err := errors.Join(errs[:]...); err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return c, errors.Join(errs[:]...)
 }
 
 // Serve starts a server with options. Its etcd can be reached if it is its own.
 func Serve(t *testing.T, o *options.Options, dir string, etcds ...string) (c Clients, stop func()) {
 	t.Helper()
-	o.DataDir, o.Listen, o.Etcd.Servers = dir, "127.0.0.1:0", etcds
-	if !o.Controllers.Has(controller.ServiceAccounts) { // nobody makes accounts
-		o.Admission.Disabled = append(o.Admission.Disabled, "ServiceAccount")
-	}
-	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
+	c, end, err := launch(t.Context(), o, dir, etcds...)
 	if err != nil {
 		t.Fatal(err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c = clientsOf(t, config)
-	if len(etcds) == 0 {
-		if c.Etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{"unix://" + dir + "/etcd.sock"}}); err != nil {
-			t.Fatal(err)
-		}
 	}
 	stop = sync.OnceFunc(func() {
-		utilnet.CloseIdleConnectionsFor(c.HTTP.Transport) // the server would wait for them
-		if c.Etcd != nil {
-			_ = c.Etcd.Close()
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), Patience)
-		defer cancel()
-		if err := s.Stop(ctx); err != nil {
+		if err := end(); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Cleanup(stop)
 	return c, stop
+}
+
+// Shared is a server for all tests of a package that need none of their own. It starts for the first of them, and its TestMain must stop
+// it. Each test works in a namespace of its own.
+type Shared struct {
+	// Change changes the options of a server that makes no objects by itself.
+	Change func(*options.Options)
+
+	starting sync.Mutex
+	clients  Clients
+	err      error
+	stop     func() error
+}
+
+// Clients returns clients of the server.
+func (s *Shared) Clients(t *testing.T) Clients {
+	t.Helper()
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.stop == nil && s.err == nil {
+		s.err = s.start()
+	}
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	return s.clients
+}
+
+func (s *Shared) start() error {
+	dir, err := os.MkdirTemp("", "kx")
+	if err != nil {
+		return err
+	}
+	o := options.New()
+	o.InitialObjects = false
+	if s.Change != nil {
+		s.Change(o)
+	}
+	clients, stop, err := launch(context.Background(), o, dir)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	s.clients, s.stop = clients, func() error { return errors.Join(stop(), os.RemoveAll(dir)) }
+	return nil
+}
+
+// Stop stops the server, if it has started.
+func (s *Shared) Stop() error {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.stop == nil {
+		return nil
+	}
+	return s.stop()
+}
+
+// launch starts a server, and returns what stops it.
+func launch(ctx context.Context, o *options.Options, dir string, etcds ...string) (c Clients, stop func() error, err error) {
+	o.DataDir, o.Listen, o.Etcd.Servers = dir, "127.0.0.1:0", etcds
+	if !o.Controllers.Has(controller.ServiceAccounts) { // nobody makes accounts
+		o.Admission.Disabled = append(o.Admission.Disabled, "ServiceAccount")
+	}
+	s, err := server.Start(ctx, o, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return c, nil, err
+	}
+	stop = func() error {
+		if c.HTTP != nil {
+			utilnet.CloseIdleConnectionsFor(c.HTTP.Transport) // the server would wait for them
+		}
+		if c.Etcd != nil {
+			_ = c.Etcd.Close()
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), Patience)
+		defer cancel()
+		return s.Stop(ctx)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err == nil {
+		c, err = clientsOf(config)
+	}
+	if err == nil && len(etcds) == 0 {
+		c.Etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{"unix://" + dir + "/etcd.sock"}})
+	}
+	if err != nil {
+		return c, nil, errors.Join(err, stop())
+	}
+	return c, stop, nil
 }
 
 // ShortDir is a directory whose name leaves room for that of etcd's socket.

@@ -31,7 +31,7 @@ func hasPart(lines []string, text string) bool {
 // await waits until what is there is right.
 func (s *Stage) await(right func(lines []string) bool, text string) {
 	s.T.Helper()
-	for deadline := time.Now().Add(patience()); ; {
+	for deadline := time.Now().Add(Patience); ; {
 		lines := s.scenes.State(s)
 		if right(lines) {
 			return
