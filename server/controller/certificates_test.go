@@ -143,7 +143,8 @@ func TestCertificateCleaner(t *testing.T) {
 	s.AwaitNot("ended ")
 }
 
-// TestCertificateOdd has what no client can write: bytes that are no request, one without a status, and one that was approved but can't be parsed.
+// TestCertificateOdd has what no client can write: bytes that are no request, one without a status, and one that was approved but can't be
+// parsed.
 func TestCertificateOdd(t *testing.T) {
 	t.Parallel()
 	s := startCertificates(t, controllertest.ShortDir(t), time.Hour)

@@ -48,7 +48,9 @@ func subject(name string, organizations ...string) *x509.CertificateRequest {
 }
 
 // ask makes a request, and returns the key of it.
-func (s certificateStage) ask(name, signer string, seconds int32, asked *x509.CertificateRequest, usages ...certificatesv1.KeyUsage) *ecdsa.PrivateKey {
+func (s certificateStage) ask(
+	name, signer string, seconds int32, asked *x509.CertificateRequest, usages ...certificatesv1.KeyUsage,
+) *ecdsa.PrivateKey {
 	s.T.Helper()
 	data, key := requestPEM(s.T, asked)
 	r := &signingRequest{
@@ -83,7 +85,9 @@ func (s certificateStage) decide(name string, decision certificatesv1.RequestCon
 }
 
 // approved makes a request and approves it.
-func (s certificateStage) approved(name, signer string, seconds int32, asked *x509.CertificateRequest, usages ...certificatesv1.KeyUsage) *ecdsa.PrivateKey {
+func (s certificateStage) approved(
+	name, signer string, seconds int32, asked *x509.CertificateRequest, usages ...certificatesv1.KeyUsage,
+) *ecdsa.PrivateKey {
 	s.T.Helper()
 	key := s.ask(name, signer, seconds, asked, usages...)
 	s.decide(name, certificatesv1.CertificateApproved)

@@ -20,8 +20,8 @@ func startClusterRoles(t *testing.T, dir string, etcds ...string) (*controllerte
 	return stage, clusterRoles{clients.Clientset, t, "default", func(text string) { stage.AwaitPart(text) }}
 }
 
-// TestClusterRoleOdd has bytes that are no cluster role: rules stay as they are until these are gone. A selector that can't be parsed is nobody
-// else's trouble.
+// TestClusterRoleOdd has bytes that are no cluster role: rules stay as they are until these are gone. A selector that can't be parsed is
+// nobody else's trouble.
 func TestClusterRoleOdd(t *testing.T) {
 	t.Parallel()
 	s, c := startClusterRoles(t, controllertest.ShortDir(t))

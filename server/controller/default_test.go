@@ -85,9 +85,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("journeys of writes that nobody asked for:\n%s", strings.Join(lines, "\n"))
 	}
 
-	if _, err := c.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "new"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	createNamespace(t, c, "new")
 	account, err := c.CoreV1().ServiceAccounts("new").Watch(ctx, metav1.ListOptions{})
 	awaitAll(t, account, err, 1, func(*corev1.ServiceAccount) bool { return true })
 	authority, err := c.CoreV1().ConfigMaps("new").Watch(ctx, metav1.ListOptions{})

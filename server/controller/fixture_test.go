@@ -85,9 +85,7 @@ func TestFixtureMany(t *testing.T) {
 	stop()
 	c, stop = serveFixtures(t, dir)
 	// What is missing is made after the first look, which comes before this: so what is there was left alone.
-	if _, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "last"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	createNamespace(t, c, "last")
 	untilFixtures(t, c, namespaces+5)
 	after, err := c.CoreV1().ConfigMaps("n0").Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 	if err != nil || after.ResourceVersion != before.ResourceVersion {
@@ -110,9 +108,7 @@ func TestFixtureDamaged(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"first", "second"} {
-		if _, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		createNamespace(t, c, name)
 		// A damaged object keeps its whole collection from being watched.
 		awaitFixturesIn(t, c, name)
 		stop()
@@ -135,7 +131,8 @@ func awaitFixturesIn(t *testing.T, c controllertest.Clients, namespace string) {
 	}
 }
 
-// TestFixtureTwo: of two servers on one etcd, whose authorities differ, each is verified by what the namespaces have, and they come to rest.
+// TestFixtureTwo: of two servers on one etcd, whose authorities differ, each is verified by what the namespaces have, and they come to
+// rest.
 func TestFixtureTwo(t *testing.T) {
 	t.Parallel()
 	etcd := embedtest.StartCluster(t)

@@ -24,9 +24,7 @@ type garbageCluster struct {
 func sharedGarbage(t *testing.T) (c garbageCluster, ns string) {
 	t.Helper()
 	c = garbageCluster{bare.Clients(t).Clientset, t}
-	made := must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "garbage-"}}, metav1.CreateOptions{}))
-	return c, made.Name
+	return c, createNamespace(t, c, "garbage-").Name
 }
 
 func startGarbage(t *testing.T, dir string, etcds ...string) (c garbageCluster, stop func()) {

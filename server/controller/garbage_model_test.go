@@ -79,9 +79,7 @@ func TestGarbageModel(t *testing.T) {
 }
 
 func walkGarbage(t *testing.T, c, other garbageCluster, namespace string, random *rand.Rand, steps int) {
-	if _, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	createNamespace(t, c, namespace)
 	m, there := garbageModel{}, configMaps{}
 	// absent never was, and shares a name with nobody.
 	absent := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "absent", UID: "no-such-uid"}}

@@ -152,9 +152,7 @@ func TestGarbageWrongNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer events.Stop()
-	if _, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	createNamespace(t, c, "a")
 	owner := c.configMap("a", "owner", nil)
 	child := c.configMap(ns, "child", owns(false, owner), finalizer)
 	role, err := c.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{

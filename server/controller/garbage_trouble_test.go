@@ -85,7 +85,7 @@ func (c garbageTrouble) attempts() int {
 // else.
 func (c garbageTrouble) atRest() {
 	c.t.Helper()
-	const times, each = 20, 6
+	const times, each = 10, 6
 	c.cascades(1)
 	before := c.attempts()
 	c.cascades(times)
@@ -122,8 +122,8 @@ func TestGarbageCirclesRest(t *testing.T) {
 	c.atRest()
 }
 
-// TestGarbageNobodyLetsGo has finalizers that nobody removes, of a dependent and of an owner: what waits for them waits, and is not looked at
-// meanwhile.
+// TestGarbageNobodyLetsGo has finalizers that nobody removes, of a dependent and of an owner: what waits for them waits, and is not looked
+// at meanwhile.
 func TestGarbageNobodyLetsGo(t *testing.T) {
 	t.Parallel()
 	c := startGarbageTrouble(t)
@@ -334,7 +334,8 @@ func TestGarbageConversionHangs(t *testing.T) {
 	}
 }
 
-// TestGarbageSameEventAgain gives an object a reference into another namespace, which the collector takes away, three times. That is one event.
+// TestGarbageSameEventAgain gives an object a reference into another namespace, which the collector takes away, three times. That is one
+// event.
 func TestGarbageSameEventAgain(t *testing.T) {
 	t.Parallel()
 	c := startGarbageTrouble(t)
@@ -365,8 +366,8 @@ func TestGarbageSameEventAgain(t *testing.T) {
 	}
 }
 
-// TestGarbageRefusedByWebhook has a webhook that lets nobody delete a dependent, as it would refuse a client: the collector tries less and less
-// often, nothing else waits, and the dependent goes when the webhook does.
+// TestGarbageRefusedByWebhook has a webhook that lets nobody delete a dependent, as it would refuse a client: the collector tries
+// again, nothing else waits, and the dependent goes when the webhook does.
 func TestGarbageRefusedByWebhook(t *testing.T) {
 	t.Parallel()
 	c := startGarbageTrouble(t)

@@ -156,11 +156,13 @@ func serveLegacyTokens(t *testing.T, dir string, controllers ...string) (control
 	return controllertest.Serve(t, o, dir)
 }
 
-// TestLegacyTokenUpstream plays scenes, and waits for what is left of each with a kube-controller-manager v1.37.1 that starts after them. There the
-// config map says that tokens have been tracked for years.
+// TestLegacyTokenUpstream plays scenes, and waits for what is left of each with a kube-controller-manager v1.37.1 that starts after them.
+// There the config map says that tokens have been tracked for years.
 func TestLegacyTokenUpstream(t *testing.T) {
 	t.Parallel()
-	all := controllertest.Scenes{Answers: "legacytoken.json", Play: map[string]func(*controllertest.Stage){}, State: legacyTokenState, Quiet: 90 * time.Second}
+	all := controllertest.Scenes{
+		Answers: "legacytoken.json", Play: map[string]func(*controllertest.Stage){}, State: legacyTokenState, Quiet: 90 * time.Second,
+	}
 	for name, play := range legacyTokenScenes {
 		all.Play[name] = func(s *controllertest.Stage) { play(legacyTokenStage{s}) }
 	}
@@ -194,7 +196,8 @@ func trackSince(t *testing.T, c controllertest.Clients, since string) {
 	t.Fatal("the watch ended")
 }
 
-// TestLegacyTokenTracked: nothing is retired that may have been used before somebody wrote it down. The config map gets a day where it has none.
+// TestLegacyTokenTracked: nothing is retired that may have been used before somebody wrote it down. The config map gets a day where it has
+// none.
 func TestLegacyTokenTracked(t *testing.T) {
 	t.Parallel()
 	dir := controllertest.ShortDir(t)

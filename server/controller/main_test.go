@@ -7,11 +7,15 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/server/controller"
@@ -20,15 +24,15 @@ import (
 )
 
 var (
-	// ordinary has all controllers.
+	// ordinary runs all controllers.
 	ordinary controllertest.Shared
-	// bare has none that puts objects into each namespace: what is there is what the test made.
+	// bare runs no controller that puts objects into each namespace: a namespace has what its test makes.
 	bare = controllertest.Shared{Change: func(o *options.Options) { o.Controllers = withoutFixtures }}
 )
 
 var withoutFixtures = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 
-// atOnce is how many tests run at a time, whatever the number of processors: most of them wait for controllers, which take their time.
+// atOnce is how many tests run at a time, whatever the number of processors: most of them wait for a controller's pauses.
 const atOnce = "16"
 
 // TestMain stops the servers that tests share, and looks for what any server left behind.
@@ -52,7 +56,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// many is how many objects a test of many makes: so many, or KX_MANY.
+// many is how many objects a test of a large number makes: few, or the number in KX_MANY.
 func many(few int) int {
 	if n, err := strconv.Atoi(os.Getenv("KX_MANY")); err == nil {
 		return n
@@ -60,7 +64,7 @@ func many(few int) int {
 	return few
 }
 
-// eventually asks again and again, for what no event tells.
+// eventually polls a condition that no event announces.
 func eventually(t *testing.T, what string, yes func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(controllertest.Patience); !yes(); {
@@ -69,6 +73,16 @@ func eventually(t *testing.T, what string, yes func() bool) {
 		}
 		<-time.After(10 * time.Millisecond)
 	}
+}
+
+// createNamespace makes a namespace, with a name of its own if the name ends in a dash.
+func createNamespace(t *testing.T, c kubernetes.Interface, name string) *corev1.Namespace {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if strings.HasSuffix(name, "-") {
+		ns.ObjectMeta = metav1.ObjectMeta{GenerateName: name}
+	}
+	return must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}))
 }
 
 // Finalizers that no controller removes.
@@ -82,7 +96,7 @@ const allocator = "ipallocator.k8s.io"
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// must returns a value, or fails the test with the error that came instead.
+// must returns a value, or fails the test if there is an error.
 func must[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()

@@ -27,10 +27,9 @@ func sharedNamespaces(t *testing.T) (c namespaceCluster, name string) {
 	return namespaceCluster{bare.Clients(t).Clientset, t}, "a-" + rand.String(8)
 }
 
-func (c namespaceCluster) namespace(name string) *corev1.Namespace {
+func (c namespaceCluster) namespace(name string) {
 	c.t.Helper()
-	return must[*corev1.Namespace](c.t)(c.CoreV1().Namespaces().Create(c.t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
+	createNamespace(c.t, c, name)
 }
 
 func (c namespaceCluster) configMap(namespace, name string, finalizers ...string) {

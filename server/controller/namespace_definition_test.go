@@ -59,8 +59,8 @@ func TestNamespaceDefinitionThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestNamespaceRefusedByWebhook has a webhook that lets nobody delete what is in a namespace, as it would refuse a client: the condition says so, and
-// the namespace goes when the webhook does.
+// TestNamespaceRefusedByWebhook has a webhook that lets nobody delete what is in a namespace, as it would refuse a client: the condition
+// says so, and the namespace goes when the webhook does.
 func TestNamespaceRefusedByWebhook(t *testing.T) {
 	t.Parallel()
 	o := options.New()

@@ -150,7 +150,8 @@ var namespaceScenes = map[string]func(s namespaceScene){
 	},
 }
 
-// damagedNamespaceScenes are scenes that hinder others upstream: where an object can't be read, no list of its resource can, in any namespace.
+// damagedNamespaceScenes are scenes that hinder others upstream: where an object can't be read, no list of its resource can, in any
+// namespace.
 var damagedNamespaceScenes = map[string]func(s namespaceScene){
 	"what is stored is damaged": func(s namespaceScene) {
 		for _, name := range []string{"damaged", "whole"} {
@@ -222,12 +223,13 @@ func TestNamespaceUpstream(t *testing.T) {
 
 func TestNamespaceUpstreamDamaged(t *testing.T) {
 	t.Parallel()
-	compareNamespaces(t, controllertest.Scenes{Answers: "namespace-damaged.json", Serial: true}, damagedNamespaceScenes, func(t *testing.T) controllertest.Clients {
+	start := func(t *testing.T) controllertest.Clients {
 		o := options.New()
 		o.InitialObjects = false
 		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
 		return clients
-	})
+	}
+	compareNamespaces(t, controllertest.Scenes{Answers: "namespace-damaged.json", Serial: true}, damagedNamespaceScenes, start)
 }
 
 func compareNamespaces(

@@ -17,8 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/server/options"
 )
 
-// TestPolicyStatusLibrary has the library's checker look at all policies of the scenes, by what this server tells its clients, and compares what it says
-// with what the server has written.
+// TestPolicyStatusLibrary has the library's checker look at all policies of the scenes, by what this server tells its clients, and
+// compares what it says with what the server has written.
 func TestPolicyStatusLibrary(t *testing.T) {
 	t.Parallel()
 	o := options.New()
@@ -28,9 +28,10 @@ func TestPolicyStatusLibrary(t *testing.T) {
 	for name, play := range policyScenes {
 		play(all.Stage(t, clients, strings.ReplaceAll(name, " ", "-")))
 	}
+	cached := memory.NewMemCacheClient(clients.Discovery())
 	library := &validating.TypeChecker{
-		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: clients.Discovery()},
-		RestMapper:     restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clients.Discovery())),
+		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: cached},
+		RestMapper:     restmapper.NewDeferredDiscoveryRESTMapper(cached),
 	}
 	plain := func(warnings []registrationv1.ExpressionWarning) (lines []string) {
 		for _, w := range warnings {

@@ -226,7 +226,9 @@ func protectionState(s *controllertest.Stage) (lines []string) {
 // TestProtectionUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestProtectionUpstream(t *testing.T) {
 	t.Parallel()
-	all := controllertest.Scenes{Answers: "protection.json", Play: map[string]func(*controllertest.Stage){}, State: protectionState, Quiet: 4 * time.Second}
+	all := controllertest.Scenes{
+		Answers: "protection.json", Play: map[string]func(*controllertest.Stage){}, State: protectionState, Quiet: 4 * time.Second,
+	}
 	for name, play := range protectionScenes {
 		all.Play[name] = func(s *controllertest.Stage) { play(protectionStage{s}) }
 	}

@@ -122,7 +122,8 @@ var repairScenes = map[string]func(s repairStage){
 	"a port is in no range": func(s repairStage) { s.stored("web", "None", 20000) },
 }
 
-// repairState has the services with their addresses and ports, the IPAddresses that name something in the namespace, and the events about them.
+// repairState has the services with their addresses and ports, the IPAddresses that name something in the namespace, and the events about
+// them.
 func repairState(s *controllertest.Stage) (lines []string) {
 	s.T.Helper()
 	ctx := s.T.Context()
@@ -165,12 +166,13 @@ func startRepair(t *testing.T, dir string, etcds ...string) controllertest.Clien
 // TestRepairUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1, which looks at ports each 3 minutes.
 func TestRepairUpstream(t *testing.T) {
 	t.Parallel()
-	all := controllertest.Scenes{Answers: "repair.json", Play: map[string]func(*controllertest.Stage){}, State: repairState, Quiet: 200 * time.Second, Differs: map[string]map[string]string{
+	all := controllertest.Scenes{
+		Answers: "repair.json", Play: map[string]func(*controllertest.Stage){}, State: repairState, Quiet: 200 * time.Second,
 		// Its informers can know of a service before they know of its IPAddress: it tells of a trouble that was none.
-		"an address names a service that has another one": {
+		Differs: map[string]map[string]string{"an address names a service that has another one": {
 			`event in "an-address-names-a-service-that-has-another-one" about v1 Service an-address-names-a-service-that-has-another-one other`: "",
-		},
-	}}
+		}},
+	}
 	for name, play := range repairScenes {
 		all.Play[name] = func(s *controllertest.Stage) { play(repairStage{s}) }
 	}

@@ -42,10 +42,7 @@ type quotaSpace struct {
 // inQuotaSpace makes a namespace.
 func inQuotaSpace(t *testing.T, clients controllertest.Clients, name string) quotaSpace {
 	t.Helper()
-	_, err := clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	createNamespace(t, clients, name)
 	return quotaSpace{clients, t, name}
 }
 

@@ -18,8 +18,8 @@ func startCIDRs(t *testing.T, dir string, etcds ...string) cidrStage {
 	return cidrStage{(&controllertest.Scenes{State: cidrState}).Stage(t, clients, "default")}
 }
 
-// TestServiceCIDROdd has a range and an address that can't be read, and a range of nothing. While an address can't be read no range goes that it may
-// be in.
+// TestServiceCIDROdd has a range and an address that can't be read, and a range of nothing. While an address can't be read no range goes
+// that it may be in.
 func TestServiceCIDROdd(t *testing.T) {
 	t.Parallel()
 	s := startCIDRs(t, controllertest.ShortDir(t))

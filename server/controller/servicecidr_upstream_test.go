@@ -152,7 +152,9 @@ func cidrState(s *controllertest.Stage) (lines []string) {
 // TestServiceCIDRUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestServiceCIDRUpstream(t *testing.T) {
 	t.Parallel()
-	all := controllertest.Scenes{Answers: "servicecidr.json", Play: map[string]func(*controllertest.Stage){}, State: cidrState, Quiet: 14 * time.Second}
+	all := controllertest.Scenes{
+		Answers: "servicecidr.json", Play: map[string]func(*controllertest.Stage){}, State: cidrState, Quiet: 14 * time.Second,
+	}
 	for name, play := range cidrScenes {
 		all.Play[name] = func(s *controllertest.Stage) { play(cidrStage{s}) }
 	}

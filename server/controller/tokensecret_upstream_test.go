@@ -273,8 +273,9 @@ func (s tokenStage) holdAccount(name string) error {
 	return err
 }
 
-// TestTokenSecretUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager. All
-// fields of the secrets are compared but times, UIDs, revisions, and who owns the fields: what the controllers of kx write nobody owns.
+// TestTokenSecretUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
+// All fields of the secrets are compared but times, UIDs, revisions, and who owns the fields: what the controllers of kx write nobody
+// owns.
 func TestTokenSecretUpstream(t *testing.T) {
 	t.Parallel()
 	play := map[string]func(*controllertest.Stage){}
