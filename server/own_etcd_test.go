@@ -91,7 +91,7 @@ var starGroup = rest.Own{Group: builtin.Group{
 		metav1.AddToGroupVersion(s, skyVersion)
 		return nil
 	}}},
-	Resources: []builtin.Declaration{stars},
+	Resources: []builtin.Declaration{builtin.Declare(stars)},
 }}
 
 // TestOwnOnEtcd keeps objects of a kind of its own in the server's etcd, with all that resources have there.

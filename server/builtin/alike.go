@@ -90,9 +90,13 @@ func sameStruct(a, b reflect.Type, seen map[[2]reflect.Type]bool) error {
 // Alike views values of one type as those of another with the same fields. It panics at once if the types differ: they are
 // known when a program starts.
 func Alike[In, Out any]() func(*In) *Out {
-	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	out := reflect.TypeFor[Out]()
+	mustBeAlike(reflect.TypeFor[In](), out)
+	return func(value *In) *Out { return viewAs(value, out).Interface().(*Out) }
+}
+
+func mustBeAlike(in, out reflect.Type) {
 	if err := sameFields(in, out, map[[2]reflect.Type]bool{}); err != nil {
 		panic(fmt.Sprintf("view %v as %v: %v", in, out, err))
 	}
-	return func(value *In) *Out { return viewAs(value, out).Interface().(*Out) }
 }

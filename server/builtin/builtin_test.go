@@ -13,7 +13,7 @@ import (
 )
 
 func TestStrategyKnowsItsKind(t *testing.T) {
-	s := Resource[*corev1.ConfigMap]{Stored: corev1.SchemeGroupVersion}.Strategy()
+	s := Declare(Resource[*corev1.ConfigMap]{Stored: corev1.SchemeGroupVersion}).Strategy()
 	kinds, _, err := s.ObjectKinds(&corev1.ConfigMap{})
 	if err != nil || len(kinds) != 1 || kinds[0].String() != "/v1, Kind=ConfigMap" || !s.Recognizes(kinds[0]) {
 		t.Errorf("%v, %v", kinds, err)
@@ -25,7 +25,7 @@ func TestStrategyKnowsItsKind(t *testing.T) {
 
 func TestResourceThatDeclaresNothing(t *testing.T) {
 	ctx := context.Background()
-	s := Resource[*corev1.ConfigMap]{ClusterScoped: true}.Strategy()
+	s := Declare(Resource[*corev1.ConfigMap]{ClusterScoped: true}).Strategy()
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	before := obj.DeepCopy()
 	s.PrepareForCreate(ctx, obj)
@@ -37,17 +37,18 @@ func TestResourceThatDeclaresNothing(t *testing.T) {
 	if s.WarningsOnCreate(ctx, obj) != nil || s.WarningsOnUpdate(ctx, obj, before) != nil {
 		t.Error("it warns")
 	}
-	if s.NamespaceScoped() || s.AllowCreateOnUpdate() || !s.AllowUnconditionalUpdate() || !(Resource[*corev1.Pod]{}.Strategy().NamespaceScoped()) {
+	namespaced := Declare(Resource[*corev1.Pod]{}).Strategy().NamespaceScoped()
+	if s.NamespaceScoped() || s.AllowCreateOnUpdate() || !s.AllowUnconditionalUpdate() || !namespaced {
 		t.Error("wrong defaults")
 	}
 }
 
 func TestStatusAndGeneration(t *testing.T) {
 	ctx := context.Background()
-	s := Resource[*corev1.Pod]{
+	s := Declare(Resource[*corev1.Pod]{
 		Spec:   func(pod *corev1.Pod) any { return &pod.Spec },
 		Status: &Status[*corev1.Pod]{Of: func(pod *corev1.Pod) any { return &pod.Status }},
-	}.Strategy()
+	}).Strategy()
 	running := corev1.PodStatus{Phase: corev1.PodRunning}
 	old := &corev1.Pod{Status: running}
 	s.PrepareForCreate(ctx, old)
@@ -69,7 +70,7 @@ func TestStatusAndGeneration(t *testing.T) {
 
 func TestStatusStrategy(t *testing.T) {
 	ctx := context.Background()
-	main := Resource[*corev1.Pod]{}.Strategy()
+	main := Declare(Resource[*corev1.Pod]{}).Strategy()
 	part := Part[*corev1.Pod]{Keep: func(pod, old *corev1.Pod) { pod.Spec = old.Spec }}
 	s := NewStatusStrategy(main, "status", corev1.SchemeGroupVersion, part)
 	old := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "a"}}
@@ -94,11 +95,11 @@ func TestStatusStrategy(t *testing.T) {
 }
 
 func TestFields(t *testing.T) {
-	pods := Resource[*corev1.Pod]{Stored: corev1.SchemeGroupVersion, Fields: []Field[*corev1.Pod]{
+	pods := Declare(Resource[*corev1.Pod]{Stored: corev1.SchemeGroupVersion, Fields: []Field[*corev1.Pod]{
 		{Label: "spec.nodeName", Value: func(pod *corev1.Pod) string { return pod.Spec.NodeName }},
 		{Label: "spec.host", AliasOf: "spec.nodeName"},
 		{Label: "status.podIPs"},
-	}}
+	}})
 	s := runtime.NewScheme()
 	if err := pods.AddToScheme(s); err != nil {
 		t.Fatal(err)

@@ -1,19 +1,16 @@
 package builtin
 
 import (
-	"reflect"
-	"runtime"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Declaration is an entry of the table of built-in resources: a [Resource], or a [Review] of questions.
+// Declaration is an entry of the table of built-in resources: [Declare] makes it of a [Resource], and [DeclareReview] of a [Review].
 type Declaration interface {
 	// Name is the resource's in paths.
 	Name() string
@@ -22,7 +19,7 @@ type Declaration interface {
 	// Versions are those of the API that have it, each with the subresources it has there.
 	Versions() map[schema.GroupVersion][]string
 	// AddToScheme registers what decoding its objects takes.
-	AddToScheme(*apiruntime.Scheme) error
+	AddToScheme(*runtime.Scheme) error
 	// Manifest is a sample object in YAML, with NAME and NAMESPACE for its own. It is empty if nobody needs one.
 	Manifest() string
 	// NewStorages makes the storages of the resource, "", and of all its subresources.
@@ -41,9 +38,9 @@ type Group struct {
 type Version struct {
 	schema.GroupVersion
 	// Types registers its Go types.
-	Types func(*apiruntime.Scheme) error
+	Types func(*runtime.Scheme) error
 	// Convert registers defaults and conversions of a version in which nothing is stored.
-	Convert func(*apiruntime.Scheme) error
+	Convert func(*runtime.Scheme) error
 	// OffByDefault versions are served if --runtime-config says so.
 	OffByDefault bool
 }
@@ -52,13 +49,13 @@ type Version struct {
 func (g Group) Name() string { return g.Versions[0].Group }
 
 // AddToScheme registers the group's types, the order of its versions, and what its resources declare.
-func (g Group) AddToScheme(s *apiruntime.Scheme) error {
-	var register []func(*apiruntime.Scheme) error
+func (g Group) AddToScheme(s *runtime.Scheme) error {
+	var register []func(*runtime.Scheme) error
 	var order []schema.GroupVersion
 	for _, v := range g.Versions {
 		register, order = append(register, v.Types), append(order, v.GroupVersion)
 	}
-	register = append(register, func(s *apiruntime.Scheme) error { return s.SetVersionPriority(order...) })
+	register = append(register, func(s *runtime.Scheme) error { return s.SetVersionPriority(order...) })
 	for _, r := range g.Resources {
 		register = append(register, r.AddToScheme)
 	}
@@ -86,13 +83,4 @@ func manifest(kind schema.GroupVersionKind, sample string) string {
 		return head
 	}
 	return head + strings.TrimSpace(sample) + "\n"
-}
-
-// place is where the resource is declared: "…/core/configmap.Resource". The package is that of its function Validate,
-// which every resource has.
-func (r Resource[T]) place() string {
-	name := runtime.FuncForPC(reflect.ValueOf(r.Validate).Pointer()).Name()
-	slash := strings.LastIndexByte(name, '/')
-	pkg, _, _ := strings.Cut(name[slash+1:], ".")
-	return name[:slash+1] + pkg + ".Resource"
 }

@@ -3,7 +3,7 @@
 // It owns [Resource], by which a resource whose objects are stored declares its names, versions, rules, subresources and
 // columns; [Review], for one whose objects are answered and not stored; and [Group], which has both. What comes in is such
 // a declaration. What goes out is its storage (a [REST], with a [StatusREST] for its status), its [Strategy], and what the
-// scheme must know of it.
+// scheme must know of it. Declarations have types, and what they come to has none: [Declare] makes an [AnyResource] of each.
 //
 // A resource is a package below this one, group/resource, with a variable Resource. The table in server/builtin/all lists
 // them: a new resource is such a package and a line there.

@@ -35,8 +35,11 @@ func MetaFields(m metav1.Object, more int) fields.Set {
 	return f
 }
 
-// attrsOf is what selectors see of objects that have declared fields.
+// attrsOf is what selectors see of objects that have declared fields, nil without any.
 func attrsOf[T Object](declared []Field[T]) store.AttrFunc {
+	if declared == nil {
+		return nil
+	}
 	return func(object runtime.Object) (labels.Set, fields.Set, error) {
 		obj, err := As[T](object)
 		if err != nil {
@@ -53,7 +56,7 @@ func attrsOf[T Object](declared []Field[T]) store.AttrFunc {
 }
 
 // addFieldLabels lets selectors on objects of a kind name the declared fields and the metadata's, and no others.
-func (r Resource[T]) addFieldLabels(s *runtime.Scheme, kind schema.GroupVersionKind) error {
+func (r *AnyResource) addFieldLabels(s *runtime.Scheme, kind schema.GroupVersionKind) error {
 	known := map[string]string{"metadata.name": "metadata.name"}
 	if !r.ClusterScoped && !r.NoNamespaceField {
 		known["metadata.namespace"] = "metadata.namespace"

@@ -37,56 +37,65 @@ type Status[T Object] struct {
 
 // NewPart makes the storage of a subresource of main, whose objects are stored in a version.
 func NewPart[T Object](main *REST, name string, stored schema.GroupVersion, part Part[T]) *StatusREST {
-	return main.Subresource(NewStatusStrategy(main.UpdateStrategy, name, stored, part))
+	return main.newPart(name, stored, anyPart(part))
 }
 
-// StatusStrategy updates a part of objects of type T.
-type StatusStrategy[T Object] struct {
+func (r *REST) newPart(name string, stored schema.GroupVersion, part Part[Object]) *StatusREST {
+	return r.Subresource(newStatusStrategy(r.UpdateStrategy, name, stored, part))
+}
+
+// StatusStrategy updates a part of objects.
+type StatusStrategy struct {
 	// RESTUpdateStrategy is the resource's own.
 	rest.RESTUpdateStrategy
 
 	name  string
-	part  Part[T]
+	part  Part[Object]
 	reset map[fieldpath.APIVersion]*fieldpath.Set
 }
 
 // NewStatusStrategy updates the part of what main updates as a whole.
-func NewStatusStrategy[T Object](main rest.RESTUpdateStrategy, name string, stored schema.GroupVersion, part Part[T]) StatusStrategy[T] {
+func NewStatusStrategy[T Object](main rest.RESTUpdateStrategy, name string, stored schema.GroupVersion, part Part[T]) StatusStrategy {
+	return newStatusStrategy(main, name, stored, anyPart(part))
+}
+
+func newStatusStrategy(main rest.RESTUpdateStrategy, name string, stored schema.GroupVersion, part Part[Object]) StatusStrategy {
 	reset := part.Reset
 	if reset == nil {
 		reset = []string{"spec"}
 	}
-	return StatusStrategy[T]{main, fmt.Sprintf("%v %s", main, name), part, resetFieldsIn(append([]schema.GroupVersion{stored}, part.resetIn...), reset...)}
+	versions := append([]schema.GroupVersion{stored}, part.resetIn...)
+	return StatusStrategy{main, fmt.Sprintf("%v %s", main, name), part, resetFieldsIn(versions, reset...)}
 }
 
 // String names the declaration and the subresource: "pod.Resource status".
-func (s StatusStrategy[T]) String() string { return s.name }
+func (s StatusStrategy) String() string { return s.name }
 
 // DeclaresRules is the same for a part and the whole.
-func (s StatusStrategy[T]) DeclaresRules() bool {
+func (s StatusStrategy) DeclaresRules() bool {
 	main, ok := s.RESTUpdateStrategy.(rest.DeclaringStrategy)
 	return ok && main.DeclaresRules()
 }
 
-func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	s.part.Keep(obj.(T), old.(T))
+func (s StatusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	s.part.Keep(obj.(Object), old.(Object))
 }
 
-func (s StatusStrategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) (errs field.ErrorList) {
+func (s StatusStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) (errs field.ErrorList) {
 	if s.part.Allow != nil {
-		errs = s.part.Allow(ctx, obj.(T), old.(T))
+		errs = s.part.Allow(ctx, obj.(Object), old.(Object))
 	}
 	if s.part.Check == nil {
 		return errs
 	}
-	return append(errs, s.part.Check(obj.(T), old.(T))...)
+	return append(errs, s.part.Check(obj.(Object), old.(Object))...)
 }
 
-func (s StatusStrategy[T]) WarningsOnUpdate(_ context.Context, obj, _ runtime.Object) []string {
+func (s StatusStrategy) WarningsOnUpdate(_ context.Context, obj, _ runtime.Object) []string {
 	if s.part.Warnings == nil {
 		return nil
 	}
-	return s.part.Warnings(obj.(T))
+	return s.part.Warnings(obj.(Object))
 }
 
-func (s StatusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set { return s.reset }
+func (s StatusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set { return s.reset }

@@ -92,14 +92,14 @@ type Resource[T Object] struct {
 	// for the object's own. It is left out where the schema says enough, and {} where nothing but the metadata is wanted.
 	Sample string
 
-	// Special is the strategy of a resource that needs more than the fields above can say.
-	Special func(Strategy[T]) rest.RESTCreateUpdateStrategy
+	// Special is a [Specialize]: the strategy of a resource that needs more than the fields above can say.
+	Special Specializer
 	// Hooks run before and after a write, beside the strategy.
 	Hooks registry.Hooks
 	// ReturnDeletedObject makes DELETE answer with the object instead of a Status.
 	ReturnDeletedObject bool
-	// REST wraps the storage of a resource that does not have all verbs.
-	REST func(*REST) rest.Storage
+	// REST is a [Make] that wraps the storage of a resource that does not have all verbs.
+	REST Maker
 }
 
 // Sub declares a subresource.
@@ -107,22 +107,39 @@ type Sub struct {
 	Name string
 	// Served are the versions that have it: all that have the resource if nil.
 	Served []schema.GroupVersion
-	New    func(*REST) rest.Storage
+	// New is a [Make] of its storage, from that of the resource.
+	New Maker
 }
 
+// Make makes a storage from that of a resource.
+type Make func(*REST) rest.Storage
+
+// Specialize makes a strategy from what a resource declares.
+type Specialize func(Strategy) rest.RESTCreateUpdateStrategy
+
+// Maker is a Make, and Specializer is a Specialize. The compiler reads every type that the fields of a Resource lead to. REST and
+// Strategy lead to a thousand, down to the client of etcd. The interfaces hide them from packages that have no such function.
+type (
+	Maker       interface{ makes() }
+	Specializer interface{ specializes() }
+)
+
+func (Make) makes()             {}
+func (Specialize) specializes() {}
+
 // Name is the resource's in paths.
-func (r Resource[T]) Name() string { return r.Plural }
+func (r *AnyResource) Name() string { return r.Plural }
 
 // StoredIn is the version in which objects are stored.
-func (r Resource[T]) StoredIn() schema.GroupVersion { return r.Stored }
+func (r *AnyResource) StoredIn() schema.GroupVersion { return r.Stored }
 
 // Manifest is the sample with its kind and the version that clients prefer, empty if there is none.
-func (r Resource[T]) Manifest() string {
-	return manifest(r.served()[0].WithKind(kindOf[T]()), r.Sample)
+func (r *AnyResource) Manifest() string {
+	return manifest(r.served()[0].WithKind(r.kind), r.Sample)
 }
 
 // Versions are those that have the resource, each with the subresources it has there.
-func (r Resource[T]) Versions() map[schema.GroupVersion][]string {
+func (r *AnyResource) Versions() map[schema.GroupVersion][]string {
 	served := r.served()
 	versions := map[schema.GroupVersion][]string{}
 	for _, version := range served {
@@ -140,7 +157,7 @@ func (r Resource[T]) Versions() map[schema.GroupVersion][]string {
 	return versions
 }
 
-func (r Resource[T]) served() []schema.GroupVersion {
+func (r *AnyResource) served() []schema.GroupVersion {
 	if r.Served == nil {
 		return []schema.GroupVersion{r.Stored}
 	}
@@ -148,22 +165,22 @@ func (r Resource[T]) served() []schema.GroupVersion {
 }
 
 // resetIn are the versions in which clients cannot own what is ignored, beside that of T.
-func (r Resource[T]) resetIn() []schema.GroupVersion { return slices.Concat(r.Alike, r.ResetIn) }
+func (r *AnyResource) resetIn() []schema.GroupVersion { return slices.Concat(r.Alike, r.ResetIn) }
 
-func (r Resource[T]) subresources() []Sub {
+func (r *AnyResource) subresources() []Sub {
 	if r.Status == nil {
 		return r.Sub
 	}
 	part := r.Status.Part
 	part.resetIn = r.resetIn()
-	status := Sub{Name: "status", New: func(main *REST) rest.Storage { return NewPart(main, "status", r.Stored, part) }}
+	status := Sub{Name: "status", New: Make(func(main *REST) rest.Storage { return main.newPart("status", r.Stored, part) })}
 	return append([]Sub{status}, r.Sub...)
 }
 
 // AddToScheme registers defaults, conversions of the versions that are alike, and field labels.
-func (r Resource[T]) AddToScheme(s *runtime.Scheme) error {
+func (r *AnyResource) AddToScheme(s *runtime.Scheme) error {
 	if r.Default != nil {
-		r.addDefaults(s, newOf[T]()(), r.List)
+		r.addDefaults(s, newOf(r.pointer)(), r.List)
 	}
 	for _, version := range r.Alike {
 		if err := r.addVersion(s, version); err != nil {
@@ -174,7 +191,7 @@ func (r Resource[T]) AddToScheme(s *runtime.Scheme) error {
 		return nil
 	}
 	for _, version := range r.served() {
-		if err := r.addFieldLabels(s, version.WithKind(kindOf[T]())); err != nil {
+		if err := r.addFieldLabels(s, version.WithKind(r.kind)); err != nil {
 			return err
 		}
 	}
@@ -182,9 +199,8 @@ func (r Resource[T]) AddToScheme(s *runtime.Scheme) error {
 }
 
 // addVersion registers the objects and lists of a version that is alike.
-func (r Resource[T]) addVersion(s *runtime.Scheme, version schema.GroupVersion) error {
-	kind, list := kindOf[T](), reflect.TypeOf(r.List).Elem().Name()
-	for _, k := range []string{kind, list} {
+func (r *AnyResource) addVersion(s *runtime.Scheme, version schema.GroupVersion) error {
+	for _, k := range []string{r.kind, reflect.TypeOf(r.List).Elem().Name()} {
 		if err := AddAlike(s, version.WithKind(k), r.Stored.WithKind(k)); err != nil {
 			return err
 		}
@@ -192,22 +208,22 @@ func (r Resource[T]) addVersion(s *runtime.Scheme, version schema.GroupVersion) 
 	if r.Default == nil {
 		return nil
 	}
-	obj, err := s.New(version.WithKind(kind))
+	obj, err := s.New(version.WithKind(r.kind))
 	if err != nil {
 		return err
 	}
-	objs, err := s.New(version.WithKind(list))
+	list, err := s.New(version.WithKind(reflect.TypeOf(r.List).Elem().Name()))
 	if err != nil {
 		return err
 	}
-	r.addDefaults(s, obj, objs)
+	r.addDefaults(s, obj, list)
 	return nil
 }
 
-// addDefaults registers the defaults of objects and lists of T, or of a type that is alike.
-func (r Resource[T]) addDefaults(s *runtime.Scheme, obj, list runtime.Object) {
-	t := reflect.TypeFor[T]().Elem()
-	setDefaults := func(obj any) { r.Default(viewAs(obj, t).Interface().(T)) }
+// addDefaults registers the defaults of objects and lists of the resource's type, or of one that is alike.
+func (r *AnyResource) addDefaults(s *runtime.Scheme, obj, list runtime.Object) {
+	t := r.pointer.Elem()
+	setDefaults := func(obj any) { r.Default(viewAs(obj, t).Interface().(Object)) }
 	s.AddTypeDefaultingFunc(obj, setDefaults)
 	s.AddTypeDefaultingFunc(list, func(list any) {
 		// Only a list of something else could fail here.
@@ -219,80 +235,68 @@ func (r Resource[T]) addDefaults(s *runtime.Scheme, obj, list runtime.Object) {
 }
 
 // Strategy says how objects are created, updated and deleted.
-func (r Resource[T]) Strategy() rest.RESTCreateUpdateStrategy {
-	s := Strategy[T]{NameGenerator: rest.SimpleNameGenerator, resource: &r, name: path.Base(r.place())}
+func (r *AnyResource) Strategy() rest.RESTCreateUpdateStrategy {
+	s := Strategy{NameGenerator: rest.SimpleNameGenerator, resource: r, name: path.Base(r.declared)}
 	if r.Special != nil {
-		return r.Special(s)
+		return r.Special.(Specialize)(s)
 	}
 	return s
 }
 
 // StatusStrategy says how the subresource status updates objects.
-func (r Resource[T]) StatusStrategy() rest.RESTUpdateStrategy {
-	return NewStatusStrategy(r.Strategy(), "status", r.Stored, r.Status.Part)
+func (r *AnyResource) StatusStrategy() rest.RESTUpdateStrategy {
+	return newStatusStrategy(r.Strategy(), "status", r.Stored, r.Status.Part)
 }
 
 // Table makes kubectl's columns.
-func (r Resource[T]) Table() rest.TableConvertor {
-	if r.RowInList != nil {
-		return table.NewInList(r.Columns, r.RowInList)
-	}
-	if r.Row == nil {
+func (r *AnyResource) Table() rest.TableConvertor {
+	if r.table == nil {
 		return rest.NewDefaultTableConvertor(r.served()[0].WithResource(r.Plural).GroupResource())
 	}
-	return table.New(r.Columns, r.Row)
+	return r.table
 }
 
 // Attrs is what selectors see of an object.
-func (r Resource[T]) Attrs() store.AttrFunc {
-	if r.Fields == nil {
-		return nil
-	}
-	return attrsOf(r.Fields)
-}
+func (r *AnyResource) Attrs() store.AttrFunc { return r.attrs }
 
 // NewStorages makes the storages of the resource, "", and of its subresources.
-func (r Resource[T]) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
+func (r *AnyResource) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
 	main, err := r.NewREST(getter)
 	if err != nil {
 		return nil, err
 	}
 	storages := map[string]rest.Storage{"": main}
 	if r.REST != nil {
-		storages[""] = r.REST(main)
+		storages[""] = r.REST.(Make)(main)
 	}
 	for _, sub := range r.subresources() {
-		storages[sub.Name] = sub.New(main)
+		storages[sub.Name] = sub.New.(Make)(main)
 	}
 	return storages, nil
 }
 
 // NewREST makes the storage of the resource itself.
-func (r Resource[T]) NewREST(getter backend.RESTOptionsGetter) (*REST, error) {
-	newList := reflect.TypeOf(r.List).Elem()
+func (r *AnyResource) NewREST(getter backend.RESTOptionsGetter) (*REST, error) {
 	return Store{
 		Group:      r.served()[0].Group,
 		Plural:     r.Plural,
 		Singular:   r.Singular,
 		ShortNames: r.Short,
 		Categories: r.Categories,
-		New:        newOf[T](),
-		NewList:    func() runtime.Object { return reflect.New(newList).Interface().(runtime.Object) },
+		New:        newOf(r.pointer),
+		NewList:    newOf(reflect.TypeOf(r.List)),
 		Strategy:   r.Strategy(),
 		Attrs:      r.Attrs(),
 		Table:      r.Table(),
-		Declared:   r.place(),
+		Declared:   r.declared,
 		Hooks:      r.Hooks,
 
 		ReturnDeletedObject: r.ReturnDeletedObject,
 	}.NewREST(getter)
 }
 
-// newOf makes empty objects.
-func newOf[T runtime.Object]() func() runtime.Object {
-	t := reflect.TypeFor[T]().Elem()
+// newOf makes empty objects, whose Go type is a pointer.
+func newOf(pointer reflect.Type) func() runtime.Object {
+	t := pointer.Elem()
 	return func() runtime.Object { return reflect.New(t).Interface().(runtime.Object) }
 }
-
-// kindOf is the kind of objects of type T: Kubernetes calls types as their kinds.
-func kindOf[T runtime.Object]() string { return reflect.TypeFor[T]().Elem().Name() }

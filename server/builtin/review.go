@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,45 +25,71 @@ type Review[T runtime.Object] struct {
 	Sample string
 }
 
+// DeclareReview makes the declaration of a review for the table of all.
+func DeclareReview[T runtime.Object](r Review[T]) Declaration {
+	d := reviews{Names: r.Names, served: r.Served, namespaced: r.Namespaced, pointer: reflect.TypeFor[T](), sample: r.Sample}
+	d.question = func(obj runtime.Object) (runtime.Object, error) { return As[T](obj) }
+	d.answer = func(ctx context.Context, obj runtime.Object) (runtime.Object, error) { return r.Answer(ctx, obj.(T)) }
+	if r.Validate != nil {
+		d.validate = func(obj runtime.Object) error { return r.Validate(obj.(T)) }
+	}
+	return d
+}
+
+// reviews are a Review whose functions take any object and assert its type.
+type reviews struct {
+	Names
+	served     schema.GroupVersion
+	namespaced bool
+	// pointer is the Go type of questions, and question checks that an object has it.
+	pointer  reflect.Type
+	question func(runtime.Object) (runtime.Object, error)
+	validate func(runtime.Object) error
+	answer   func(context.Context, runtime.Object) (runtime.Object, error)
+	sample   string
+}
+
 // ReviewREST answers questions.
-type ReviewREST[T runtime.Object] struct {
-	review Review[T]
+type ReviewREST struct {
+	review reviews
 }
 
 var (
-	_ Declaration               = Review[runtime.Object]{}
-	_ rest.Creater              = ReviewREST[runtime.Object]{}
-	_ rest.Scoper               = ReviewREST[runtime.Object]{}
-	_ rest.SingularNameProvider = ReviewREST[runtime.Object]{}
+	_ rest.Creater              = ReviewREST{}
+	_ rest.Scoper               = ReviewREST{}
+	_ rest.SingularNameProvider = ReviewREST{}
 )
 
-func (r Review[T]) Name() string                { return r.Plural }
-func (Review[T]) StoredIn() schema.GroupVersion { return schema.GroupVersion{} }
-func (r Review[T]) Versions() map[schema.GroupVersion][]string {
-	return map[schema.GroupVersion][]string{r.Served: nil}
+func (r reviews) Name() string                { return r.Plural }
+func (reviews) StoredIn() schema.GroupVersion { return schema.GroupVersion{} }
+func (r reviews) Versions() map[schema.GroupVersion][]string {
+	return map[schema.GroupVersion][]string{r.served: nil}
 }
-func (Review[T]) AddToScheme(*runtime.Scheme) error { return nil }
+func (reviews) AddToScheme(*runtime.Scheme) error { return nil }
 
 // Manifest has no metadata: a question has no name.
-func (r Review[T]) Manifest() string { return manifest(r.Served.WithKind(kindOf[T]()), r.Sample) }
-
-func (r Review[T]) NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
-	return map[string]rest.Storage{"": ReviewREST[T]{r}}, nil
+func (r reviews) Manifest() string {
+	return manifest(r.served.WithKind(r.pointer.Elem().Name()), r.sample)
 }
 
-func (ReviewREST[T]) New() runtime.Object       { return newOf[T]()() }
-func (ReviewREST[T]) Destroy()                  {}
-func (r ReviewREST[T]) NamespaceScoped() bool   { return r.review.Namespaced }
-func (r ReviewREST[T]) GetSingularName() string { return r.review.Singular }
+func (r reviews) NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
+	return map[string]rest.Storage{"": ReviewREST{r}}, nil
+}
+
+func (r ReviewREST) New() runtime.Object     { return newOf(r.review.pointer)() }
+func (ReviewREST) Destroy()                  {}
+func (r ReviewREST) NamespaceScoped() bool   { return r.review.namespaced }
+func (r ReviewREST) GetSingularName() string { return r.review.Singular }
 
 // Create answers a question.
-func (r ReviewREST[T]) Create(ctx context.Context, object runtime.Object, createValidation rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	question, err := As[T](object)
+func (r ReviewREST) Create(ctx context.Context, object runtime.Object, createValidation rest.ValidateObjectFunc,
+	_ *metav1.CreateOptions) (runtime.Object, error) {
+	question, err := r.review.question(object)
 	if err != nil {
 		return nil, err
 	}
-	if r.review.Validate != nil {
-		if err := r.review.Validate(question); err != nil {
+	if r.review.validate != nil {
+		if err := r.review.validate(question); err != nil {
 			return nil, err
 		}
 	}
@@ -71,5 +98,5 @@ func (r ReviewREST[T]) Create(ctx context.Context, object runtime.Object, create
 			return nil, err
 		}
 	}
-	return r.review.Answer(ctx, question)
+	return r.review.answer(ctx, question)
 }

@@ -16,43 +16,43 @@ import (
 )
 
 // Strategy creates, updates and deletes objects as their [Resource] declares.
-type Strategy[T Object] struct {
+type Strategy struct {
 	rest.NameGenerator
 
-	resource *Resource[T]
+	resource *AnyResource
 	name     string
 }
 
 // String names the declaration that has the rules: "configmap.Resource".
-func (s Strategy[T]) String() string { return s.name }
+func (s Strategy) String() string { return s.name }
 
 var (
-	_ rest.RESTCreateUpdateStrategy        = Strategy[Object]{}
-	_ rest.GarbageCollectionDeleteStrategy = Strategy[Object]{}
-	_ rest.ResetFieldsStrategy             = Strategy[Object]{}
-	_ rest.DeclaringStrategy               = Strategy[Object]{}
+	_ rest.RESTCreateUpdateStrategy        = Strategy{}
+	_ rest.GarbageCollectionDeleteStrategy = Strategy{}
+	_ rest.ResetFieldsStrategy             = Strategy{}
+	_ rest.DeclaringStrategy               = Strategy{}
 )
 
 // ObjectKinds is the stored kind: below the handlers there is no other.
-func (s Strategy[T]) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
-	if _, ok := obj.(T); !ok {
+func (s Strategy) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
+	if reflect.TypeOf(obj) != s.resource.pointer {
 		return nil, false, runtime.NewNotRegisteredErrForType("builtin.Strategy", reflect.TypeOf(obj))
 	}
 	return []schema.GroupVersionKind{s.kind()}, false, nil
 }
 
-func (s Strategy[T]) Recognizes(kind schema.GroupVersionKind) bool { return kind == s.kind() }
+func (s Strategy) Recognizes(kind schema.GroupVersionKind) bool { return kind == s.kind() }
 
-func (s Strategy[T]) kind() schema.GroupVersionKind { return s.resource.Stored.WithKind(kindOf[T]()) }
+func (s Strategy) kind() schema.GroupVersionKind { return s.resource.Stored.WithKind(s.resource.kind) }
 
-func (s Strategy[T]) NamespaceScoped() bool          { return !s.resource.ClusterScoped }
-func (s Strategy[T]) AllowCreateOnUpdate() bool      { return s.resource.CreateOnUpdate }
-func (s Strategy[T]) AllowUnconditionalUpdate() bool { return !s.resource.ConditionalUpdate }
+func (s Strategy) NamespaceScoped() bool          { return !s.resource.ClusterScoped }
+func (s Strategy) AllowCreateOnUpdate() bool      { return s.resource.CreateOnUpdate }
+func (s Strategy) AllowUnconditionalUpdate() bool { return !s.resource.ConditionalUpdate }
 
-func (s Strategy[T]) DeclaresRules() bool { return !s.resource.Undeclared }
+func (s Strategy) DeclaresRules() bool { return !s.resource.Undeclared }
 
 // DefaultGarbageCollectionPolicy deletes dependents, unless the resource says otherwise.
-func (s Strategy[T]) DefaultGarbageCollectionPolicy(ctx context.Context) rest.GarbageCollectionPolicy {
+func (s Strategy) DefaultGarbageCollectionPolicy(ctx context.Context) rest.GarbageCollectionPolicy {
 	if s.resource.Dependents == nil {
 		return rest.DeleteDependents
 	}
@@ -60,7 +60,7 @@ func (s Strategy[T]) DefaultGarbageCollectionPolicy(ctx context.Context) rest.Ga
 }
 
 // GetResetFields names the status: a client that writes the object can not own it.
-func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+func (s Strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	if s.resource.Status == nil {
 		return nil
 	}
@@ -68,8 +68,8 @@ func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 }
 
 // PrepareForCreate begins with an empty status and the first generation.
-func (s Strategy[T]) PrepareForCreate(ctx context.Context, object runtime.Object) {
-	obj := object.(T)
+func (s Strategy) PrepareForCreate(ctx context.Context, object runtime.Object) {
+	obj := object.(Object)
 	if s.resource.Status != nil {
 		reflect.ValueOf(s.resource.Status.Of(obj)).Elem().SetZero()
 	}
@@ -82,8 +82,8 @@ func (s Strategy[T]) PrepareForCreate(ctx context.Context, object runtime.Object
 }
 
 // PrepareForUpdate keeps the status, and counts the generation if the spec has changed.
-func (s Strategy[T]) PrepareForUpdate(_ context.Context, object, oldObject runtime.Object) {
-	obj, old := object.(T), oldObject.(T)
+func (s Strategy) PrepareForUpdate(_ context.Context, object, oldObject runtime.Object) {
+	obj, old := object.(Object), oldObject.(Object)
 	if s.resource.Status != nil {
 		reflect.ValueOf(s.resource.Status.Of(obj)).Elem().Set(reflect.ValueOf(s.resource.Status.Of(old)).Elem())
 	}
@@ -95,33 +95,32 @@ func (s Strategy[T]) PrepareForUpdate(_ context.Context, object, oldObject runti
 	}
 }
 
-func (s Strategy[T]) Canonicalize(obj runtime.Object) {
+func (s Strategy) Canonicalize(obj runtime.Object) {
 	if s.resource.Canonicalize != nil {
-		s.resource.Canonicalize(obj.(T))
+		s.resource.Canonicalize(obj.(Object))
 	}
 }
 
-func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	return s.resource.Validate(obj.(T))
+func (s Strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return s.resource.Validate(obj.(Object))
 }
 
-func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.resource.ValidateUpdate(obj.(T), old.(T))
+func (s Strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return s.resource.ValidateUpdate(obj.(Object), old.(Object))
 }
 
-func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+func (s Strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
 	if s.resource.Warnings == nil {
 		return nil
 	}
-	var none T
-	return s.resource.Warnings(obj.(T), none)
+	return s.resource.Warnings(obj.(Object), nil)
 }
 
-func (s Strategy[T]) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+func (s Strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	if s.resource.Warnings == nil {
 		return nil
 	}
-	return s.resource.Warnings(obj.(T), old.(T))
+	return s.resource.Warnings(obj.(Object), old.(Object))
 }
 
 // As returns obj as a T, decoded. It may be shared: the caller must not change it. The error names its type.
@@ -137,8 +136,8 @@ func As[T runtime.Object](obj runtime.Object) (t T, err error) {
 }
 
 // OnlyCollected says whether an update changes only what the garbage collector does.
-func OnlyCollected[T Object](obj, old T) bool {
-	same := obj.DeepCopyObject().(T)
+func OnlyCollected(obj, old Object) bool {
+	same := obj.DeepCopyObject().(Object)
 	same.SetOwnerReferences(old.GetOwnerReferences())
 	same.SetFinalizers(old.GetFinalizers())
 	same.SetManagedFields(old.GetManagedFields())

@@ -149,7 +149,10 @@ func (o optionsGetter) GetRESTOptions(resource schema.GroupResource, _ runtime.O
 func coreGroup(t testing.TB, getter backend.RESTOptionsGetter) *endpoint.APIGroupInfo {
 	t.Helper()
 	group := endpoint.NewDefaultAPIGroupInfo("", scheme.Scheme)
-	for _, r := range []builtin.Declaration{configmap.Resource, secret.Resource, event.Resource(time.Hour), pod.Resource, namespace.Resource} {
+	for _, r := range []builtin.Declaration{
+		builtin.Declare(configmap.Resource), builtin.Declare(secret.Resource), builtin.Declare(event.Resource(time.Hour)),
+		builtin.Declare(pod.Resource), builtin.Declare(namespace.Resource),
+	} {
 		install(t, &group, r, getter)
 	}
 	return &group
@@ -159,7 +162,7 @@ func coreGroup(t testing.TB, getter backend.RESTOptionsGetter) *endpoint.APIGrou
 func appsGroup(t testing.TB, getter backend.RESTOptionsGetter) *endpoint.APIGroupInfo {
 	t.Helper()
 	group := endpoint.NewDefaultAPIGroupInfo("apps", scheme.Scheme)
-	install(t, &group, deployment.Resource, getter)
+	install(t, &group, builtin.Declare(deployment.Resource), getter)
 	return &group
 }
 

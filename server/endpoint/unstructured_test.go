@@ -126,10 +126,10 @@ func (w *widgets) store(t *testing.T) *registry.Store {
 	config.Transport.InProcess = embedtest.Shared(t)
 	config.CompactionInterval = 0
 	resource := schema.GroupResource{Group: "example.com", Resource: "widgets"}
-	strategy := widgetStrategy{builtin.Resource[*unstructured.Unstructured]{
+	strategy := widgetStrategy{builtin.Declare(builtin.Resource[*unstructured.Unstructured]{
 		Validate:       func(*unstructured.Unstructured) field.ErrorList { return nil },
 		ValidateUpdate: func(_, _ *unstructured.Unstructured) field.ErrorList { return nil },
-	}.Strategy()}
+	}).Strategy()}
 	s := &registry.Store{
 		NewFunc: func() runtime.Object { obj, _ := w.New(widgetV1); return obj },
 		NewListFunc: func() runtime.Object {

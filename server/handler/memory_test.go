@@ -35,7 +35,7 @@ import (
 // it can change an object between a read and a write, and says when its watches were stopped.
 type memory struct {
 	newObj, newList func() runtime.Object
-	table.Generator[runtime.Object]
+	table.Generator
 
 	mu      sync.Mutex
 	rv      int

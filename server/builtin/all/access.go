@@ -47,9 +47,9 @@ func certificates(n Needs) builtin.Group {
 			beta(certificatesv1beta1.SchemeGroupVersion, certificatesv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			certificatesigningrequest.Resource,
-			clustertrustbundle.Resource,
-			podcertificaterequest.Resource(n.Authorizer),
+			builtin.Declare(certificatesigningrequest.Resource),
+			builtin.Declare(clustertrustbundle.Resource),
+			builtin.Declare(podcertificaterequest.Resource(n.Authorizer)),
 		},
 	}
 }
@@ -61,10 +61,10 @@ func rbac(n Needs) builtin.Group {
 			version(rbacv1.SchemeGroupVersion, rbacv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			clusterrolebinding.Resource(guard),
-			clusterrole.Resource(guard),
-			rolebinding.Resource(guard),
-			role.Resource(guard),
+			builtin.Declare(clusterrolebinding.Resource(guard)),
+			builtin.Declare(clusterrole.Resource(guard)),
+			builtin.Declare(rolebinding.Resource(guard)),
+			builtin.Declare(role.Resource(guard)),
 		},
 	}
 }

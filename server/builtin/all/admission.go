@@ -29,12 +29,12 @@ func admissionregistration() builtin.Group {
 			beta(admissionregistrationv1beta1.SchemeGroupVersion, admissionregistrationv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			mutatingadmissionpolicy.Resource,
-			mutatingadmissionpolicybinding.Resource,
-			mutatingwebhookconfiguration.Resource,
-			validatingadmissionpolicy.Resource,
-			validatingadmissionpolicybinding.Resource,
-			validatingwebhookconfiguration.Resource,
+			builtin.Declare(mutatingadmissionpolicy.Resource),
+			builtin.Declare(mutatingadmissionpolicybinding.Resource),
+			builtin.Declare(mutatingwebhookconfiguration.Resource),
+			builtin.Declare(validatingadmissionpolicy.Resource),
+			builtin.Declare(validatingadmissionpolicybinding.Resource),
+			builtin.Declare(validatingwebhookconfiguration.Resource),
 		},
 	}
 }
@@ -45,8 +45,8 @@ func flowcontrol() builtin.Group {
 			version(flowcontrolv1.SchemeGroupVersion, flowcontrolv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			flowschema.Resource,
-			prioritylevelconfiguration.Resource,
+			builtin.Declare(flowschema.Resource),
+			builtin.Declare(prioritylevelconfiguration.Resource),
 		},
 	}
 }
@@ -57,7 +57,7 @@ func apiregistration() builtin.Group {
 			version(apiregistrationv1.SchemeGroupVersion, apiregistrationv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			apiservice.Resource,
+			builtin.Declare(apiservice.Resource),
 		},
 	}
 }
@@ -69,8 +69,8 @@ func coordination() builtin.Group {
 			beta(coordinationv1beta1.SchemeGroupVersion, coordinationv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			lease.Resource,
-			leasecandidate.Resource,
+			builtin.Declare(lease.Resource),
+			builtin.Declare(leasecandidate.Resource),
 		},
 	}
 }

@@ -17,7 +17,7 @@ func autoscaling() builtin.Group {
 			{GroupVersion: autoscalingv1.SchemeGroupVersion, Types: autoscalingv1.AddToScheme, Convert: v1.AddToScheme},
 		},
 		Resources: []builtin.Declaration{
-			horizontalpodautoscaler.Resource,
+			builtin.Declare(horizontalpodautoscaler.Resource),
 		},
 	}
 }

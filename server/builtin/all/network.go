@@ -23,11 +23,11 @@ func networking() builtin.Group {
 			beta(networkingv1beta1.SchemeGroupVersion, networkingv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			ingressclass.Resource,
-			ingress.Resource,
-			ipaddress.Resource,
-			networkpolicy.Resource,
-			servicecidr.Resource,
+			builtin.Declare(ingressclass.Resource),
+			builtin.Declare(ingress.Resource),
+			builtin.Declare(ipaddress.Resource),
+			builtin.Declare(networkpolicy.Resource),
+			builtin.Declare(servicecidr.Resource),
 		},
 	}
 }
@@ -37,7 +37,7 @@ func discovery() builtin.Group {
 		Versions: []builtin.Version{
 			version(discoveryv1.SchemeGroupVersion, discoveryv1.AddToScheme),
 		},
-		Resources: []builtin.Declaration{endpointslice.Resource},
+		Resources: []builtin.Declaration{builtin.Declare(endpointslice.Resource)},
 	}
 }
 
@@ -46,6 +46,6 @@ func events(n Needs) builtin.Group {
 		Versions: []builtin.Version{
 			{GroupVersion: eventsv1.SchemeGroupVersion, Types: eventsv1.AddToScheme, Convert: event.Convert},
 		},
-		Resources: []builtin.Declaration{event.ResourceOfEvents(n.EventTTL)},
+		Resources: []builtin.Declaration{builtin.Declare(event.ResourceOfEvents(n.EventTTL))},
 	}
 }

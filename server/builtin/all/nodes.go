@@ -23,7 +23,7 @@ func node() builtin.Group {
 			version(nodev1.SchemeGroupVersion, nodev1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			runtimeclass.Resource,
+			builtin.Declare(runtimeclass.Resource),
 		},
 	}
 }
@@ -37,11 +37,11 @@ func resource(n Needs) builtin.Group {
 			{GroupVersion: resourcev1beta1.SchemeGroupVersion, Types: resourcev1beta1.AddToScheme, Convert: v1beta1.AddToScheme, OffByDefault: true},
 		},
 		Resources: []builtin.Declaration{
-			deviceclass.Resource,
-			devicetaintrule.Resource,
-			resourceclaim.Resource(access),
-			resourceclaimtemplate.Resource(access),
-			resourceslice.Resource,
+			builtin.Declare(deviceclass.Resource),
+			builtin.Declare(devicetaintrule.Resource),
+			builtin.Declare(resourceclaim.Resource(access)),
+			builtin.Declare(resourceclaimtemplate.Resource(access)),
+			builtin.Declare(resourceslice.Resource),
 		},
 	}
 }

@@ -23,12 +23,12 @@ func storage() builtin.Group {
 			beta(storagev1beta1.SchemeGroupVersion, storagev1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			storageclass.Resource,
-			volumeattachment.Resource,
-			volumeattributesclass.Resource,
-			csinode.Resource,
-			csidriver.Resource,
-			csistoragecapacity.Resource,
+			builtin.Declare(storageclass.Resource),
+			builtin.Declare(volumeattachment.Resource),
+			builtin.Declare(volumeattributesclass.Resource),
+			builtin.Declare(csinode.Resource),
+			builtin.Declare(csidriver.Resource),
+			builtin.Declare(csistoragecapacity.Resource),
 		},
 	}
 }
@@ -40,7 +40,7 @@ func storagemigration() builtin.Group {
 			beta(storagemigrationv1beta1.SchemeGroupVersion, storagemigrationv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			storageversionmigration.Resource,
+			builtin.Declare(storageversionmigration.Resource),
 		},
 	}
 }

@@ -31,11 +31,11 @@ func apps() builtin.Group {
 			{GroupVersion: appsv1beta1.SchemeGroupVersion, Types: appsv1beta1.AddToScheme, Convert: v1beta1.AddToScheme, OffByDefault: true},
 		},
 		Resources: []builtin.Declaration{
-			controllerrevision.Resource,
-			daemonset.Resource,
-			deployment.Resource,
-			replicaset.Resource,
-			statefulset.Resource,
+			builtin.Declare(controllerrevision.Resource),
+			builtin.Declare(daemonset.Resource),
+			builtin.Declare(deployment.Resource),
+			builtin.Declare(replicaset.Resource),
+			builtin.Declare(statefulset.Resource),
 		},
 	}
 }
@@ -46,8 +46,8 @@ func batch() builtin.Group {
 			version(batchv1.SchemeGroupVersion, batchv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			cronjob.Resource,
-			job.Resource,
+			builtin.Declare(cronjob.Resource),
+			builtin.Declare(job.Resource),
 		},
 	}
 }
@@ -58,7 +58,7 @@ func policy() builtin.Group {
 			version(policyv1.SchemeGroupVersion, policyv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			poddisruptionbudget.Resource,
+			builtin.Declare(poddisruptionbudget.Resource),
 		},
 	}
 }
@@ -70,7 +70,7 @@ func scheduling() builtin.Group {
 			beta(schedulingv1beta1.SchemeGroupVersion, schedulingv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			priorityclass.Resource,
+			builtin.Declare(priorityclass.Resource),
 		},
 	}
 }

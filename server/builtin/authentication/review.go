@@ -17,12 +17,12 @@ import (
 // Resources declares the reviews. For a TokenReview, a authenticates a request that carries the token.
 func Resources(a authenticator.Request, audiences []string) []builtin.Declaration {
 	return []builtin.Declaration{
-		builtin.Review[*authenticationv1.SelfSubjectReview]{
+		builtin.DeclareReview(builtin.Review[*authenticationv1.SelfSubjectReview]{
 			Names:  builtin.Names{Plural: "selfsubjectreviews", Singular: "selfsubjectreview"},
 			Served: authenticationv1.SchemeGroupVersion,
 			Answer: answerSelf,
-		},
-		builtin.Review[*authenticationv1.TokenReview]{
+		}),
+		builtin.DeclareReview(builtin.Review[*authenticationv1.TokenReview]{
 			Names:    builtin.Names{Plural: "tokenreviews", Singular: "tokenreview"},
 			Served:   authenticationv1.SchemeGroupVersion,
 			Validate: validateToken,
@@ -30,7 +30,7 @@ func Resources(a authenticator.Request, audiences []string) []builtin.Declaratio
 				return answerToken(ctx, a, audiences, review)
 			},
 			Sample: "spec: {token: the-token}",
-		},
+		}),
 	}
 }
 

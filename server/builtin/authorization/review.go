@@ -22,7 +22,7 @@ func Resources(a authorizer.UnconditionalAuthorizer, rules authorizer.RuleResolv
 // subjectAccessReviews answer whether somebody may do something.
 func subjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declaration {
 	type review = authorizationv1.SubjectAccessReview
-	return builtin.Review[*review]{
+	return builtin.DeclareReview(builtin.Review[*review]{
 		Names:  builtin.Names{Plural: "subjectaccessreviews", Singular: "subjectaccessreview"},
 		Served: authorizationv1.SchemeGroupVersion,
 		Validate: func(r *review) error {
@@ -36,13 +36,13 @@ func subjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declarat
 spec:
   user: alice
   resourceAttributes: {verb: get, resource: configmaps, namespace: default}`,
-	}
+	})
 }
 
 // localSubjectAccessReviews answer whether somebody may do something in the namespace that the review is in.
 func localSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declaration {
 	type review = authorizationv1.LocalSubjectAccessReview
-	return builtin.Review[*review]{
+	return builtin.DeclareReview(builtin.Review[*review]{
 		Names:      builtin.Names{Plural: "localsubjectaccessreviews", Singular: "localsubjectaccessreview"},
 		Served:     authorizationv1.SchemeGroupVersion,
 		Namespaced: true,
@@ -61,13 +61,13 @@ func localSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Dec
 spec:
   user: alice
   resourceAttributes: {verb: get, resource: configmaps, namespace: NAMESPACE}`,
-	}
+	})
 }
 
 // selfSubjectAccessReviews answer whether the user who asks may do something.
 func selfSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declaration {
 	type review = authorizationv1.SelfSubjectAccessReview
-	return builtin.Review[*review]{
+	return builtin.DeclareReview(builtin.Review[*review]{
 		Names:  builtin.Names{Plural: "selfsubjectaccessreviews", Singular: "selfsubjectaccessreview"},
 		Served: authorizationv1.SchemeGroupVersion,
 		Validate: func(r *review) error {
@@ -83,13 +83,13 @@ func selfSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Decl
 			return r, nil
 		},
 		Sample: "spec: {resourceAttributes: {verb: get, resource: configmaps, namespace: default}}",
-	}
+	})
 }
 
 // selfSubjectRulesReviews answer what the user who asks may do in a namespace.
 func selfSubjectRulesReviews(rules authorizer.RuleResolver) builtin.Declaration {
 	type review = authorizationv1.SelfSubjectRulesReview
-	return builtin.Review[*review]{
+	return builtin.DeclareReview(builtin.Review[*review]{
 		Names:  builtin.Names{Plural: "selfsubjectrulesreviews", Singular: "selfsubjectrulesreview"},
 		Served: authorizationv1.SchemeGroupVersion,
 		Answer: func(ctx context.Context, r *review) (*review, error) {
@@ -110,7 +110,7 @@ func selfSubjectRulesReviews(rules authorizer.RuleResolver) builtin.Declaration 
 			return out, nil
 		},
 		Sample: "spec: {namespace: default}",
-	}
+	})
 }
 
 var errNobody = apierrors.NewBadRequest("no user present on request")

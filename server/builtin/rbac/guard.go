@@ -51,7 +51,11 @@ type grant struct {
 
 // GuardRoles returns the hooks of a resource of roles. of returns what an object grants.
 func GuardRoles[T builtin.Object](g *Guard, resource string, of func(T) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool)) registry.Hooks {
-	return hooks(g, func(obj T) grant {
+	return guardRoles(g, resource, func(obj runtime.Object) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool) { return of(obj.(T)) })
+}
+
+func guardRoles(g *Guard, resource string, of func(runtime.Object) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool)) registry.Hooks {
+	return hooks(g, func(obj runtime.Object) grant {
 		meta, rules, aggregates := of(obj)
 		return grant{
 			resource: resource, meta: meta, aggregates: aggregates,
@@ -63,7 +67,11 @@ func GuardRoles[T builtin.Object](g *Guard, resource string, of func(T) (*metav1
 
 // GuardBindings returns the hooks of a resource of bindings.
 func GuardBindings[T builtin.Object](g *Guard, resource string, parts func(T) Binding) registry.Hooks {
-	return hooks(g, func(obj T) grant {
+	return guardBindings(g, resource, func(obj runtime.Object) Binding { return parts(obj.(T)) })
+}
+
+func guardBindings(g *Guard, resource string, parts func(runtime.Object) Binding) registry.Hooks {
+	return hooks(g, func(obj runtime.Object) grant {
 		b := parts(obj)
 		return grant{
 			resource: resource, meta: b.Meta,
@@ -73,15 +81,15 @@ func GuardBindings[T builtin.Object](g *Guard, resource string, parts func(T) Bi
 	})
 }
 
-func hooks[T builtin.Object](g *Guard, of func(T) grant) registry.Hooks {
+func hooks(g *Guard, of func(runtime.Object) grant) registry.Hooks {
 	return registry.Hooks{
 		BeginCreate: func(ctx context.Context, obj runtime.Object, _ *metav1.CreateOptions) (registry.FinishFunc, error) {
-			return nil, g.check(ctx, of(obj.(T)))
+			return nil, g.check(ctx, of(obj))
 		},
 		BeginUpdate: func(ctx context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (registry.FinishFunc, error) {
-			now, was := of(obj.(T)), of(old.(T))
+			now, was := of(obj), of(old)
 			now.aggregates = now.aggregates || was.aggregates
-			now.same = builtin.OnlyCollected(obj.(T), old.(T))
+			now.same = builtin.OnlyCollected(obj.(builtin.Object), old.(builtin.Object))
 			return nil, g.check(ctx, now)
 		},
 	}

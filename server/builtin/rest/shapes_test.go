@@ -114,8 +114,14 @@ func TestTwoGroupsWithOneStorage(t *testing.T) {
 	newer := events
 	newer.Served = []schema.GroupVersion{eventsv1.SchemeGroupVersion}
 	served := serveGroups(t, etcd, corev1.SchemeGroupVersion,
-		builtin.Group{Versions: []builtin.Version{{GroupVersion: corev1.SchemeGroupVersion, Types: corev1.AddToScheme}}, Resources: []builtin.Declaration{events}},
-		builtin.Group{Versions: []builtin.Version{{GroupVersion: eventsv1.SchemeGroupVersion, Types: eventsv1.AddToScheme}}, Resources: []builtin.Declaration{newer}})
+		builtin.Group{
+			Versions:  []builtin.Version{{GroupVersion: corev1.SchemeGroupVersion, Types: corev1.AddToScheme}},
+			Resources: []builtin.Declaration{builtin.Declare(events)},
+		},
+		builtin.Group{
+			Versions:  []builtin.Version{{GroupVersion: eventsv1.SchemeGroupVersion, Types: eventsv1.AddToScheme}},
+			Resources: []builtin.Declaration{builtin.Declare(newer)},
+		})
 	createIn(t, served[0]["v1"]["events"], "default", &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 	wantKeys(t, etcd, "/events/default/a")
 	obj, err := served[1]["v1"]["events"].(corerest.Getter).Get(builtintest.Context(t, "default"), "a", &metav1.GetOptions{})
@@ -127,7 +133,7 @@ func TestTwoGroupsWithOneStorage(t *testing.T) {
 		t.Error(err)
 	}
 	types := runtime.NewScheme()
-	for _, r := range []builtin.Declaration{events, newer} {
+	for _, r := range []builtin.Declaration{builtin.Declare(events), builtin.Declare(newer)} {
 		if err := r.AddToScheme(types); err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +165,7 @@ func TestStoredVersionIsNotPreferred(t *testing.T) {
 			{GroupVersion: autoscalingv2.SchemeGroupVersion, Types: autoscalingv2.AddToScheme},
 			{GroupVersion: autoscalingv1.SchemeGroupVersion, Types: autoscalingv1.AddToScheme},
 		},
-		Resources: []builtin.Declaration{hpas},
+		Resources: []builtin.Declaration{builtin.Declare(hpas)},
 	})[0]
 	for _, name := range []string{"horizontalpodautoscalers", "horizontalpodautoscalers/status"} {
 		if served["v1"][name] == nil || served["v1"][name] != served["v2"][name] {
@@ -177,7 +183,7 @@ func TestKeysOlderThanNames(t *testing.T) {
 		Names: builtin.Names{Plural: "nodes", Singular: "node", Short: []string{"no"}}, List: &corev1.NodeList{}, ClusterScoped: true,
 		Stored: corev1.SchemeGroupVersion, Validate: valid[*corev1.Node], ValidateUpdate: validUpdate[*corev1.Node],
 	}
-	createIn(t, builtintest.Storages(t, nodes, etcd)[""], "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	createIn(t, builtintest.Storages(t, builtin.Declare(nodes), etcd)[""], "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 	wantKeys(t, etcd, "/minions/a")
 }
 
@@ -199,7 +205,7 @@ func (a action) Create(ctx context.Context, name string, obj runtime.Object, _ c
 func TestActions(t *testing.T) {
 	etcd := builtintest.NewEtcd(t)
 	sub := func(name string, obj runtime.Object, kind schema.GroupVersionKind) builtin.Sub {
-		return builtin.Sub{Name: name, New: func(pods *builtin.REST) corerest.Storage { return action{kind, obj, pods} }}
+		return builtin.Sub{Name: name, New: builtin.Make(func(pods *builtin.REST) corerest.Storage { return action{kind, obj, pods} })}
 	}
 	pods := builtin.Resource[*corev1.Pod]{
 		Names: builtin.Names{Plural: "pods", Singular: "pod"}, List: &corev1.PodList{}, Stored: corev1.SchemeGroupVersion,
@@ -209,7 +215,7 @@ func TestActions(t *testing.T) {
 			sub("eviction", &policyv1.Eviction{}, policyv1.SchemeGroupVersion.WithKind("Eviction")),
 		},
 	}
-	storages := builtintest.Storages(t, pods, etcd)
+	storages := builtintest.Storages(t, builtin.Declare(pods), etcd)
 	createIn(t, storages[""], "default", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 	for _, name := range []string{"binding", "eviction"} {
 		storage := storages[name].(corerest.NamedCreater)

@@ -28,7 +28,7 @@ func TestAlikeVersions(t *testing.T) {
 	pairs := 0
 	for _, group := range all.Groups(all.Needs{}) {
 		for _, resource := range group.Resources {
-			declaration := reflect.ValueOf(resource)
+			declaration := reflect.Indirect(reflect.ValueOf(resource))
 			alike := declaration.FieldByName("Alike")
 			if !alike.IsValid() {
 				continue

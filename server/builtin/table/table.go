@@ -14,39 +14,52 @@ import (
 // Column describes one column.
 type Column = metav1.TableColumnDefinition
 
-// Generator makes tables of objects of type T and of lists of them. It is a rest.TableConvertor.
-type Generator[T runtime.Object] struct {
+// Generator makes tables of objects of one type and of lists of them. It is a rest.TableConvertor.
+type Generator struct {
 	columns []Column
-	row     func(T) metav1.TableRow
+	row     anyRow
+}
+
+// anyRow gives the row of an object. It fails for an object of another type.
+type anyRow func(runtime.Object) (metav1.TableRow, error)
+
+func rowOf[T runtime.Object](row func(obj T) metav1.TableRow) anyRow {
+	return func(object runtime.Object) (metav1.TableRow, error) {
+		obj, ok := object.(T)
+		if !ok {
+			return metav1.TableRow{}, fmt.Errorf("no table of %T: the columns are those of %T", object, obj)
+		}
+		return row(obj), nil
+	}
 }
 
 // New makes a Generator. row gives an object's cells, in the order of columns, and its conditions if it has any.
-func New[T runtime.Object](columns []Column, row func(obj T) metav1.TableRow) *Generator[T] {
-	return &Generator[T]{columns: columns, row: row}
+func New[T runtime.Object](columns []Column, row func(obj T) metav1.TableRow) *Generator {
+	return &Generator{columns, rowOf(row)}
 }
 
 // NewInList makes a Generator for objects whose cells depend on the other items of a list. rowIn gets the list, and nil for
 // an object alone.
-func NewInList[T runtime.Object](columns []Column, rowIn func(list runtime.Object) func(T) metav1.TableRow) *ListGenerator[T] {
-	return &ListGenerator[T]{Generator: Generator[T]{columns: columns, row: rowIn(nil)}, rowIn: rowIn}
+func NewInList[T runtime.Object](columns []Column, rowIn func(list runtime.Object) func(T) metav1.TableRow) *ListGenerator {
+	return &ListGenerator{*New(columns, rowIn(nil)), func(list runtime.Object) anyRow { return rowOf(rowIn(list)) }}
 }
 
 // ListGenerator is a Generator that looks at a whole list first. It is a rest.ListTableConvertor.
-type ListGenerator[T runtime.Object] struct {
-	Generator[T]
-	rowIn func(list runtime.Object) func(T) metav1.TableRow
+type ListGenerator struct {
+	Generator
+	rowIn func(list runtime.Object) anyRow
 }
 
 // InList makes tables of the items of a list.
-func (g *ListGenerator[T]) InList(list runtime.Object) rest.TableConvertor {
-	return &Generator[T]{columns: g.columns, row: g.rowIn(list)}
+func (g *ListGenerator) InList(list runtime.Object) rest.TableConvertor {
+	return &Generator{columns: g.columns, row: g.rowIn(list)}
 }
 
 // Row is a row without conditions. Cells are strings, int64s, float64s and bools.
 func Row(cells ...any) metav1.TableRow { return metav1.TableRow{Cells: cells} }
 
 // ConvertToTable makes a table of one object or of a list.
-func (g *Generator[T]) ConvertToTable(_ context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+func (g *Generator) ConvertToTable(_ context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
 	table := &metav1.Table{}
 	switch options := tableOptions.(type) {
 	case nil:
@@ -80,12 +93,11 @@ func (g *Generator[T]) ConvertToTable(_ context.Context, object, tableOptions ru
 	return table, nil
 }
 
-func (g *Generator[T]) add(table *metav1.Table, object runtime.Object) error {
-	obj, ok := object.(T)
-	if !ok {
-		return fmt.Errorf("no table of %T: the columns are those of %T", object, *new(T))
+func (g *Generator) add(table *metav1.Table, object runtime.Object) error {
+	row, err := g.row(object)
+	if err != nil {
+		return err
 	}
-	row := g.row(obj)
 	row.Object = runtime.RawExtension{Object: object}
 	table.Rows = append(table.Rows, row)
 	return nil

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
 	"github.com/kx-apiserver/kx/server/crd/controller/finalizing"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
@@ -32,7 +33,7 @@ type objects struct {
 
 func newObjects(t testing.TB, etcd *builtintest.Etcd) *objects {
 	t.Helper()
-	return &objects{t: t, StandardStorage: builtintest.Storages(t, configmap.Resource, etcd)[""].(rest.StandardStorage)}
+	return &objects{t: t, StandardStorage: builtintest.Storages(t, builtin.Declare(configmap.Resource), etcd)[""].(rest.StandardStorage)}
 }
 
 func (o *objects) GetCustomResourceListerCollectionDeleter(*apiextensionsv1.CustomResourceDefinition) (finalizing.ListerCollectionDeleter, error) {

@@ -30,6 +30,7 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 
 	kxrest "github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
 	kxopenapi "github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/embedded"
@@ -67,9 +68,9 @@ func startUpstream(t *testing.T) *httptest.Server {
 		NewListFunc:               func() runtime.Object { return &corev1.ConfigMapList{} },
 		DefaultQualifiedResource:  corev1.Resource("configmaps"),
 		SingularQualifiedResource: corev1.Resource("configmap"),
-		CreateStrategy:            createStrategy{configmap.Resource.Strategy(), rest.DeclarativeValidation{Scheme: types}},
-		UpdateStrategy:            updateStrategy{configmap.Resource.Strategy(), rest.DeclarativeValidation{Scheme: types}},
-		DeleteStrategy:            configmap.Resource.Strategy(),
+		CreateStrategy:            createStrategy{builtin.Declare(configmap.Resource).Strategy(), rest.DeclarativeValidation{Scheme: types}},
+		UpdateStrategy:            updateStrategy{builtin.Declare(configmap.Resource).Strategy(), rest.DeclarativeValidation{Scheme: types}},
+		DeleteStrategy:            builtin.Declare(configmap.Resource).Strategy(),
 		TableConvertor:            configmap.Resource.Table(),
 	}
 	resource := schema.GroupResource{Resource: "configmaps"}

@@ -54,7 +54,7 @@ var Resource = builtin.Resource[*appsv1.Deployment]{
 		}),
 		{
 			Name: "rollback", Served: []schema.GroupVersion{appsv1beta1.SchemeGroupVersion},
-			New: func(r *builtin.REST) rest.Storage { return &RollbackREST{store: r.Store} },
+			New: builtin.Make(func(r *builtin.REST) rest.Storage { return &RollbackREST{store: r.Store} }),
 		},
 	},
 	Sample: `
@@ -75,7 +75,7 @@ spec:
 		{Name: "Selector", Type: "string", Priority: 1, Description: appsv1.DeploymentSpec{}.SwaggerDoc()["selector"]},
 	},
 	Row:     row,
-	Special: newStrategy,
+	Special: builtin.Specialize(newStrategy),
 }
 
 func template(obj *appsv1.Deployment) *corev1.PodTemplateSpec { return &obj.Spec.Template }

@@ -29,15 +29,15 @@ func TestMain(m *testing.M) { embedtest.Main(m) }
 type storages struct {
 	Deployment *builtin.REST
 	Status     *builtin.StatusREST
-	Scale      *scale.ScaleREST[*appsv1.Deployment]
+	Scale      *scale.ScaleREST
 	Rollback   *deployment.RollbackREST
 }
 
 func newStorage(t *testing.T) storages {
 	t.Helper()
-	s := builtintest.Storages(t, deployment.Resource, builtintest.NewEtcd(t))
+	s := builtintest.Storages(t, builtin.Declare(deployment.Resource), builtintest.NewEtcd(t))
 	return storages{
-		s[""].(*builtin.REST), s["status"].(*builtin.StatusREST), s["scale"].(*scale.ScaleREST[*appsv1.Deployment]),
+		s[""].(*builtin.REST), s["status"].(*builtin.StatusREST), s["scale"].(*scale.ScaleREST),
 		s["rollback"].(*deployment.RollbackREST),
 	}
 }

@@ -15,10 +15,10 @@ import (
 
 // strategy knows which version of the API a client speaks.
 type strategy struct {
-	builtin.Strategy[*appsv1.Deployment]
+	builtin.Strategy
 }
 
-func newStrategy(s builtin.Strategy[*appsv1.Deployment]) rest.RESTCreateUpdateStrategy {
+func newStrategy(s builtin.Strategy) rest.RESTCreateUpdateStrategy {
 	return strategy{s}
 }
 

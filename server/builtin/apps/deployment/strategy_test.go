@@ -13,9 +13,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var rules, tables, statusRules = Resource.Strategy(), Resource.Table(), Resource.StatusStrategy()
+var (
+	declaration = builtin.Declare(Resource)
+
+	rules, tables, statusRules = declaration.Strategy(), declaration.Table(), declaration.StatusStrategy()
+)
 
 // parse reads a deployment; what its YAML does not say is right.
 func parse(t testing.TB, spec string) *appsv1.Deployment {

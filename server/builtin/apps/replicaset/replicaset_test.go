@@ -21,7 +21,11 @@ import (
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
-var rules, tables, statusRules = replicaset.Resource.Strategy(), replicaset.Resource.Table(), replicaset.Resource.StatusStrategy()
+var (
+	declaration = builtin.Declare(replicaset.Resource)
+
+	rules, tables, statusRules = declaration.Strategy(), declaration.Table(), declaration.StatusStrategy()
+)
 
 func TestMain(m *testing.M) { embedtest.Main(m) }
 
@@ -101,7 +105,7 @@ func TestGarbageCollectionPolicy(t *testing.T) {
 }
 
 func TestLife(t *testing.T) {
-	s := builtintest.Storages(t, replicaset.Resource, builtintest.NewEtcd(t))
+	s := builtintest.Storages(t, builtin.Declare(replicaset.Resource), builtintest.NewEtcd(t))
 	main := s[""].(*builtin.REST)
 	if !slices.Equal(main.ShortNames(), []string{"rs"}) || !slices.Equal(main.Categories(), []string{"all"}) {
 		t.Error("replica sets are known by other names")

@@ -36,24 +36,35 @@ type View struct {
 	Selector *metav1.LabelSelector
 }
 
-// ScaleREST serves scale of objects of type T.
-type ScaleREST[T builtin.Object] struct {
+// ScaleREST serves scale of the objects of one resource.
+type ScaleREST struct {
 	store    *registry.Store
 	resource schema.GroupResource
-	view     func(T) View
+	// view fails for an object of another resource.
+	view func(runtime.Object) (builtin.Object, View, error)
 }
 
 // Sub declares the subresource scale. The view's Replicas must point into the object: updates change them.
 func Sub[T builtin.Object](view func(T) View) builtin.Sub {
-	return builtin.Sub{Name: "scale", New: func(r *builtin.REST) rest.Storage {
+	return sub(func(obj runtime.Object) (builtin.Object, View, error) {
+		object, err := builtin.As[T](obj)
+		if err != nil {
+			return nil, View{}, err
+		}
+		return object, view(object), nil
+	})
+}
+
+func sub(view func(runtime.Object) (builtin.Object, View, error)) builtin.Sub {
+	return builtin.Sub{Name: "scale", New: builtin.Make(func(r *builtin.REST) rest.Storage {
 		resource := r.DefaultQualifiedResource
 		resource.Resource += "/scale"
-		return &ScaleREST[T]{store: r.Store, resource: resource, view: view}
-	}}
+		return &ScaleREST{store: r.Store, resource: resource, view: view}
+	})}
 }
 
 // GroupVersionKind is autoscaling's Scale, except in old versions of apps, which have their own.
-func (*ScaleREST[T]) GroupVersionKind(containingGV schema.GroupVersion) schema.GroupVersionKind {
+func (*ScaleREST) GroupVersionKind(containingGV schema.GroupVersion) schema.GroupVersionKind {
 	switch containingGV {
 	case appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion:
 		return containingGV.WithKind("Scale")
@@ -61,12 +72,12 @@ func (*ScaleREST[T]) GroupVersionKind(containingGV schema.GroupVersion) schema.G
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
 
-func (*ScaleREST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
+func (*ScaleREST) New() runtime.Object { return &autoscalingv1.Scale{} }
 
 // Destroy does nothing: the resource owns the storage.
-func (*ScaleREST[T]) Destroy() {}
+func (*ScaleREST) Destroy() {}
 
-func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
+func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.ScaleGet, name)
 	defer step.End(&err)
 	obj, err := r.store.GetEncoded(ctx, name, options)
@@ -77,11 +88,11 @@ func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.Get
 }
 
 // Update changes the desired number of pods. It never creates an object.
-func (r *ScaleREST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
 	ctx, step := trace.Start(ctx, trace.ScaleUpdate, name)
 	defer step.End(&err)
-	obj, _, err := r.store.Update(ctx, name, &updatedObjectInfo[T]{UpdatedObjectInfo: objInfo, rest: r, name: name},
+	obj, _, err := r.store.Update(ctx, name, &updatedObjectInfo{UpdatedObjectInfo: objInfo, rest: r, name: name},
 		r.validateObject(createValidation), r.validateUpdate(updateValidation), false, options)
 	if err != nil {
 		return nil, false, err
@@ -90,7 +101,7 @@ func (r *ScaleREST[T]) Update(ctx context.Context, name string, objInfo rest.Upd
 	return scale, false, err
 }
 
-func (*ScaleREST[T]) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+func (*ScaleREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
 	return Table.ConvertToTable(ctx, object, tableOptions)
 }
 
@@ -108,7 +119,7 @@ var Table = table.New(columns, func(s *autoscalingv1.Scale) metav1.TableRow {
 })
 
 // answer converts a stored object to its Scale.
-func (r *ScaleREST[T]) answer(obj runtime.Object) (runtime.Object, error) {
+func (r *ScaleREST) answer(obj runtime.Object) (runtime.Object, error) {
 	scale, err := r.scaleOf(obj)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
@@ -116,12 +127,11 @@ func (r *ScaleREST[T]) answer(obj runtime.Object) (runtime.Object, error) {
 	return scale, nil
 }
 
-func (r *ScaleREST[T]) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
-	object, err := builtin.As[T](obj)
+func (r *ScaleREST) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
+	object, view, err := r.view(obj)
 	if err != nil {
 		return nil, err
 	}
-	view := r.view(object)
 	selector, err := metav1.LabelSelectorAsSelector(view.Selector)
 	if err != nil {
 		return nil, err
@@ -143,7 +153,7 @@ func (r *ScaleREST[T]) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error)
 }
 
 // validateObject shows admission the Scale, not the object.
-func (r *ScaleREST[T]) validateObject(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+func (r *ScaleREST) validateObject(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		scale, err := r.scaleOf(obj)
 		if err != nil {
@@ -153,7 +163,7 @@ func (r *ScaleREST[T]) validateObject(validate rest.ValidateObjectFunc) rest.Val
 	}
 }
 
-func (r *ScaleREST[T]) validateUpdate(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+func (r *ScaleREST) validateUpdate(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, obj, old runtime.Object) error {
 		scale, err := r.scaleOf(obj)
 		if err != nil {
@@ -168,15 +178,15 @@ func (r *ScaleREST[T]) validateUpdate(validate rest.ValidateObjectUpdateFunc) re
 }
 
 // updatedObjectInfo makes the next object: object → its Scale → the client's Scale → object.
-type updatedObjectInfo[T builtin.Object] struct {
+type updatedObjectInfo struct {
 	rest.UpdatedObjectInfo
 
-	rest *ScaleREST[T]
+	rest *ScaleREST
 	name string
 }
 
-func (i *updatedObjectInfo[T]) UpdatedObject(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
-	object, err := builtin.As[T](oldObj.DeepCopyObject())
+func (i *updatedObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
+	object, view, err := i.rest.view(oldObj.DeepCopyObject())
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
@@ -200,7 +210,7 @@ func (i *updatedObjectInfo[T]) UpdatedObject(ctx context.Context, oldObj runtime
 		failed := fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, object.GetUID())
 		return nil, apierrors.NewConflict(i.rest.resource, object.GetName(), failed)
 	}
-	*i.rest.view(object).Replicas = scale.Spec.Replicas
+	*view.Replicas = scale.Spec.Replicas
 	object.SetResourceVersion(scale.ResourceVersion)
 	entries, err := managers.ToParent(scale.ManagedFields)
 	if err != nil {
@@ -211,7 +221,7 @@ func (i *updatedObjectInfo[T]) UpdatedObject(ctx context.Context, oldObj runtime
 }
 
 // newScale applies the client's change to the present Scale.
-func (i *updatedObjectInfo[T]) newScale(ctx context.Context, old *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+func (i *updatedObjectInfo) newScale(ctx context.Context, old *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 	obj, err := i.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ spec:
 		{Name: "Selector", Type: "string", Priority: 1, Description: batchv1.JobSpec{}.SwaggerDoc()["selector"]},
 	},
 	Row:  row,
-	REST: newREST,
+	REST: builtin.Make(newREST),
 }
 
 var dependents = workload.OrphansOf(batchv1.SchemeGroupVersion)

@@ -40,9 +40,9 @@ var Resource = builtin.Resource[*certificatesv1.CertificateSigningRequest]{
 	PrepareUpdate:  func(r, old *certificatesv1.CertificateSigningRequest) { r.Spec = old.Spec },
 	Validate:       func(r *certificatesv1.CertificateSigningRequest) field.ErrorList { return validate(r, leniency{}) },
 	ValidateUpdate: checkUpdate(ofObject),
-	Special: func(s builtin.Strategy[*certificatesv1.CertificateSigningRequest]) rest.RESTCreateUpdateStrategy {
+	Special: builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy {
 		return strategy{s}
-	},
+	}),
 	Status: &builtin.Status[*certificatesv1.CertificateSigningRequest]{
 		Of: func(r *certificatesv1.CertificateSigningRequest) any { return &r.Status },
 		Part: builtin.Part[*certificatesv1.CertificateSigningRequest]{
@@ -51,13 +51,13 @@ var Resource = builtin.Resource[*certificatesv1.CertificateSigningRequest]{
 			Check: checkUpdate(ofStatus),
 		},
 	},
-	Sub: []builtin.Sub{{Name: "approval", New: func(main *builtin.REST) rest.Storage {
+	Sub: []builtin.Sub{{Name: "approval", New: builtin.Make(func(main *builtin.REST) rest.Storage {
 		return builtin.NewPart(main, "approval", certificatesv1.SchemeGroupVersion, builtin.Part[*certificatesv1.CertificateSigningRequest]{
 			Keep:  keepInApproval,
 			Reset: []string{"spec", "status.certificate"},
 			Check: checkUpdate(ofApproval),
 		})
-	}}},
+	})}},
 	Columns: []table.Column{
 		table.NameColumn,
 		table.AgeColumn,
@@ -71,7 +71,7 @@ var Resource = builtin.Resource[*certificatesv1.CertificateSigningRequest]{
 
 // strategy keeps the spec and the status out of the fields that an update's client owns.
 type strategy struct {
-	builtin.Strategy[*certificatesv1.CertificateSigningRequest]
+	builtin.Strategy
 }
 
 func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {

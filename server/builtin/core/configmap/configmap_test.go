@@ -10,9 +10,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var rules, tables = Resource.Strategy(), Resource.Table()
+var (
+	declaration = builtin.Declare(Resource)
+
+	rules, tables = declaration.Strategy(), declaration.Table()
+)
 
 func valid() *corev1.ConfigMap {
 	return &corev1.ConfigMap{

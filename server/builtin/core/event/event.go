@@ -25,7 +25,7 @@ func Resource(ttl time.Duration) builtin.Resource[*corev1.Event] {
 		Fields:         selectable,
 		Validate:       validate,
 		ValidateUpdate: func(e, _ *corev1.Event) field.ErrorList { return validate(e) },
-		Special:        func(s builtin.Strategy[*corev1.Event]) rest.RESTCreateUpdateStrategy { return strategy{s} },
+		Special:        builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy { return strategy{s} }),
 		CreateOnUpdate: true,
 		// Nothing depends on events.
 		Dependents: func(context.Context) rest.GarbageCollectionPolicy { return rest.Unsupported },
@@ -56,7 +56,7 @@ func ResourceOfEvents(ttl time.Duration) builtin.Resource[*corev1.Event] {
 
 // strategy checks events by the rules of the version that the request uses.
 type strategy struct {
-	builtin.Strategy[*corev1.Event]
+	builtin.Strategy
 }
 
 func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {

@@ -11,10 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 var (
-	resource             = Resource(time.Hour)
+	resource             = builtin.Declare(Resource(time.Hour))
 	rules, tables, attrs = resource.Strategy(), resource.Table(), resource.Attrs()
 )
 

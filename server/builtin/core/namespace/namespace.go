@@ -35,7 +35,7 @@ var Resource = builtin.Resource[*corev1.Namespace]{
 			Check: validateStatusUpdate,
 		},
 	},
-	Sub:    []builtin.Sub{{Name: "finalize", New: newFinalizeREST}},
+	Sub:    []builtin.Sub{{Name: "finalize", New: builtin.Make(newFinalizeREST)}},
 	Sample: "{}",
 	Columns: []table.Column{
 		table.NameColumn,
@@ -47,7 +47,7 @@ var Resource = builtin.Resource[*corev1.Namespace]{
 	},
 	Hooks:               registry.Hooks{ShouldDeleteDuringUpdate: shouldDeleteDuringUpdate},
 	ReturnDeletedObject: true,
-	REST:                func(r *builtin.REST) rest.Storage { return &REST{verbs: r, store: r.Store} },
+	REST:                builtin.Make(func(r *builtin.REST) rest.Storage { return &REST{verbs: r, store: r.Store} }),
 }
 
 // finalize declares the subresource finalize, to which spec.finalizers belongs.

@@ -15,7 +15,9 @@ import (
 )
 
 var (
-	rules, tables, statusRules = Resource.Strategy(), Resource.Table(), Resource.StatusStrategy()
+	declaration = builtin.Declare(Resource)
+
+	rules, tables, statusRules = declaration.Strategy(), declaration.Table(), declaration.StatusStrategy()
 
 	finalizeRules = builtin.NewStatusStrategy(rules, "finalize", Resource.Stored, finalize)
 )

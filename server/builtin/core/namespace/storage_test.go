@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
@@ -27,7 +28,7 @@ type storages struct {
 func newStorages(t *testing.T) storages {
 	t.Helper()
 	etcd := builtintest.NewEtcd(t)
-	s := builtintest.Storages(t, namespace.Resource, etcd)
+	s := builtintest.Storages(t, builtin.Declare(namespace.Resource), etcd)
 	return storages{s[""].(*namespace.REST), s["status"].(rest.Updater), s["finalize"].(*namespace.FinalizeREST), etcd}
 }
 

@@ -42,7 +42,7 @@ status:
   conditions: [{type: Ready, status: "True", reason: KubeletReady}]`,
 	Columns: columns,
 	Row:     row,
-	Special: func(s builtin.Strategy[*corev1.Node]) rest.RESTCreateUpdateStrategy { return strategy{s} },
+	Special: builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy { return strategy{s} }),
 }
 
 // setDefaults takes the allocatable resources from the capacity, and brings podCIDR and podCIDRs together: the older field

@@ -19,9 +19,10 @@ import (
 )
 
 // Served declares nodes with the subresource that reaches them.
-func Served(kubelets *kubelet.Client) builtin.Declaration {
+func Served(kubelets *kubelet.Client) builtin.Resource[*corev1.Node] {
 	r := Resource
-	r.Sub = append(slices.Clone(r.Sub), builtin.Sub{Name: "proxy", New: func(*builtin.REST) rest.Storage { return newProxyREST(kubelets) }})
+	proxy := builtin.Make(func(*builtin.REST) rest.Storage { return newProxyREST(kubelets) })
+	r.Sub = append(slices.Clone(r.Sub), builtin.Sub{Name: "proxy", New: proxy})
 	return r
 }
 

@@ -13,7 +13,7 @@ import (
 
 // strategy lets a new node come with a status.
 type strategy struct {
-	builtin.Strategy[*corev1.Node]
+	builtin.Strategy
 }
 
 // PrepareForCreate clears the fields of features that are gone or not on yet.

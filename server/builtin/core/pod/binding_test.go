@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/pod"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
@@ -18,7 +19,7 @@ import (
 // TestBindings binds pods by both resources: each once, and only the one that was meant.
 func TestBindings(t *testing.T) {
 	etcd := builtintest.NewEtcd(t)
-	pods := builtintest.Storages(t, pod.Resource, etcd)
+	pods := builtintest.Storages(t, builtin.Declare(pod.Resource), etcd)
 	legacy := builtintest.Storages(t, pod.Bindings, etcd)[""].(rest.Creater)
 	ctx := builtintest.Context(t, "default")
 	bySubresource := func(b *corev1.Binding) error {
@@ -62,7 +63,7 @@ func TestBindings(t *testing.T) {
 
 // TestEphemeralContainers adds a container, which then stays as it is.
 func TestEphemeralContainers(t *testing.T) {
-	pods := builtintest.Storages(t, pod.Resource, builtintest.NewEtcd(t))
+	pods := builtintest.Storages(t, builtin.Declare(pod.Resource), builtintest.NewEtcd(t))
 	ctx := builtintest.Context(t, "default")
 	if _, err := pods[""].(rest.Creater).Create(ctx, builtintest.Defaulted(newPod("a")), rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

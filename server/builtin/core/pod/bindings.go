@@ -29,7 +29,7 @@ func (bindings) Versions() map[schema.GroupVersion][]string {
 
 // NewStorages makes a storage of pods beside the pods' own.
 func (bindings) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
-	pods, err := Resource.NewREST(getter)
+	pods, err := builtin.Declare(Resource).NewREST(getter)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ type location struct {
 	translate  func(to kubelet.Location, plain http.Handler) http.Handler
 }
 
-func (n Needs) streamed(options runtime.Object, at func(*corev1.Pod, runtime.Object) (*location, error)) func(*builtin.REST) rest.Storage {
+func (n Needs) streamed(options runtime.Object, at func(*corev1.Pod, runtime.Object) (*location, error)) builtin.Make {
 	return func(pods *builtin.REST) rest.Storage {
 		return &StreamREST{pods: pods, kubelets: n.Kubelets, authorizer: n.Authorizer, options: options, location: at}
 	}

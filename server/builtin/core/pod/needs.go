@@ -26,15 +26,18 @@ type Needs struct {
 }
 
 // Served declares pods with the subresources that reach other objects and nodes.
-func Served(n Needs) builtin.Declaration {
+func Served(n Needs) builtin.Resource[*corev1.Pod] {
 	r := Resource
+	eviction := func(pods *builtin.REST) rest.Storage { return &EvictionREST{pods: pods, storage: n.Storage} }
+	log := func(pods *builtin.REST) rest.Storage { return &LogREST{pods: pods, kubelets: n.Kubelets} }
+	proxy := func(pods *builtin.REST) rest.Storage { return newProxyREST(pods, n.Kubelets) }
 	r.Sub = append(slices.Clone(r.Sub),
-		builtin.Sub{Name: "eviction", New: func(pods *builtin.REST) rest.Storage { return &EvictionREST{pods: pods, storage: n.Storage} }},
-		builtin.Sub{Name: "log", New: func(pods *builtin.REST) rest.Storage { return &LogREST{pods: pods, kubelets: n.Kubelets} }},
+		builtin.Sub{Name: "eviction", New: builtin.Make(eviction)},
+		builtin.Sub{Name: "log", New: builtin.Make(log)},
 		builtin.Sub{Name: "exec", New: n.streamed(&corev1.PodExecOptions{}, execLocation)},
 		builtin.Sub{Name: "attach", New: n.streamed(&corev1.PodAttachOptions{}, attachLocation)},
 		builtin.Sub{Name: "portforward", New: n.streamed(&corev1.PodPortForwardOptions{}, portForwardLocation)},
-		builtin.Sub{Name: "proxy", New: func(pods *builtin.REST) rest.Storage { return newProxyREST(pods, n.Kubelets) }},
+		builtin.Sub{Name: "proxy", New: builtin.Make(proxy)},
 	)
 	return r
 }

@@ -31,9 +31,9 @@ var Resource = builtin.Resource[*corev1.Pod]{
 		Part: status,
 	},
 	Sub: []builtin.Sub{
-		{Name: "binding", New: newBindingREST},
-		{Name: "ephemeralcontainers", New: newEphemeralREST},
-		{Name: "resize", New: newResizeREST},
+		{Name: "binding", New: builtin.Make(newBindingREST)},
+		{Name: "ephemeralcontainers", New: builtin.Make(newEphemeralREST)},
+		{Name: "resize", New: builtin.Make(newResizeREST)},
 	},
 	Sample: `
 spec:
@@ -41,7 +41,7 @@ spec:
   restartPolicy: Always`,
 	Columns:             columns,
 	Row:                 row,
-	Special:             newStrategy,
+	Special:             builtin.Specialize(newStrategy),
 	ReturnDeletedObject: true,
 }
 

@@ -29,7 +29,7 @@ type storages struct {
 func newStorages(t *testing.T) storages {
 	t.Helper()
 	etcd := builtintest.NewEtcd(t)
-	s := builtintest.Storages(t, pod.Resource, etcd)
+	s := builtintest.Storages(t, builtin.Declare(pod.Resource), etcd)
 	return storages{s[""].(*builtin.REST), s["status"].(*builtin.StatusREST), etcd}
 }
 

@@ -13,12 +13,12 @@ import (
 
 // strategy gives pods time to end.
 type strategy struct {
-	builtin.Strategy[*corev1.Pod]
+	builtin.Strategy
 }
 
 var _ rest.RESTGracefulDeleteStrategy = strategy{}
 
-func newStrategy(s builtin.Strategy[*corev1.Pod]) rest.RESTCreateUpdateStrategy { return strategy{s} }
+func newStrategy(s builtin.Strategy) rest.RESTCreateUpdateStrategy { return strategy{s} }
 
 // CheckGracefulDelete gives a pod the time that the client or its spec allows. A pod that no kubelet runs goes at once,
 // for nobody would confirm that it stopped.

@@ -12,10 +12,15 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-var rules, tables, statusRules = Resource.Strategy(), Resource.Table(), Resource.StatusStrategy()
+var (
+	declaration = builtin.Declare(Resource)
+
+	rules, tables, statusRules = declaration.Strategy(), declaration.Table(), declaration.StatusStrategy()
+)
 
 func parse(t testing.TB, manifest string) *corev1.Pod {
 	t.Helper()

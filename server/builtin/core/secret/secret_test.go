@@ -11,9 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var rules, tables, attrs = Resource.Strategy(), Resource.Table(), Resource.Attrs()
+var (
+	declaration = builtin.Declare(Resource)
+
+	rules, tables, attrs = declaration.Strategy(), declaration.Table(), declaration.Attrs()
+)
 
 func valid() *corev1.Secret {
 	return &corev1.Secret{

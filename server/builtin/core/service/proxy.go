@@ -35,15 +35,15 @@ type Needs struct {
 // Served declares services with the subresource that reaches their endpoints.
 func Served(n Needs) builtin.Declaration {
 	r := Resource
-	r.Sub = append(slices.Clone(r.Sub), builtin.Sub{Name: "proxy", New: func(services *builtin.REST) rest.Storage {
+	r.Sub = append(slices.Clone(r.Sub), builtin.Sub{Name: "proxy", New: builtin.Make(func(services *builtin.REST) rest.Storage {
 		find := &finder{needs: n, services: services}
 		return &kubelet.ProxyREST{
 			Options:          func() runtime.Object { return &corev1.ServiceProxyOptions{} },
 			Path:             func(o runtime.Object) string { return o.(*corev1.ServiceProxyOptions).Path },
 			ResourceLocation: find.location,
 		}
-	}})
-	return r
+	})})
+	return declaration{builtin.Declare(r)}
 }
 
 // AddOptions registers how the options of the proxy are made of a query.

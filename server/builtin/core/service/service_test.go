@@ -10,9 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var rules, tables, statusRules = Resource.Strategy(), Resource.Table(), Resource.StatusStrategy()
+var (
+	services = builtin.Declare(Resource)
+
+	rules, tables, statusRules = services.Strategy(), services.Table(), services.StatusStrategy()
+)
 
 func messages(errs field.ErrorList) []string {
 	var all []string

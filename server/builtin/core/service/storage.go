@@ -29,7 +29,7 @@ const (
 )
 
 // Resource declares services.
-var Resource = resource{builtin.Resource[*corev1.Service]{
+var Resource = builtin.Resource[*corev1.Service]{
 	Names:   builtin.Names{Plural: "services", Singular: "service", Short: []string{"svc"}, Categories: []string{"all"}},
 	List:    &corev1.ServiceList{},
 	Stored:  corev1.SchemeGroupVersion,
@@ -59,18 +59,19 @@ spec:
 	Row:     row,
 
 	ReturnDeletedObject: true,
-}}
+}
 
-// resource gives services addresses and ports.
-type resource struct {
-	builtin.Resource[*corev1.Service]
+// declaration gives services addresses and ports.
+type declaration struct {
+	*builtin.AnyResource
 }
 
 // NewStorages makes the allocator of one server, and the storages of services that use it.
-func (r resource) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
+func (d declaration) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
 	a := &allocator{ips: &addresses{used: map[netip.Addr]bool{}}, ports: &pool{}}
+	r := *d.AnyResource
 	r.Hooks = registry.Hooks{BeginCreate: a.beginCreate, BeginUpdate: a.beginUpdate, AfterDelete: a.afterDelete}
-	storages, err := r.Resource.NewStorages(getter)
+	storages, err := r.NewStorages(getter)
 	if err != nil {
 		return nil, err
 	}

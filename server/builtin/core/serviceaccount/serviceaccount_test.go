@@ -8,9 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var rules, tables = Resource.Strategy(), Resource.Table()
+var (
+	declaration = builtin.Declare(Resource)
+
+	rules, tables = declaration.Strategy(), declaration.Table()
+)
 
 func TestStrategy(t *testing.T) {
 	ctx := context.Background()

@@ -46,9 +46,9 @@ type Tokens struct {
 }
 
 // Served declares service accounts with the subresource that makes tokens.
-func Served(t Tokens) builtin.Declaration {
+func Served(t Tokens) builtin.Resource[*corev1.ServiceAccount] {
 	r := Resource
-	r.Sub = []builtin.Sub{{Name: "token", New: func(accounts *builtin.REST) rest.Storage { return &TokenREST{t, accounts} }}}
+	r.Sub = []builtin.Sub{{Name: "token", New: builtin.Make(func(accounts *builtin.REST) rest.Storage { return &TokenREST{t, accounts} })}}
 	return r
 }
 

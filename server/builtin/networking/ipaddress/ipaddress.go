@@ -26,10 +26,10 @@ var Resource = builtin.Resource[*networkingv1.IPAddress]{
 	ClusterScoped:  true,
 	Validate:       validateCreate,
 	ValidateUpdate: validateUpdate,
-	Special: func(s builtin.Strategy[*networkingv1.IPAddress]) rest.RESTCreateUpdateStrategy {
+	Special: builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy {
 		s.NameGenerator = baseName{}
 		return s
-	},
+	}),
 	Columns: []table.Column{
 		table.NameColumn,
 		{Name: "ParentRef", Type: "string", Description: networkingv1.IPAddressSpec{}.SwaggerDoc()["parentRef"]},

@@ -12,7 +12,7 @@ import (
 )
 
 // Resource declares cluster roles. guard keeps users from giving more than they have.
-func Resource(guard *rbac.Guard) builtin.Declaration {
+func Resource(guard *rbac.Guard) builtin.Resource[*rbacv1.ClusterRole] {
 	return builtin.Resource[*rbacv1.ClusterRole]{
 		Names:          builtin.Names{Plural: "clusterroles", Singular: "clusterrole"},
 		List:           &rbacv1.ClusterRoleList{},

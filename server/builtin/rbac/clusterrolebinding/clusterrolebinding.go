@@ -12,7 +12,7 @@ import (
 )
 
 // Resource declares cluster role bindings. guard keeps users from giving more than they have.
-func Resource(guard *rbac.Guard) builtin.Declaration {
+func Resource(guard *rbac.Guard) builtin.Resource[*rbacv1.ClusterRoleBinding] {
 	return builtin.Resource[*rbacv1.ClusterRoleBinding]{
 		Names:         builtin.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},
 		List:          &rbacv1.ClusterRoleBindingList{},

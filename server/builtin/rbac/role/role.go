@@ -11,7 +11,7 @@ import (
 )
 
 // Resource declares roles. guard keeps users from giving more than they have.
-func Resource(guard *rbac.Guard) builtin.Declaration {
+func Resource(guard *rbac.Guard) builtin.Resource[*rbacv1.Role] {
 	return builtin.Resource[*rbacv1.Role]{
 		Names:          builtin.Names{Plural: "roles", Singular: "role"},
 		List:           &rbacv1.RoleList{},

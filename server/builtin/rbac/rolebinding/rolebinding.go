@@ -12,7 +12,7 @@ import (
 )
 
 // Resource declares role bindings. guard keeps users from giving more than they have.
-func Resource(guard *rbac.Guard) builtin.Declaration {
+func Resource(guard *rbac.Guard) builtin.Resource[*rbacv1.RoleBinding] {
 	return builtin.Resource[*rbacv1.RoleBinding]{
 		Names:    builtin.Names{Plural: "rolebindings", Singular: "rolebinding"},
 		List:     &rbacv1.RoleBindingList{},

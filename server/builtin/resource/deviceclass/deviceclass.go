@@ -25,7 +25,7 @@ var Resource = builtin.Resource[*resourcev1.DeviceClass]{
 	Validate:            func(c *resourcev1.DeviceClass) field.ErrorList { return validate(c, nil) },
 	ValidateUpdate:      validate,
 	Spec:                func(c *resourcev1.DeviceClass) any { return &c.Spec },
-	Special:             func(s builtin.Strategy[*resourcev1.DeviceClass]) rest.RESTCreateUpdateStrategy { return strategy{s} },
+	Special:             builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy { return strategy{s} }),
 	ReturnDeletedObject: true,
 	Sample:              `spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}`,
 	Columns:             []table.Column{table.NameColumn, table.AgeColumn},

@@ -57,7 +57,7 @@ func validateConfig(config []resourcev1.DeviceClassConfiguration, stored bool, p
 
 // strategy knows the version of the request, whose declared rules apply.
 type strategy struct {
-	builtin.Strategy[*resourcev1.DeviceClass]
+	builtin.Strategy
 }
 
 func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {

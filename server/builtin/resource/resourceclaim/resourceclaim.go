@@ -48,9 +48,9 @@ func Resource(access resource.Access) builtin.Resource[*resourcev1.ResourceClaim
 		PrepareUpdate:  func(c, old *resourcev1.ResourceClaim) { resource.DropDisabledClaim(&c.Spec, &old.Spec) },
 		Validate:       validate,
 		ValidateUpdate: validateUpdate,
-		Special: func(s builtin.Strategy[*resourcev1.ResourceClaim]) rest.RESTCreateUpdateStrategy {
+		Special: builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy {
 			return strategy{s, access}
-		},
+		}),
 		Status: &builtin.Status[*resourcev1.ResourceClaim]{
 			Of: func(c *resourcev1.ResourceClaim) any { return &c.Status },
 			Part: builtin.Part[*resourcev1.ResourceClaim]{
@@ -96,7 +96,7 @@ func state(c *resourcev1.ResourceClaim) string {
 
 // strategy knows the request: the declared rules are those of its version, and its namespace may let it watch over devices.
 type strategy struct {
-	builtin.Strategy[*resourcev1.ResourceClaim]
+	builtin.Strategy
 	access resource.Access
 }
 

@@ -43,9 +43,9 @@ func Resource(access resource.Access) builtin.Resource[*resourcev1.ResourceClaim
 		},
 		Validate:       validate,
 		ValidateUpdate: validateUpdate,
-		Special: func(s builtin.Strategy[*resourcev1.ResourceClaimTemplate]) rest.RESTCreateUpdateStrategy {
+		Special: builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy {
 			return strategy{s, access}
-		},
+		}),
 		ReturnDeletedObject: true,
 		Sample:              `spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}`,
 		Columns:             []table.Column{table.NameColumn, table.AgeColumn},
@@ -57,7 +57,7 @@ func Resource(access resource.Access) builtin.Resource[*resourcev1.ResourceClaim
 
 // strategy knows the request: the declared rules are those of its version, and its namespace may let it watch over devices.
 type strategy struct {
-	builtin.Strategy[*resourcev1.ResourceClaimTemplate]
+	builtin.Strategy
 	access resource.Access
 }
 

@@ -53,9 +53,9 @@ var Resource = builtin.Resource[*resourcev1.ResourceSlice]{
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
 	Warnings:       warnings,
-	Special: func(s builtin.Strategy[*resourcev1.ResourceSlice]) rest.RESTCreateUpdateStrategy {
+	Special: builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy {
 		return strategy{s}
-	},
+	}),
 	ReturnDeletedObject: true,
 	Sample: `
 spec:
@@ -77,7 +77,7 @@ spec:
 
 // strategy knows the version of the request, whose declared rules apply.
 type strategy struct {
-	builtin.Strategy[*resourcev1.ResourceSlice]
+	builtin.Strategy
 }
 
 // PrepareForUpdate moves the generation even if only dropped fields have changed.

@@ -49,7 +49,7 @@ description: More important than most.`,
 	Row: func(c *schedulingv1.PriorityClass) metav1.TableRow {
 		return table.Row(c.Name, int64(c.Value), c.GlobalDefault, table.Age(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, "")))
 	},
-	REST: func(r *builtin.REST) rest.Storage { return &REST{r} },
+	REST: builtin.Make(func(r *builtin.REST) rest.Storage { return &REST{r} }),
 }
 
 const (
