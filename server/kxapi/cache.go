@@ -26,11 +26,11 @@ type caches struct {
 	journeys *trace.Recorder // of the requests whose watches the caches serve
 }
 
-func (c *caches) resource() resource[*v1alpha1.Cache] {
-	return resource[*v1alpha1.Cache]{
+func (c *caches) resource() *anyResource {
+	return declare(resource[*v1alpha1.Cache]{
 		plural: cachesPlural, singular: "cache", shortNames: []string{"wc"}, empty: &v1alpha1.CacheList{},
 		columns: cacheColumns, row: cacheRow, fields: cacheFields, get: c.get, all: c.all,
-	}
+	})
 }
 
 const cachesPlural = "caches"

@@ -24,13 +24,13 @@ import (
 )
 
 // checks is the subresource check of caches. It is read, since a comparison changes nothing.
-func (c *caches) checks() resource[*v1alpha1.CacheCheck] {
-	return resource[*v1alpha1.CacheCheck]{plural: cachesPlural, get: c.check}
+func (c *caches) checks() *anyResource {
+	return declare(resource[*v1alpha1.CacheCheck]{plural: cachesPlural, get: c.check})
 }
 
 // objects is the subresource object of caches: ?namespace= and ?name= say which object.
-func (c *caches) objects() resource[*v1alpha1.CachedObject] {
-	return resource[*v1alpha1.CachedObject]{plural: cachesPlural, query: readObjectQuery, get: c.object}
+func (c *caches) objects() *anyResource {
+	return declare(resource[*v1alpha1.CachedObject]{plural: cachesPlural, query: readObjectQuery, get: c.object})
 }
 
 // check reads all of a resource in etcd and compares it with what the cache has at the same revision.

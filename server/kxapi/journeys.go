@@ -31,12 +31,12 @@ func newJourneys(recorder *trace.Recorder, servers func() []Server) *journeys {
 	return &journeys{newVersions(), recorder, newInstalls(recorder, servers)}
 }
 
-func (j *journeys) resource() resource[*v1alpha1.Journey] {
-	return resource[*v1alpha1.Journey]{
+func (j *journeys) resource() *anyResource {
+	return declare(resource[*v1alpha1.Journey]{
 		plural: "journeys", singular: "journey", shortNames: []string{"jn"}, empty: &v1alpha1.JourneyList{},
 		columns: journeyColumns, row: journeyRow, fields: journeyFields,
 		query: j.readQuery, get: j.get, list: j.list, watch: j.watch,
-	}
+	})
 }
 
 func (j *journeys) get(ctx context.Context, name string) (*v1alpha1.Journey, error) {
@@ -83,7 +83,7 @@ type selection struct {
 	versions
 	filter   filter.Filter
 	options  *metainternalversion.ListOptions
-	resource resource[*v1alpha1.Journey]
+	resource *anyResource
 	installs *installs
 }
 

@@ -43,11 +43,11 @@ type keys struct {
 	journeys *trace.Recorder // of the writes that a key's history names
 }
 
-func (k *keys) resource() resource[*v1alpha1.Key] {
-	return resource[*v1alpha1.Key]{
+func (k *keys) resource() *anyResource {
+	return declare(resource[*v1alpha1.Key]{
 		plural: keysPlural, singular: "key", empty: &v1alpha1.KeyList{}, columns: keyColumns, row: keyRow, fields: keyFields,
 		query: readKeyQuery, get: k.get, list: k.list, watch: k.watch,
-	}
+	})
 }
 
 // keyQuery are the query parameters that only keys have.

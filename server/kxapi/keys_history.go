@@ -18,8 +18,8 @@ const (
 )
 
 // histories is the subresource history of keys.
-func (k *keys) histories() resource[*v1alpha1.KeyHistory] {
-	return resource[*v1alpha1.KeyHistory]{plural: keysPlural, get: k.history}
+func (k *keys) histories() *anyResource {
+	return declare(resource[*v1alpha1.KeyHistory]{plural: keysPlural, get: k.history})
 }
 
 // history returns the revisions of a key that etcd still has. The key may be deleted.

@@ -24,7 +24,7 @@ const keyEventsMost = 1024
 type keyFollower struct {
 	feed
 	keys    *keys
-	wants   resource[*v1alpha1.Key]
+	wants   *anyResource
 	options *metainternalversion.ListOptions
 }
 

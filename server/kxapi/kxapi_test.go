@@ -418,7 +418,7 @@ func TestForeignVersions(t *testing.T) {
 func TestFromNow(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
 	travel(r, "get", "before", 200)
-	rest := newJourneys(r, nil).resource().storage().(watcher[*v1alpha1.Journey])
+	rest := newJourneys(r, nil).resource().storage().(watcher)
 	no := false
 	w, err := rest.Watch(t.Context(), &metainternalversion.ListOptions{SendInitialEvents: &no})
 	if err != nil {

@@ -93,11 +93,11 @@ func (m *Moments) at(t time.Time) (found, oldest moment, ok bool) {
 	return m.ring[i-1], oldest, true
 }
 
-func (m *Moments) resource() resource[*v1alpha1.Moment] {
-	return resource[*v1alpha1.Moment]{
+func (m *Moments) resource() *anyResource {
+	return declare(resource[*v1alpha1.Moment]{
 		plural: "moments", singular: "moment", empty: &v1alpha1.MomentList{},
 		columns: momentColumns, row: momentRow, get: m.get, all: m.all,
-	}
+	})
 }
 
 // get finds the moment of a time, or of so long ago, by this server's clock.

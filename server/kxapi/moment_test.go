@@ -17,7 +17,7 @@ import (
 
 func TestMoments(t *testing.T) {
 	m := NewMoments(nil)
-	r := m.resource().storage().(lister[*v1alpha1.Moment])
+	r := m.resource().storage().(lister)
 	if _, err := r.Get(t.Context(), "0s", &metav1.GetOptions{}); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("nothing was seen: %v", err)
 	}

@@ -25,7 +25,6 @@ import (
 
 // groupObject is a pointer to one of the group's types.
 type groupObject interface {
-	comparable
 	runtime.Object
 	metav1.Object
 }
@@ -58,75 +57,122 @@ func groupResource(plural string) schema.GroupResource {
 	return schema.GroupResource{Group: v1alpha1.GroupName, Resource: plural}
 }
 
-// kindOf is the kind of a Go type.
-func kindOf[T groupObject]() schema.GroupVersionKind {
-	return v1alpha1.SchemeGroupVersion.WithKind(reflect.TypeFor[T]().Elem().Name())
+// anyResource is a resource whose functions take and return any object. What all resources do is written for it: the compiler
+// repeats the methods of a generic type for each type argument.
+type anyResource struct {
+	// resource lacks row: table has it.
+	resource[groupObject]
+
+	// pointer is the Go type of the objects.
+	pointer reflect.Type
+	table   *table.Generator
+	// source has get and all as the resource declares them: the structure shows where these are written.
+	source struct{ get, all any }
+}
+
+// declare makes the functions of a resource assert its type. A function that the resource lacks stays nil.
+func declare[T groupObject](r resource[T]) *anyResource {
+	made := &anyResource{pointer: reflect.TypeFor[T](), resource: resource[groupObject]{
+		plural: r.plural, singular: r.singular, shortNames: r.shortNames, objects: r.objects, empty: r.empty, columns: r.columns,
+		query: r.query, list: r.list, watch: r.watch,
+	}}
+	made.source.get, made.source.all = r.get, r.all
+	if r.get != nil {
+		made.get = func(ctx context.Context, name string) (groupObject, error) {
+			found, err := r.get(ctx, name)
+			if none := *new(T); any(found) == any(none) {
+				return nil, err
+			}
+			return found, err
+		}
+	}
+	if r.all != nil {
+		made.all = func(ctx context.Context) (objects []groupObject, err error) {
+			all, err := r.all(ctx)
+			for _, o := range all {
+				objects = append(objects, o)
+			}
+			return objects, err
+		}
+	}
+	if r.fields != nil {
+		made.fields = func(o groupObject) fields.Set { return r.fields(o.(T)) }
+	}
+	if r.row != nil {
+		made.table = table.New(r.columns, func(o T) metav1.TableRow { return escaped(r.row(o)) })
+	}
+	return made
+}
+
+// escaped escapes the cells of a row: most of what this group shows was written by others.
+func escaped(row metav1.TableRow) metav1.TableRow {
+	for i := range row.Cells {
+		if text, ok := row.Cells[i].(string); ok {
+			row.Cells[i] = escape.Line(text)
+		}
+	}
+	return row
+}
+
+// kind is that of the objects.
+func (r *anyResource) kind() schema.GroupVersionKind {
+	return v1alpha1.SchemeGroupVersion.WithKind(r.pointer.Elem().Name())
 }
 
 // storage returns the resource's storage. The installer offers the verbs whose interfaces the storage implements, so each
 // set of functions has a type of its own.
-func (r resource[T]) storage() rest.Storage {
+func (r *anyResource) storage() rest.Storage {
 	switch {
 	case r.all == nil && r.list == nil:
-		return getter[T]{&r}
+		return getter{r}
 	case r.watch == nil:
-		return newLister(&r)
+		return newLister(r)
 	}
-	return watcher[T]{newLister(&r)}
+	return watcher{newLister(r)}
 }
 
 // getter is the storage of a resource that only has get.
-type getter[T groupObject] struct{ *resource[T] }
+type getter struct{ *anyResource }
 
-func (g getter[T]) New() runtime.Object { return g.newObject() }
-func (g getter[T]) Destroy()            {}
+func (g getter) New() runtime.Object { return g.newObject() }
+func (g getter) Destroy()            {}
 
-func (r *resource[T]) newObject() T { return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T) }
+func (r *anyResource) newObject() groupObject {
+	return reflect.New(r.pointer.Elem()).Interface().(groupObject)
+}
 
-func (g getter[T]) ReadQuery(ctx context.Context, query url.Values) (context.Context, error) {
+func (g getter) ReadQuery(ctx context.Context, query url.Values) (context.Context, error) {
 	if g.query == nil {
 		return ctx, nil
 	}
 	return g.query(ctx, query)
 }
 
-func (g getter[T]) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+func (g getter) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	found, err := g.get(ctx, name)
-	var none T
 	switch {
 	case err != nil:
 		return nil, err
-	case found == none:
+	case found == nil:
 		return nil, apierrors.NewNotFound(groupResource(g.plural), name)
 	}
 	return found, nil
 }
 
 // lister is the storage of a resource that has get and list.
-type lister[T groupObject] struct {
-	getter[T]
+type lister struct {
+	getter
 	rest.TableConvertor
 }
 
-// newLister escapes the cells of the resource's tables: most of what this group shows was written by others.
-func newLister[T groupObject](r *resource[T]) lister[T] {
-	return lister[T]{getter[T]{r}, table.New(r.columns, func(obj T) metav1.TableRow {
-		row := r.row(obj)
-		for i := range row.Cells {
-			if text, ok := row.Cells[i].(string); ok {
-				row.Cells[i] = escape.Line(text)
-			}
-		}
-		return row
-	})}
-}
+func newLister(r *anyResource) lister { return lister{getter{r}, r.table} }
 
-func (l lister[T]) NewList() runtime.Object { return l.empty.DeepCopyObject() }
-func (l lister[T]) NamespaceScoped() bool   { return false }
-func (l lister[T]) GetSingularName() string { return l.singular }
-func (l lister[T]) ShortNames() []string    { return l.shortNames }
+func (l lister) NewList() runtime.Object { return l.empty.DeepCopyObject() }
+func (l lister) NamespaceScoped() bool   { return false }
+func (l lister) GetSingularName() string { return l.singular }
+func (l lister) ShortNames() []string    { return l.shortNames }
 
-func (l lister[T]) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+func (l lister) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	if options == nil {
 		options = &metainternalversion.ListOptions{}
 	}
@@ -146,7 +192,7 @@ func (l lister[T]) List(ctx context.Context, options *metainternalversion.ListOp
 	return l.listOf(all, options, "")
 }
 
-func (r *resource[T]) names() string {
+func (r *anyResource) names() string {
 	if r.objects != "" {
 		return r.objects
 	}
@@ -154,7 +200,7 @@ func (r *resource[T]) names() string {
 }
 
 // refusePages refuses a continue token. A list of few objects is sent whole whatever the limit, which servers may do.
-func (r *resource[T]) refusePages(options *metainternalversion.ListOptions) error {
+func (r *anyResource) refusePages(options *metainternalversion.ListOptions) error {
 	if options.Continue == "" {
 		return nil
 	}
@@ -162,7 +208,7 @@ func (r *resource[T]) refusePages(options *metainternalversion.ListOptions) erro
 }
 
 // listOf returns the list of those objects that the selectors pick.
-func (r *resource[T]) listOf(objects []T, options *metainternalversion.ListOptions, resourceVersion string) (runtime.Object, error) {
+func (r *anyResource) listOf(objects []groupObject, options *metainternalversion.ListOptions, resourceVersion string) (runtime.Object, error) {
 	items := []runtime.Object{}
 	for _, o := range objects {
 		if r.selects(options, o) {
@@ -175,7 +221,7 @@ func (r *resource[T]) listOf(objects []T, options *metainternalversion.ListOptio
 }
 
 // selects says whether the selectors pick an object. Without options they pick all.
-func (r *resource[T]) selects(options *metainternalversion.ListOptions, o T) bool {
+func (r *anyResource) selects(options *metainternalversion.ListOptions, o groupObject) bool {
 	if options == nil {
 		return true
 	}
@@ -185,7 +231,7 @@ func (r *resource[T]) selects(options *metainternalversion.ListOptions, o T) boo
 	return options.LabelSelector == nil || options.LabelSelector.Matches(labels.Set(o.GetLabels()))
 }
 
-func (r *resource[T]) fieldsOf(o T) fields.Set {
+func (r *anyResource) fieldsOf(o groupObject) fields.Set {
 	if r.fields == nil {
 		return fields.Set{"metadata.name": o.GetName()}
 	}
@@ -193,9 +239,9 @@ func (r *resource[T]) fieldsOf(o T) fields.Set {
 }
 
 // watcher is the storage of a resource that has get, list and watch.
-type watcher[T groupObject] struct{ lister[T] }
+type watcher struct{ lister }
 
-func (w watcher[T]) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
+func (w watcher) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	if options == nil {
 		options = &metainternalversion.ListOptions{}
 	}
@@ -210,26 +256,26 @@ type declaration interface {
 	function(verb string) any
 }
 
-func (r *resource[T]) function(verb string) any {
+func (r *anyResource) function(verb string) any {
 	switch {
 	case verb == "get":
-		return r.get
+		return r.source.get
 	case verb == "watch":
 		return r.watch
 	case verb == "list" && r.list != nil:
 		return r.list
 	case verb == "list":
-		return r.all
+		return r.source.all
 	}
 	return nil
 }
 
-func (r *resource[T]) addFields(s *runtime.Scheme) {
+func (r *anyResource) addFields(s *runtime.Scheme) {
 	if r.fields == nil {
 		return // the scheme knows the name itself
 	}
 	known := r.fields(r.newObject())
-	utilruntime.Must(s.AddFieldLabelConversionFunc(kindOf[T](), func(label, value string) (string, string, error) {
+	utilruntime.Must(s.AddFieldLabelConversionFunc(r.kind(), func(label, value string) (string, string, error) {
 		if !known.Has(label) {
 			return "", "", fmt.Errorf("field label not supported: %s", label)
 		}

@@ -27,7 +27,7 @@ const (
 	FaultsFlag      = "--allow-faults"
 )
 
-func newBreakpoints(recorder *trace.Recorder, allowed bool) ruleStorage[*v1alpha1.Breakpoint] {
+func newBreakpoints(recorder *trace.Recorder, allowed bool) ruleStorage {
 	return newRules(resource[*v1alpha1.Breakpoint]{
 		plural: "breakpoints", singular: "breakpoint", shortNames: []string{"bp"}, empty: &v1alpha1.BreakpointList{},
 		columns: breakpointColumns, row: breakpointRow,
@@ -37,7 +37,7 @@ func newBreakpoints(recorder *trace.Recorder, allowed bool) ruleStorage[*v1alpha
 	}, recorder.Control(), allowed)
 }
 
-func newFaults(recorder *trace.Recorder, allowed bool) ruleStorage[*v1alpha1.Fault] {
+func newFaults(recorder *trace.Recorder, allowed bool) ruleStorage {
 	return newRules(resource[*v1alpha1.Fault]{
 		plural: "faults", singular: "fault", empty: &v1alpha1.FaultList{}, columns: faultColumns, row: faultRow,
 	}, ruleKind[*v1alpha1.Fault]{

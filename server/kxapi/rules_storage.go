@@ -47,26 +47,26 @@ type ruleKind[T groupObject] struct {
 //  2. The version of an object grows when its rule is hit. Followers read at their own pace what has a newer version than
 //     they have sent, so a rule that is hit very often costs them no more than one that is hit now and then.
 //  3. The control's lock may be taken under mu, never mu under the control's.
-type rules[T groupObject] struct {
-	*resource[T]
-	ruleKind[T]
+type rules struct {
+	*anyResource
+	ruleKind[groupObject]
 	versions
 	control *trace.Control
 	allowed bool
 
 	mu       sync.Mutex
 	last     uint64 // the version of the latest change
-	entries  map[string]*ruleEntry[T]
-	deleted  []*ruleEntry[T] // the latest, the oldest first
-	lost     uint64          // the version of the latest deletion that is not kept
-	wake     chan struct{}   // closed and replaced by each change
+	entries  map[string]*ruleEntry
+	deleted  []*ruleEntry  // the latest, the oldest first
+	lost     uint64        // the version of the latest deletion that is not kept
+	wake     chan struct{} // closed and replaced by each change
 	watches  int
 	tendedAt time.Time // when a client last showed interest
 }
 
 // ruleEntry is one object. The rule of a deleted one is removed.
-type ruleEntry[T groupObject] struct {
-	object           T // without status and version
+type ruleEntry struct {
+	object           groupObject // without status and version
 	rule             *trace.Rule
 	created, version uint64
 	lease            time.Duration
@@ -74,22 +74,30 @@ type ruleEntry[T groupObject] struct {
 }
 
 // ruleStorage is a watcher that can also create and delete.
-type ruleStorage[T groupObject] struct {
-	watcher[T]
-	*rules[T]
+type ruleStorage struct {
+	watcher
+	*rules
 }
 
-func newRules[T groupObject](r resource[T], kind ruleKind[T], control *trace.Control, allowed bool) ruleStorage[T] {
-	s := &rules[T]{
-		resource: &r, ruleKind: kind, versions: newVersions(), control: control, allowed: allowed,
-		entries: map[string]*ruleEntry[T]{}, wake: make(chan struct{}),
+func newRules[T groupObject](r resource[T], kind ruleKind[T], control *trace.Control, allowed bool) ruleStorage {
+	return rulesOf(declare(r), ruleKind[groupObject]{
+		flag:      kind.flag,
+		parse:     func(o groupObject) (*trace.Rule, time.Duration, field.ErrorList) { return kind.parse(o.(T)) },
+		setStatus: func(o groupObject, status v1alpha1.RuleStatus) { kind.setStatus(o.(T), status) },
+	}, control, allowed)
+}
+
+func rulesOf(r *anyResource, kind ruleKind[groupObject], control *trace.Control, allowed bool) ruleStorage {
+	s := &rules{
+		anyResource: r, ruleKind: kind, versions: newVersions(), control: control, allowed: allowed,
+		entries: map[string]*ruleEntry{}, wake: make(chan struct{}),
 	}
-	r.get, r.list, r.watch = s.get, s.list, s.watch
-	return ruleStorage[T]{watcher[T]{newLister(&r)}, s}
+	r.get, r.list, r.watch, r.source.get = s.get, s.list, s.watch, s.get
+	return ruleStorage{watcher{newLister(r)}, s}
 }
 
 // Destroy ends the timers of leases.
-func (r *rules[T]) Destroy() {
+func (r *rules) Destroy() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.entries {
@@ -99,18 +107,18 @@ func (r *rules[T]) Destroy() {
 	}
 }
 
-func copyOf[T groupObject](o T) T { return o.DeepCopyObject().(T) }
+func copyOf(o groupObject) groupObject { return o.DeepCopyObject().(groupObject) }
 
 // changed gives the entry a new version and wakes the followers. The caller holds mu.
-func (r *rules[T]) changed(e *ruleEntry[T]) {
+func (r *rules) changed(e *ruleEntry) {
 	r.last++
 	e.version = r.last
 	close(r.wake)
 	r.wake = make(chan struct{})
 }
 
-func (r *rules[T]) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	object := copyOf(obj.(T))
+func (r *rules) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	object := copyOf(obj.(groupObject))
 	if object.GetName() == "" && object.GetGenerateName() != "" {
 		object.SetName(object.GetGenerateName() + utilrand.String(5))
 	}
@@ -127,14 +135,14 @@ func (r *rules[T]) Create(ctx context.Context, obj runtime.Object, validate rest
 		errs = append(errs, field.Invalid(metadata, object.GetName(), problem))
 	}
 	if len(errs) > 0 {
-		return nil, apierrors.NewInvalid(kindOf[T]().GroupKind(), object.GetName(), errs)
+		return nil, apierrors.NewInvalid(r.kind().GroupKind(), object.GetName(), errs)
 	}
 	object.SetUID(uuid.NewUUID())
 	object.SetCreationTimestamp(metav1.Now())
 	if err := validate(ctx, copyOf(object)); err != nil {
 		return nil, err
 	}
-	e := &ruleEntry[T]{object: object, rule: rule, lease: lease}
+	e := &ruleEntry{object: object, rule: rule, lease: lease}
 	if err := r.add(e, len(options.DryRun) > 0); err != nil {
 		return nil, err
 	}
@@ -145,7 +153,7 @@ func offWithout(resource, flag string) error {
 	return fmt.Errorf("%s are not allowed on this server: start it with %s", resource, flag)
 }
 
-func (r *rules[T]) add(e *ruleEntry[T], dryRun bool) error {
+func (r *rules) add(e *ruleEntry, dryRun bool) error {
 	name := e.object.GetName()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,7 +182,7 @@ func (r *rules[T]) add(e *ruleEntry[T], dryRun bool) error {
 }
 
 // hit runs on the goroutine of a request.
-func (r *rules[T]) hit(e *ruleEntry[T]) {
+func (r *rules) hit(e *ruleEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entries[e.object.GetName()] == e {
@@ -183,7 +191,7 @@ func (r *rules[T]) hit(e *ruleEntry[T]) {
 }
 
 // show is the object as clients see it.
-func (r *rules[T]) show(e *ruleEntry[T]) T {
+func (r *rules) show(e *ruleEntry) groupObject {
 	object := copyOf(e.object)
 	r.mu.Lock()
 	version := e.version
@@ -203,7 +211,7 @@ func statusOf(n trace.Counts) v1alpha1.RuleStatus {
 	return status
 }
 
-func (r *rules[T]) find(name string) (*ruleEntry[T], error) {
+func (r *rules) find(name string) (*ruleEntry, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.entries[name]; e != nil {
@@ -212,29 +220,29 @@ func (r *rules[T]) find(name string) (*ruleEntry[T], error) {
 	return nil, apierrors.NewNotFound(groupResource(r.plural), name)
 }
 
-func (r *rules[T]) get(_ context.Context, name string) (T, error) {
+func (r *rules) get(_ context.Context, name string) (groupObject, error) {
 	e, err := r.find(name)
 	if err != nil {
-		return *new(T), err
+		return nil, err
 	}
 	return r.show(e), nil
 }
 
 // selected returns the entries that the selectors pick, by name, and the version at which they are those.
-func (r *rules[T]) selected(options *metainternalversion.ListOptions) ([]*ruleEntry[T], uint64) {
+func (r *rules) selected(options *metainternalversion.ListOptions) ([]*ruleEntry, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var list []*ruleEntry[T]
+	var list []*ruleEntry
 	for _, e := range r.entries {
 		if r.selects(options, e.object) {
 			list = append(list, e)
 		}
 	}
-	slices.SortFunc(list, func(a, b *ruleEntry[T]) int { return cmp.Compare(a.object.GetName(), b.object.GetName()) })
+	slices.SortFunc(list, func(a, b *ruleEntry) int { return cmp.Compare(a.object.GetName(), b.object.GetName()) })
 	return list, r.last
 }
 
-func (r *rules[T]) list(_ context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+func (r *rules) list(_ context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	if err := r.refusePages(options); err != nil {
 		return nil, err
 	}
@@ -244,14 +252,14 @@ func (r *rules[T]) list(_ context.Context, options *metainternalversion.ListOpti
 			return nil, err
 		}
 	}
-	items := make([]T, 0, len(entries))
+	items := make([]groupObject, 0, len(entries))
 	for _, e := range entries {
 		items = append(items, r.show(e))
 	}
 	return r.listOf(items, options, r.text(last))
 }
 
-func (r *rules[T]) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (r *rules) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	e, err := r.find(name)
 	if err != nil {
 		return nil, false, err
@@ -272,10 +280,10 @@ func (r *rules[T]) Delete(ctx context.Context, name string, validate rest.Valida
 	return shown, true, nil
 }
 
-func (r *rules[T]) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+func (r *rules) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	selected *metainternalversion.ListOptions) (runtime.Object, error) {
 	entries, _ := r.selected(selected)
-	var items []T
+	var items []groupObject
 	for _, e := range entries {
 		deleted, _, err := r.Delete(ctx, e.object.GetName(), validate, options)
 		if apierrors.IsNotFound(err) {
@@ -284,13 +292,13 @@ func (r *rules[T]) DeleteCollection(ctx context.Context, validate rest.ValidateO
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, deleted.(T))
+		items = append(items, deleted.(groupObject))
 	}
 	return r.listOf(items, selected, "")
 }
 
 // end deletes an object, unless it is deleted already, and lets the requests go on that it holds.
-func (r *rules[T]) end(e *ruleEntry[T]) {
+func (r *rules) end(e *ruleEntry) {
 	r.mu.Lock()
 	r.remove(e)
 	r.mu.Unlock()
@@ -298,7 +306,7 @@ func (r *rules[T]) end(e *ruleEntry[T]) {
 }
 
 // remove forgets an object. The caller holds mu.
-func (r *rules[T]) remove(e *ruleEntry[T]) {
+func (r *rules) remove(e *ruleEntry) {
 	name := e.object.GetName()
 	if r.entries[name] != e {
 		return
@@ -317,14 +325,14 @@ func (r *rules[T]) remove(e *ruleEntry[T]) {
 }
 
 // tend notes that a client is interested in the rules.
-func (r *rules[T]) tend() {
+func (r *rules) tend() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tendedAt = time.Now()
 }
 
 // expire deletes an object whose lease is over: nobody tended the rules for that long.
-func (r *rules[T]) expire(e *ruleEntry[T]) {
+func (r *rules) expire(e *ruleEntry) {
 	r.mu.Lock()
 	if r.entries[e.object.GetName()] != e {
 		r.mu.Unlock()

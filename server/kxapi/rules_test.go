@@ -135,7 +135,7 @@ func TestRuleObjects(t *testing.T) {
 	}
 }
 
-func makeBreakpoint(t *testing.T, r ruleStorage[*v1alpha1.Breakpoint], name string, lease int32) {
+func makeBreakpoint(t *testing.T, r ruleStorage, name string, lease int32) {
 	t.Helper()
 	b := &v1alpha1.Breakpoint{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.BreakpointSpec{Filter: "step:store.get", Action: "Trace", LeaseSeconds: lease}}
 	if _, err := r.Create(t.Context(), b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err != nil {
@@ -159,7 +159,7 @@ func next(t *testing.T, w watch.Interface) string {
 	}
 }
 
-func watchRules(t *testing.T, r ruleStorage[*v1alpha1.Breakpoint], options *metainternalversion.ListOptions) watch.Interface {
+func watchRules(t *testing.T, r ruleStorage, options *metainternalversion.ListOptions) watch.Interface {
 	t.Helper()
 	w, err := r.Watch(t.Context(), options)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 )
 
 // ruleFollower is one watch of breakpoints or faults. Only follow touches sent.
-type ruleFollower[T groupObject] struct {
+type ruleFollower struct {
 	feed
-	rules   *rules[T]
+	rules   *rules
 	options *metainternalversion.ListOptions
 
 	sent uint64 // the version up to which everything is sent
 }
 
 // watch sends MODIFIED when an object's rule was hit, once or more.
-func (r *rules[T]) watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
+func (r *rules) watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	_, last, _ := r.after(0)
 	start, initial, err := r.start(options, last)
 	if err != nil {
@@ -30,14 +30,14 @@ func (r *rules[T]) watch(ctx context.Context, options *metainternalversion.ListO
 		return nil, expired("too old resource version: %s", options.ResourceVersion)
 	}
 	r.watching(1)
-	f := &ruleFollower[T]{feed: feed{events: make(chan watch.Event)}, rules: r, options: options, sent: start}
+	f := &ruleFollower{feed: feed{events: make(chan watch.Event)}, rules: r, options: options, sent: start}
 	ctx, f.stop = context.WithCancel(ctx)
 	go f.follow(ctx, initial)
 	return f, nil
 }
 
 // watching counts the watches: no lease ends while there are any.
-func (r *rules[T]) watching(n int) {
+func (r *rules) watching(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watches += n
@@ -45,14 +45,14 @@ func (r *rules[T]) watching(n int) {
 }
 
 // ruleChange is a change as of a version.
-type ruleChange[T groupObject] struct {
-	entry     *ruleEntry[T]
+type ruleChange struct {
+	entry     *ruleEntry
 	version   uint64
 	eventType watch.EventType
 }
 
 // after returns the changes after version seq, and the latest version. It is not ok if some of the changes are forgotten.
-func (r *rules[T]) after(seq uint64) (changes []ruleChange[T], now uint64, ok bool) {
+func (r *rules) after(seq uint64) (changes []ruleChange, now uint64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if seq < r.lost {
@@ -60,26 +60,26 @@ func (r *rules[T]) after(seq uint64) (changes []ruleChange[T], now uint64, ok bo
 	}
 	for _, e := range r.deleted {
 		if e.created > seq { // the client that created it may wait for its end
-			changes = append(changes, ruleChange[T]{e, e.created, watch.Added})
+			changes = append(changes, ruleChange{e, e.created, watch.Added})
 		}
 		if e.version > seq {
-			changes = append(changes, ruleChange[T]{e, e.version, watch.Deleted})
+			changes = append(changes, ruleChange{e, e.version, watch.Deleted})
 		}
 	}
 	for _, e := range r.entries {
 		switch {
 		case e.created > seq:
-			changes = append(changes, ruleChange[T]{e, e.version, watch.Added})
+			changes = append(changes, ruleChange{e, e.version, watch.Added})
 		case e.version > seq:
-			changes = append(changes, ruleChange[T]{e, e.version, watch.Modified})
+			changes = append(changes, ruleChange{e, e.version, watch.Modified})
 		}
 	}
-	slices.SortFunc(changes, func(a, b ruleChange[T]) int { return cmp.Compare(a.version, b.version) })
+	slices.SortFunc(changes, func(a, b ruleChange) int { return cmp.Compare(a.version, b.version) })
 	return changes, r.last, true
 }
 
 // wait waits for a change after version seq. It returns false if ctx ends first.
-func (r *rules[T]) wait(ctx context.Context, seq uint64) bool {
+func (r *rules) wait(ctx context.Context, seq uint64) bool {
 	r.mu.Lock()
 	wake, last := r.wake, r.last
 	r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *rules[T]) wait(ctx context.Context, seq uint64) bool {
 	}
 }
 
-func (f *ruleFollower[T]) follow(ctx context.Context, initial bool) {
+func (f *ruleFollower) follow(ctx context.Context, initial bool) {
 	defer f.rules.watching(-1)
 	defer close(f.events)
 	defer f.stop()
@@ -105,7 +105,7 @@ func (f *ruleFollower[T]) follow(ctx context.Context, initial bool) {
 }
 
 // sendAll sends the present objects, and the bookmark behind them if the client asked for one.
-func (f *ruleFollower[T]) sendAll(ctx context.Context) bool {
+func (f *ruleFollower) sendAll(ctx context.Context) bool {
 	entries, last := f.rules.selected(f.options)
 	f.sent = last
 	for _, e := range entries {
@@ -122,7 +122,7 @@ func (f *ruleFollower[T]) sendAll(ctx context.Context) bool {
 	return f.send(ctx, watch.Bookmark, bookmark)
 }
 
-func (f *ruleFollower[T]) sendNew(ctx context.Context) bool {
+func (f *ruleFollower) sendNew(ctx context.Context) bool {
 	changes, last, ok := f.rules.after(f.sent)
 	if !ok {
 		f.fallBehind(ctx)

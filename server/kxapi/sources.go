@@ -28,11 +28,11 @@ func newSources(files fs.FS) *sources {
 	return &sources{files, sync.OnceValues(func() ([]v1alpha1.Source, error) { return indexOf(files) })}
 }
 
-func (s *sources) resource() resource[*v1alpha1.Source] {
-	return resource[*v1alpha1.Source]{
+func (s *sources) resource() *anyResource {
+	return declare(resource[*v1alpha1.Source]{
 		plural: "sources", singular: "source", shortNames: []string{"src"}, empty: &v1alpha1.SourceList{},
 		columns: sourceColumns, row: sourceRow, fields: sourceFields, get: s.get, all: s.all,
-	}
+	})
 }
 
 // eachFile calls give for each file of the source, in the order of their paths.

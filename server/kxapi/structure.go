@@ -45,11 +45,11 @@ func newStructure(servers func() []Server, controllers func() *controller.Contro
 	return &structure{servers, controllers, caches, keys, fair, sync.OnceValues(func() (*code, error) { return readCode(files) })}
 }
 
-func (s *structure) resource() resource[*v1alpha1.Structure] {
-	return resource[*v1alpha1.Structure]{
+func (s *structure) resource() *anyResource {
+	return declare(resource[*v1alpha1.Structure]{
 		plural: "structure", singular: "structure", objects: "parts of the structure", empty: &v1alpha1.StructureList{},
 		columns: structureColumns, row: structureRow, fields: structureFields, get: s.get, all: s.all,
-	}
+	})
 }
 
 // get returns one part with everything that is known about it.

@@ -116,14 +116,14 @@ func TestStructureList(t *testing.T) {
 
 // A chain whose source can't be read says so, and one that is not of this module is shown without its source.
 func TestStructureWithoutSource(t *testing.T) {
-	r := newStructure(nil, nil, nil, unreadable{}, "", true).resource().storage().(lister[*v1alpha1.Structure])
+	r := newStructure(nil, nil, nil, unreadable{}, "", true).resource().storage().(lister)
 	if _, err := r.List(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "read the embedded source") {
 		t.Errorf("%v", err)
 	}
 	mux := http.NewServeMux()
 	r = newStructure(func() []Server {
 		return []Server{{Name: "a", Handler: mux}, {Name: "b", Handler: endpoint.NotFoundHandler}}
-	}, nil, nil, sourceTree(t), "", true).resource().storage().(lister[*v1alpha1.Structure])
+	}, nil, nil, sourceTree(t), "", true).resource().storage().(lister)
 	obj, err := r.Get(t.Context(), "server:a", nil)
 	if err != nil {
 		t.Fatal(err)
