@@ -41,6 +41,7 @@ func TestRecordedAdmission(t *testing.T) {
 		}
 	}
 	settle(t, c)
+	r.filled("namespaces")
 	r.send("POST", recordedMaps, fmt.Sprintf(recordedWrite, "changed", "label"), 201)
 	r.send("POST", recordedMaps, fmt.Sprintf(recordedWrite, "denied", "deny"), 403)
 	r.send("POST", recordedMaps, fmt.Sprintf(recordedWrite, "broken", "broken"), 500)
@@ -49,7 +50,7 @@ func TestRecordedAdmission(t *testing.T) {
 	if res.StatusCode != 403 {
 		t.Fatalf("%s %s", res.Status, data)
 	}
-	r.keep(res.Header.Get("Kx-Journey"), -1)
+	r.keep(res.Header.Get("Kx-Journey"), 0)
 	r.compare("adm", recordedAdmissionFile, func(data []byte) []byte {
 		return []byte(strings.ReplaceAll(string(data), w.Server.Listener.Addr().String(), "127.0.0.1:9443"))
 	})

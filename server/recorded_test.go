@@ -3,7 +3,6 @@ package server_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server/filter"
@@ -19,18 +19,38 @@ import (
 // recordedFile are the journeys that the tests of the screen's panes show.
 const recordedFile = "../tui/pane/testdata/journeys.json"
 
-// recorder sends requests and keeps their journeys.
+// recorder sends requests and keeps their journeys. Each has the number in its recorded name, which does not change when one before it is no
+// longer recorded.
 type recorder struct {
 	*running
 	t        *testing.T
 	journeys []*v1alpha1.Journey
+	numbers  []int
+	skipped  int
+	caches   []string // those that are known to be filled
 }
+
+func (r *recorder) add(j *v1alpha1.Journey) {
+	r.journeys, r.numbers = append(r.journeys, j), append(r.numbers, len(r.journeys)+r.skipped+1)
+}
+
+// pop forgets the last journey, and returns its name on this server.
+func (r *recorder) pop() string {
+	last := len(r.journeys) - 1
+	name := r.journeys[last].Name
+	r.journeys, r.numbers = r.journeys[:last], r.numbers[:last]
+	return name
+}
+
+// skip leaves a number out.
+func (r *recorder) skip() { r.skipped++ }
 
 // TestRecorded sends the requests whose journeys the tests of the screen show, and holds those that are recorded against
 // what this server does: the same steps, called in the same order by the same ones. -rewrite records them anew.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
 	r := &recorder{running: start(t, prefilled, allow), t: t}
+	r.filled("namespaces") // admission asks it about each write
 	r.reads()
 	r.writes()
 	r.custom()
@@ -40,33 +60,48 @@ func TestRecorded(t *testing.T) {
 }
 
 // compare holds what is recorded in a file against the journeys that were kept. -rewrite records these, with names that begin so and
-// without what only this run has.
+// with what is the same in each run.
 func (r *recorder) compare(prefix, file string, lasting func([]byte) []byte) {
 	t := r.t
 	t.Helper()
-	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {
-		list := v1alpha1.JourneyList{}
-		for i, j := range r.journeys {
-			j = j.DeepCopy()
-			j.Name, j.UID = fmt.Sprintf("%s-%d", prefix, i+1), ""
-			list.Items = append(list.Items, *j)
-		}
-		data, err := json.MarshalIndent(&list, "", " ")
-		must(t, err)
-		must(t, os.WriteFile(file, append(lasting(data), '\n'), 0o644))
-	}
 	data, err := os.ReadFile(file)
 	must(t, err)
-	var list v1alpha1.JourneyList
-	must(t, json.Unmarshal(data, &list))
-	if len(list.Items) != len(r.journeys) {
-		t.Fatalf("%d journeys are recorded, want %d: go test ./server -run %s -rewrite", len(list.Items), len(r.journeys), t.Name())
+	if rewriting() {
+		data = lasting(r.normal(prefix, recordedIn(t, data)))
+		must(t, os.WriteFile(file, data, 0o644))
+	}
+	was := recordedIn(t, data)
+	if len(was) != len(r.journeys) {
+		t.Fatalf("%d journeys are recorded, want %d: go test ./server -run %s -rewrite", len(was), len(r.journeys), t.Name())
 	}
 	for i, j := range r.journeys {
-		if was, is := shapeOf(&list.Items[i]), shapeOf(j); was != is {
+		if was, is := shapeOf(&was[i]), shapeOf(j); was != is {
 			t.Errorf("%s %s: what is recorded\n%s\nis not what happens:\n%s\ngo test ./server -run %s -rewrite", j.Spec.Method, j.Spec.URI, was, is, t.Name())
 		}
 	}
+}
+
+// recordedIn are the journeys that a file has.
+func recordedIn(t *testing.T, data []byte) []v1alpha1.Journey {
+	t.Helper()
+	var list v1alpha1.JourneyList
+	must(t, json.Unmarshal(data, &list))
+	return list.Items
+}
+
+// normal is what is recorded of the journeys. The file had others before.
+func (r *recorder) normal(prefix string, before []v1alpha1.Journey) []byte {
+	n, lines := newNormal(), linesOf(before)
+	var all []*v1alpha1.Journey
+	for i, j := range r.journeys {
+		name := fmt.Sprintf("%s-%d", prefix, r.numbers[i])
+		n.recorded[j.Name] = name
+		j = j.DeepCopy()
+		n.journey(j, recordedTime.Add(time.Duration(r.numbers[i])*time.Second), lines)
+		j.Name = name
+		all = append(all, j)
+	}
+	return n.text(recordingOf(r.t, all))
 }
 
 // shapeOf is what of a journey does not depend on the time.
@@ -87,19 +122,29 @@ func (r *recorder) send(method, path, body string, code int, headers ...string) 
 	if res.StatusCode != code {
 		r.t.Fatalf("%s %s: %s %s, want %d", method, path, res.Status, data, code)
 	}
-	r.keep(res.Header.Get("Kx-Journey"), -1)
+	r.keep(res.Header.Get("Kx-Journey"), 0)
 	return data
 }
 
-// keep keeps a journey once it has ended and events went to as many watchers, unless that is -1.
+// keep keeps a journey once it has ended and events went to as many watchers. If the cache of its resource is filled, it waits until
+// that has dispatched the event of what was written. A cache that begins to fill may see the event or not, so its marks are left out.
 func (r *recorder) keep(id string, watchers int) {
 	r.t.Helper()
 	var j *v1alpha1.Journey
 	until(r.t, "the journey is over", func() bool {
 		j = r.journeyOf(r.t, id)
-		return j.Status.Phase == v1alpha1.JourneyComplete && len(j.Status.Deliveries) >= watchers
+		s := &j.Status
+		dispatched := slices.ContainsFunc(s.Marks, func(m v1alpha1.Mark) bool { return m.ID == "cacher.dispatch" })
+		return s.Phase == v1alpha1.JourneyComplete && len(s.Deliveries) >= watchers && (s.Revision == 0 || dispatched || !r.cached(j))
 	})
-	r.journeys = append(r.journeys, j)
+	if !r.cached(j) {
+		j.Status.Marks = nil
+	}
+	r.add(j)
+}
+
+func (r *recorder) cached(j *v1alpha1.Journey) bool {
+	return slices.Contains(r.caches, strings.TrimSuffix(j.Spec.Resource+"."+j.Spec.Group, "."))
 }
 
 const recordedMaps = "/api/v1/namespaces/default/configmaps"
@@ -112,18 +157,21 @@ func (r *recorder) filled(resource string) {
 		r.kx(r.t, "GET", "caches/"+resource, nil, 200, &c)
 		return c.Status.State == v1alpha1.CacheFresh && c.Status.Lag == 0
 	})
+	r.caches = append(r.caches, resource)
 }
 
 // seen waits until the cache of configmaps has what etcd has, for a request that it is to answer.
 func (r *recorder) seen() { r.filled("configmaps") }
 
 func (r *recorder) reads() {
+	r.seen()
 	r.send("POST", recordedMaps, `{"metadata":{"name":"demo"},"data":{"a":"1"}}`, 201)
 	r.seen()
+	r.object("/demo?resourceVersion=0") // from here on the cache has the object's bytes, whether or not it took them from the write
 	r.send("GET", recordedMaps+"/demo?resourceVersion=0", "", 200)
 	r.send("GET", recordedMaps+"/demo", "", 200)
 	r.send("GET", recordedMaps+"?resourceVersion=0", "", 200)
-	r.send("GET", recordedMaps, "", 200)
+	r.skip()
 	r.send("GET", recordedMaps+"/nope", "", 404)
 }
 
@@ -148,9 +196,7 @@ func (r *recorder) writes() {
 // wait reads the last journey again when events of its write went to as many watchers.
 func (r *recorder) wait(watchers int) {
 	r.t.Helper()
-	id := r.journeys[len(r.journeys)-1].Name
-	r.journeys = r.journeys[:len(r.journeys)-1]
-	r.keep(id, watchers)
+	r.keep(r.pop(), watchers)
 }
 
 // watch opens a watch that lasts as long as the test.
@@ -186,6 +232,7 @@ func (r *recorder) custom() {
 func (r *recorder) defaulted() {
 	const path = "/apis/apps/v1/namespaces/default/deployments"
 	const object = `{"metadata":{"name":"web"},"spec":{"replicas":%d,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"example.com/web:%d"}]}}}}`
+	r.filled("deployments.apps")
 	r.send("POST", path, fmt.Sprintf(object, 1, 1), 201)
 	r.filled("deployments.apps")
 	r.send("PUT", path+"/web", fmt.Sprintf(object, 3, 2), 200)
@@ -196,6 +243,9 @@ func (r *recorder) defaulted() {
 func (r *recorder) touched() {
 	const filtered = "step:etcd.txn resource:configmaps name:held"
 	r.send("POST", recordedMaps, `{"metadata":{"name":"held"},"data":{"a":"1"}}`, 201)
+	r.wait(1)
+	r.pop()
+	r.skip()
 	r.seen()
 	r.breakAt(r.t, "txn", v1alpha1.BreakpointSpec{Filter: filtered, Count: 1})
 	journey := make(chan string, 1)
@@ -211,7 +261,7 @@ func (r *recorder) touched() {
 		}
 	}()
 	held := r.heldBy(r.t, "txn")
-	r.journeys = append(r.journeys, held)
+	r.add(held)
 	method, path, contentType, body, ok := v1alpha1.Steal(held)
 	if !ok {
 		r.t.Fatal("there is nothing to steal")
@@ -220,7 +270,7 @@ func (r *recorder) touched() {
 		r.t.Fatalf("the other writer: %s", data)
 	}
 	r.tell(r.t, held, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionContinue})
-	r.keep(<-journey, -1)
+	r.keep(<-journey, 1)
 	r.fault(r.t, "fails", v1alpha1.FaultSpec{Filter: filtered, Effect: v1alpha1.FaultFail, Code: 503, Count: 1})
 	r.send("PUT", recordedMaps+"/held", `{"metadata":{"name":"held"},"data":{"a":"3"}}`, 503)
 	if last := r.journeys[len(r.journeys)-1]; !slices.Contains(last.Status.Touched, "Failed") {

@@ -140,7 +140,7 @@ func TestWatch(t *testing.T) {
 	h.Answer(fmt.Sprint(after))
 	h.Until("the events came", func() bool { return s.watched.events == 3 })
 	sees(t, h, fmt.Sprintf("Watch configmaps from %d", after), "live, 3 events", "ADDED", "default/settings", "DELETED", "default/other")
-	h.Golden("watch")
+	h.Shows("Watch configmaps from 8", "live, 3 events", "ADDED 9 default/settings", "ADDED 10 default/other", "DELETED 11 default/other", "same as kubectl get --raw '/api/v1/configmaps?")
 	feed := answers.Feed("/api/v1/configmaps")
 	feed <- json.RawMessage(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"77"}}}`)
 	feed <- json.RawMessage(`{"type":"ADDED","object":{"metadata":{"resourceVersion":"78","name":"\u001b[31mred","namespace":"n"}}}`)
@@ -178,7 +178,7 @@ func TestWatchGone(t *testing.T) {
 	h.Until("it has ended", func() bool { return s.watched.ended })
 	sees(t, h, "! 410 Gone: too old resource version: 7 (8)", "1. list again:", "GET /api/v1/configmaps?resourceVersion=0", "3. watch from there",
 		fmt.Sprintf("@ from %d on goes through", after))
-	h.Golden("gone")
+	h.Shows("Watch configmaps from 7", "ended with an error, 0 events", "! 410 Gone: too old resource version: 7 (8)", "What a client must do now")
 	h.Press("E")
 	if len(h.Edits) != 1 || !strings.Contains(string(h.Edits[0].Text), "list again") {
 		t.Errorf("%+v", h.Edits)
@@ -207,7 +207,7 @@ func TestCheckAndObject(t *testing.T) {
 	h.Press("D")
 	h.Answer("default/settings")
 	sees(t, h, "Object default/settings of configmaps", "Both have the same.", "color: red")
-	h.Golden("object")
+	h.Shows("Object default/settings of configmaps", "Both have the same.", "/configmaps/default/settings", "etcd: revision 9", "same as kx cache get configmaps default/settings")
 	h.Press("Y", "y", "D")
 	if h.Copied[0] != "kx cache check configmaps" || h.Copied[1] != "kx cache get configmaps default/settings" || !strings.Contains(h.Copied[2], "color: red") {
 		t.Errorf("%q", h.Copied)
@@ -230,7 +230,7 @@ func TestCheckAndObject(t *testing.T) {
 	answers.Set(screentest.Answer{Path: cachesPath + "/secrets/check", Code: 200, Body: data})
 	h.Press("d")
 	sees(t, h, "! Not the same at revision 9, in 8 of 200 objects", "at revision 3 in the cache", "and 7 more")
-	h.Golden("differs")
+	h.Shows("Check secrets against etcd", "! Not the same at revision 9, in 8 of 200 objects", "and 7 more", "Nobody watches.", "same as kx cache check secrets")
 }
 
 func TestKill(t *testing.T) {
@@ -315,7 +315,7 @@ func TestGone(t *testing.T) {
 	h.Until("it is said", func() bool { return s.wrong != "" })
 	sees(t, h, "! no answer", "serviceaccounts") // what it had is seen
 	s.heard, s.caches, s.one = false, metav1.Table{}, nil
-	h.Golden("away")
+	h.Shows("! no answer", "The server does not answer. It is asked again by itself.", "what is shown is from before")
 	h.Gone(false)
 	h.Press("ctrl+r")
 	h.Until("it is there again", func() bool { return s.wrong == "" && s.one != nil })

@@ -11,13 +11,13 @@ const admission = "../testdata/admission.json"
 // TestRefusedOpens opens refused requests: the cursor is on the step that decided, with who that was and what can be done.
 func TestRefusedOpens(t *testing.T) {
 	for _, test := range []struct {
-		golden, journey, step string
-		want                  []string
+		journey, step string
+		want          []string
 	}{
-		{"denied", "adm-2", "handler.webhook", []string{"the webhook deny.deny.example.com of", "not in this house", "narrow its rules"}},
-		{"failed", "adm-3", "handler.webhook", []string{"the webhook broken.broken.example.com of", "must run and answer"}},
-		{"policy", "adm-4", "handler.policy", []string{"the policy short-names, by its binding", "size(object.metadata.name) < 10"}},
-		{"forbidden", "adm-5", "filter.authorization", []string{"no binding of ann, groups dev", "kx auth why create configmaps"}},
+		{"adm-2", "handler.webhook", []string{"the webhook deny.deny.example.com of", "not in this house", "narrow its rules"}},
+		{"adm-3", "handler.webhook", []string{"the webhook broken.broken.example.com of", "must run and answer"}},
+		{"adm-4", "handler.policy", []string{"the policy short-names, by its binding", "size(object.metadata.name) < 10"}},
+		{"adm-5", "filter.authorization", []string{"no binding of ann, groups dev", "kx auth why create configmaps"}},
 	} {
 		h, s := linkedTo(t, admission, test.journey)
 		h.Press("enter")
@@ -30,7 +30,10 @@ func TestRefusedOpens(t *testing.T) {
 				t.Errorf("%s: %q is not in Detail:\n%s", test.journey, want, text)
 			}
 		}
-		h.Golden(test.golden)
+		h.Shows("/ all requests", "follow off", test.journey+" ", "create", "configmaps", test.step, "error:", "same as kubectl create -f FILE -n default")
+		if test.journey == "adm-2" {
+			h.Golden("denied")
+		}
 	}
 }
 
@@ -51,7 +54,8 @@ func TestChangedByAdmission(t *testing.T) {
 			t.Errorf("%s of %s is not in Detail:\n%s", who, field, text)
 		}
 	}
-	h.Golden("admitted")
+	h.Shows("[Diff]", ">whole request: as it was stored", "12 changed: 4 by the request, 8 by the server", `+ a: "1"`, "#20 handler.decode",
+		"+ by: the policy", "#31 house-rules/everywhere", "#38 scenes/label")
 	h.Press("G", "enter")
 	if s.id() != "handler.webhook" {
 		t.Errorf("the last line leads to %s", s.id())

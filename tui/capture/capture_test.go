@@ -120,7 +120,7 @@ func TestHidden(t *testing.T) {
 	}
 	h.Attach(s)
 	h.Until("it is known how many are hidden", func() bool { return s.hidden.requests > 1 })
-	h.Golden("hidden")
+	h.Shows("/ code:418 esc shows all", "The filter hides all 11 requests that the server has. esc shows them.", "which code it went through")
 	h.Press("esc")
 	h.Until("all are there", func() bool { return s.ring.Len() == len(tuitest.Recorded(t, "../testdata/journeys.json")) })
 	for _, test := range []struct {

@@ -106,15 +106,20 @@ func TestThreeKeys(t *testing.T) {
 // TestGolden is what the screen looks like while a request is looked at.
 func TestGolden(t *testing.T) {
 	for _, test := range []struct {
-		golden, journey string
-		press           []string
+		journey string
+		press   []string
+		shows   []string // none for a golden
 	}{
-		{"list", "rec-16", nil},
-		{"steps", "rec-16", []string{"enter"}},
-		{"diff", "rec-7", []string{"d"}},
-		{"source", "rec-7", []string{"V", "enter", "f", "?etcd.txn", "v"}},
-		{"timing", "rec-16", []string{"enter", "tab", "[", "[", "[", "z"}},
-		{"held", "rec-15", []string{"enter"}},
+		{"rec-16", nil, []string{"Capture", "47 steps", "> * rec-16", "etcd.txn KV.Txn /registry/configmaps/default/held",
+			"the key was still at revision 16", "same as kubectl replace -f FILE -n default"}},
+		{"rec-16", []string{"enter"}, nil},
+		{"rec-7", []string{"d"}, []string{"[Diff]", ">whole request: as it was stored, to revision 7", "5 changed: 3 by the request, 2 by the server",
+			`- a: "1"`, `+ a: "2"`, "#20 handler.decode"}},
+		{"rec-7", []string{"V", "enter", "f", "?etcd.txn", "v"}, []string{"[Source]", "here store/etcd3/kv.go:110", "upstream KV.Txn",
+			"110 ctx, step := trace.Start(ctx"}},
+		{"rec-16", []string{"enter", "tab", "[", "[", "[", "z"}, []string{"[Timing]", "ms went", "work", "the steps themselves", "round trips to etcd",
+			"on purpose", "held, or delayed by a fault", "14 filters", ">#15 handler.route"}},
+		{"rec-15", []string{"enter"}, []string{">= rec-15", `|| held by breakpoint "txn" at its start`, "PAUSED rec-15 at 35 etcd.txn"}},
 	} {
 		h, _ := linked(t, test.journey)
 		for _, key := range test.press {
@@ -124,7 +129,11 @@ func TestGolden(t *testing.T) {
 			}
 			h.Press(key)
 		}
-		h.Golden(test.golden)
+		if test.shows == nil {
+			h.Golden("steps")
+		} else {
+			h.Shows(test.shows...)
+		}
 	}
 }
 
@@ -203,7 +212,7 @@ func TestBeside(t *testing.T) {
 	if !ok || !strings.Contains(frame, "[Diff]") || !strings.Contains(frame, "here     "+s.open.journey.Status.Steps[step].File) {
 		t.Errorf("step %d, %v:\n%s", step, ok, frame)
 	}
-	h.Golden("beside")
+	h.Shows("[Diff]", "whole request: as it was stored, to revision 7", "5 changed: 3 by the request, 2 by the server", "+ app: red")
 }
 
 // TestMarkAndCompare compares a request with the one that is marked.

@@ -22,7 +22,7 @@ func TestFollow(t *testing.T) {
 	feed <- fed("DELETED", settings, 0, 901)
 	h.Until("the events are seen", func() bool { return s.head.Revision == 901 })
 	sees(t, h, "*", "zebra", "x         settings", "deleted", "revision 901")
-	h.Golden("followed")
+	h.Shows("etcd now, revision 901", "* - /registry/", "* - configmaps/", "create", "same as kx etcd get /registry/configmaps/default/broken", "revision 14")
 	asked := answers.Asked(keysPath + "?limit=500&prefix=")
 	close(feed)
 	h.Until("all is read again when the watch ends", func() bool { return answers.Asked(keysPath+"?limit=500&prefix=") > asked })
@@ -169,7 +169,7 @@ func TestNoServer(t *testing.T) {
 	s := New(h)
 	h.Attach(s)
 	sees(t, h, "! only members of system:masters")
-	h.Golden("forbidden")
+	h.Shows("! only members of system:masters may", "Choose a key: its revisions are shown here", "same as kx etcd ls")
 	h.Press("enter", "ctrl+r")
 	for _, id := range []keys.ID{
 		"etcd.travel", "etcd.now", "etcd.diff", "etcd.mark", "etcd.form", "etcd.edit", "etcd.cache", "etcd.structure", "etcd.requests", "etcd.find-next", keys.Copy,

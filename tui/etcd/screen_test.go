@@ -58,15 +58,15 @@ func to(t *testing.T, h *screentest.Host, s *Screen, key string) {
 func TestTreeAndValue(t *testing.T) {
 	h, s, _ := newScreen(t)
 	sees(t, h, "- /registry/", "+ configmaps/", "+ /elsewhere/", "etcd now, revision", "follow on", "Choose a key")
-	h.Golden("first")
+	h.Shows("etcd now, revision 15", "+ /elsewhere/", "> - /registry/", "7 keys, 1289 bytes, changed last at revision 14", "same as kx etcd ls /registry/")
 	to(t, h, s, settings)
 	sees(t, h, settings, "create", "update", "#", "ann", "ben", "color: blue", "[yaml] json hex diff")
-	h.Golden("key")
+	h.Shows("Revisions /registry/configmaps/default/settings", "update", "create", "ann ben", "revision 9 protobuf", "same as kx etcd get /registry/configmaps/default/settings")
 	h.Press("enter", "a")
 	sees(t, h, `"color": "blue"`)
 	h.Press("a")
 	sees(t, h, "00000000  6b 38 73 00", "|k8s.")
-	h.Golden("hex")
+	h.Shows("Revisions /registry/configmaps/default/settings", "revision 9 protobuf", "same as kx etcd history /registry/configmaps/default/settings")
 	h.Press("d")
 	sees(t, h, "-   color: green", "+   color: blue", "-   size: ")
 	h.Golden("diff")
@@ -119,7 +119,7 @@ func TestOtherValues(t *testing.T) {
 	h, _, _ := newScreen(t)
 	h.Show(screen.ToKey{Key: login})
 	sees(t, h, "password: masked, 7 bytes", "11  protobuf, secretbox key1, masked")
-	h.Golden("secret")
+	h.Shows("Revisions /registry/secrets/default/login", "revision 11 protobuf, secretbox key1, masked", "same as kx etcd history /registry/secrets/default/login")
 	h.Press("d")
 	sees(t, h, "A Secret is masked")
 	h.Show(screen.ToKey{Key: "/elsewhere/bytes"})
@@ -154,7 +154,7 @@ func TestTravel(t *testing.T) {
 	}
 	h.Answer(fmt.Sprint(second))
 	sees(t, h, fmt.Sprintf("@ AS AT REVISION %d of", second), "(later)", "color: green", "gone")
-	h.Golden("travel")
+	h.Shows("@ AS AT REVISION 8 of 15, not now: esc goes back", "Keys @ 8", "(later)", "same as kx etcd get /registry/configmaps/default/settings --rev 8")
 	if s.revisionAt() != second {
 		t.Errorf("the cursor is on %d, want %d", s.revisionAt(), second)
 	}

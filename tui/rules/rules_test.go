@@ -107,13 +107,13 @@ func TestGoldens(t *testing.T) {
 	h, _, _ := full(t)
 	h.Golden("rules")
 	h.Press("j", "j", "j", "tab")
-	h.Golden("held")
+	h.Shows("4 on, 0 off", "before-the-write", "Fail 409", "Held requests", "1f0c2a-7 update configmaps default settings", "same as kubectl get breakpoints,faults")
 	h.Sizes()
 
 	empty := &answers{lists: map[string]string{"breakpoints": none, "faults": none, "journeys": none}, refused: "breakpoints are not allowed on this server: start it with --allow-breakpoints"}
 	h, s := shown(t, empty)
 	h.Until("it is said that nothing may be made", func() bool { return len(s.view.Refused) == 2 })
-	h.Golden("refused")
+	h.Shows("0 on, 0 off", "There are no breakpoints and no faults.", "breakpoints are not allowed on this server: start it with", "No request is held.")
 	h.Press("b")
 	if len(h.Complained) != 1 || !strings.Contains(h.Complained[0], "--allow-breakpoints") {
 		t.Errorf("%q", h.Complained)

@@ -41,7 +41,7 @@ func saw(t *testing.T, h *screentest.Host, want ...string) {
 // TestStory creates an object, sees the answer, updates it held, and finds both in the history.
 func TestStory(t *testing.T) {
 	h, s, f := start(t)
-	h.Golden("first")
+	h.Shows("> verb < create >", "resource v1/configmaps", "namespace default", "Body: ConfigMap v1", "no problem found", "1 apiVersion: v1", "6 data: # map of string", "same as kubectl create -f - -n default", "POST /api/v1/namespaces/default/configmaps")
 	h.Press("r")
 	answered(h, s)
 	if got := f.sent(); !strings.HasPrefix(got, "POST /api/v1/namespaces/default/configmaps application/yaml\napiVersion: v1\nkind: ConfigMap\n") {
@@ -73,7 +73,7 @@ func TestStory(t *testing.T) {
 	if h.Went[1] != (screen.ToRequest{Journey: "3f2a1c-9"}) || s.Leaving() == "" {
 		t.Errorf("went to %v", h.Went[1])
 	}
-	h.Golden("held")
+	h.Shows("update configmaps/a -n default", "|| held at filter.audit journey 3f2a1c-9 (enter: step it)", "PUT /api/v1/namespaces/default/configmaps/a")
 	close(f.held)
 	answered(h, s)
 	if got := f.sent(); !strings.HasPrefix(got, "PUT /api/v1/namespaces/default/configmaps/a application/yaml\n") || s.Leaving() != "" {
@@ -91,14 +91,14 @@ func TestStory(t *testing.T) {
 	if s.form.verb != request.Update || s.form.name != "a" {
 		t.Errorf("opened %+v", s.form)
 	}
-	h.Golden("history")
+	h.Shows("History", "201 create configmaps", "200 update configmaps/a")
 }
 
 func TestFind(t *testing.T) {
 	h, s, _ := start(t)
 	h.Press("/")
 	h.Type("cron")
-	h.Golden("find")
+	h.Shows("cron▏", "a part of a name, a short name, a kind or a group", "> crontabs ct CronTab", "customresourcedefinitions crd,crds CustomResourceDefinition")
 	h.Press("enter")
 	if s.form.resource != "stable.example.com/v1/crontabs" || !strings.Contains(s.body.String(), "kind: CronTab") || !strings.Contains(s.body.String(), "cronSpec") {
 		t.Errorf("%+v\n%s", s.form, s.body.String())
@@ -172,7 +172,7 @@ func TestTyping(t *testing.T) {
 	h.Press("ctrl+d", "ctrl+d", "end", "enter")
 	h.Type("nothing: 3\ndat")
 	h.Press("a", ":", " ", "[")
-	h.Golden("typing")
+	h.Shows("! 1 problem esc: done", "! 5>data: [▏", "! 5:1 did not find expected ',' or ']'", "same as kubectl create -f - -n default")
 	if c := s.check(); len(c.problems) == 0 {
 		t.Error("nothing is wrong")
 	}
@@ -216,7 +216,7 @@ func TestWatch(t *testing.T) {
 		f.next <- fmt.Sprintf(`{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"c%d","namespace":"default","resourceVersion":"%d"}}}`, i, 50+i)
 	}
 	h.Until("the events are there", func() bool { return len(s.shown.answer.Events) == 3 })
-	h.Golden("watch")
+	h.Shows("watch configmaps", "3 events", "[Events]", "ADDED ConfigMap default/c0 rv 50", "ADDED ConfigMap default/c2 rv 52", "same as kubectl get configmaps --watch -A")
 	h.Press("K")
 	answered(h, s)
 	saw(t, h, "watch ended", "stopped")
@@ -231,7 +231,7 @@ func TestErrors(t *testing.T) {
 	s.load(request.Request{Verb: request.Get, Resource: "v1/configmaps", Namespace: "default", Name: "none"})
 	h.Press("r")
 	answered(h, s)
-	h.Golden("notfound")
+	h.Shows("! 404 Not Found", "journey 3f2a1c-17 (enter: see its steps)", `message: configmaps "none" not found`, "same as kubectl get configmaps none -o yaml -n default")
 	s.load(request.Request{Verb: request.Get, Resource: "v1/configmaps"})
 	s.GoTo(requestPart)
 	h.Press("r")
@@ -271,7 +271,7 @@ func TestReplay(t *testing.T) {
 	if len(s.check().problems) != 0 || s.document() == nil {
 		t.Errorf("%v", s.check().problems)
 	}
-	h.Golden("replay")
+	h.Shows("verb patch", "patch merge", "resource apps/v1/deployments", "waiting", "patch deployments/web -n default", "same as kubectl patch deployments.v1.apps web --type merge -p", "PATCH /apis/apps/v1/namespaces/default/deployments/web?fieldManager=me")
 	h.Until("it is held", func() bool { return len(h.Went) == 1 })
 	if e := s.shown; e == nil || !e.held || e.answer.HeldAt == "" || e.request.Verb != request.Patch {
 		t.Errorf("%+v", s.shown)
@@ -282,7 +282,7 @@ func TestReplay(t *testing.T) {
 	if r := s.request(); !r.Raw() || r.Path != "/metrics" {
 		t.Errorf("%+v", r)
 	}
-	h.Golden("raw")
+	h.Shows("> verb < raw >", "method GET", "path /metrics", "! no answer", "! stopped", "same as kubectl get --raw /metrics")
 }
 
 func TestCopy(t *testing.T) {

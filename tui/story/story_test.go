@@ -27,11 +27,12 @@ func shown(t *testing.T) (*screentest.Host, *Screen, map[string]*v1alpha1.Journe
 func TestGolden(t *testing.T) {
 	h, _, all := shown(t)
 	h.Sizes()
-	for _, name := range []string{"get", "conflict"} {
-		h.Show(screen.ToStory{Journey: all[name], Step: -1})
-		h.Golden(name)
-		h.Sizes()
-	}
+	h.Show(screen.ToStory{Journey: all["conflict"], Step: -1})
+	h.Golden("conflict")
+	h.Sizes()
+	h.Show(screen.ToStory{Journey: all["get"], Step: -1})
+	h.Shows("Story get", "> kx-admin asks for GET", "14 filters let it pass", "same as kx trace show get --story")
+	h.Sizes()
 }
 
 // TestKeys goes from sentence to sentence, also where the lines are broken anew, and to the step in Capture.

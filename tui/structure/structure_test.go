@@ -45,22 +45,22 @@ func newHost(t testing.TB, handler http.Handler) (*screentest.Host, *Screen) {
 
 func TestFrames(t *testing.T) {
 	h, _ := newHost(t, recorded(t))
-	h.Golden("first")
+	h.Shows("/ all parts of the server", "▸ filters (14)", "▾ servers (5)", "1 aggregator", "2 kube", "5 not-found", "▾ resources (83)", "same as kubectl get structure")
 	h.Show(screen.ToStructure{Group: "apps", Resource: "deployments"})
 	h.Golden("resource")
 	h.Press("enter", "G")
-	h.Golden("reasons")
+	h.Shows("deployments.v1.apps", "below /apis/apps/v1/", "no list: the storage is not a rest.Lister", "no watch: the storage is not a rest.Watcher", "no create: the storage is not a rest.Creater")
 	h.Show(screen.ToStructure{Group: "stable.example.com", Resource: "crontabs"})
 	h.Press("/")
 	h.Type("definition: stable")
-	h.Golden("filter")
+	h.Shows("/ definition: stable▏", "1 found", "▾ definitions (1)", "crontabs.stable.example.com")
 	h.Press("enter")
-	h.Golden("definition")
+	h.Shows("/ definition: stable", "1 found", "crontabs.stable.example.com", "served", "same as kubectl get structure definition:crontabs.stable.example.com -o yaml")
 	h.Press("/")
 	h.Press("ctrl+u")
 	h.Type("controller: garbage")
 	h.Press("enter")
-	h.Golden("controller")
+	h.Shows("/ controller: garbage", "▾ controllers (14)", "garbage-collector-controller", "same as kubectl get structure controller:garbage-collector-controller -o yaml")
 }
 
 // TestController says where a controller runs, and why it can't do what it should.
@@ -253,7 +253,7 @@ func TestGone(t *testing.T) {
 	s := New(h)
 	h.Gone(true)
 	h.Attach(s)
-	h.Golden("away")
+	h.Shows("/ all parts of the server", "The server does not answer. It is asked again by itself.")
 	h.Gone(false)
 	if !s.loaded || s.failed != "" {
 		t.Fatalf("it is not there: %q", s.failed)

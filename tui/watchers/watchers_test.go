@@ -10,13 +10,16 @@ import (
 )
 
 func TestWithout(t *testing.T) {
-	all := tuitest.Recorded(t, "../pane/testdata/journeys.json")
-	update, read := all[6], all[2]
+	all := map[string]*v1alpha1.Journey{}
+	for _, j := range tuitest.Recorded(t, "../pane/testdata/journeys.json") {
+		all[j.Name] = j
+	}
+	update, read, custom := all["rec-7"], all["rec-3"], all["rec-12"]
 	if w := Writes(update); len(w) != 1 || w[0] != (Write{"/registry/configmaps/default/demo", 7}) {
 		t.Fatalf("%+v", w)
 	}
-	if Writes(read) != nil || Cache(update) != "configmaps" || Cache(all[11]) != "crontabs.recorded.example.com" || Cache(&v1alpha1.Journey{}) != "" {
-		t.Errorf("%v, %q, %q", Writes(read), Cache(update), Cache(all[11]))
+	if Writes(read) != nil || Cache(update) != "configmaps" || Cache(custom) != "crontabs.recorded.example.com" || Cache(&v1alpha1.Journey{}) != "" {
+		t.Errorf("%v, %q, %q", Writes(read), Cache(update), Cache(custom))
 	}
 	c := &v1alpha1.Cache{Status: v1alpha1.CacheStatus{Watchers: []v1alpha1.CacheWatcher{
 		{ID: 1, Journey: update.Status.Deliveries[0].Watcher, Key: "/configmaps", At: 9},

@@ -32,6 +32,15 @@ func Golden(t *testing.T, name string, frame []string) {
 	screentest.Golden(t, filepath.Join("testdata", name+".txt"), strings.Join(frame, "\n")+"\n")
 }
 
+// Shows fails the test unless a frame has all texts. A text may go on in the next line.
+func Shows(t *testing.T, what string, frame []string, texts ...string) {
+	t.Helper()
+	if len(texts) == 0 {
+		t.Fatalf("%s: there is nothing to look for", what)
+	}
+	screentest.Has(t, what, frame, texts...)
+}
+
 // Sizes draws a pane at many sizes, from one cell to a large screen: every frame has that size, and nothing in it does
 // anything to a terminal.
 func Sizes(t *testing.T, what string, draws func(w, h int) []string) {

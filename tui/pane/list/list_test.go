@@ -12,6 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/internal/panetest"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/session"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -71,11 +72,17 @@ func TestGolden(t *testing.T) {
 	p := shown(t)
 	p.ring.Mark("rec-7")
 	p.ring.Mark("rec-16")
-	for name, size := range map[string][2]int{"80": {80, 14}, "120": {120, 22}, "200": {200, 22}, "60": {60, 5}} {
-		p.SetSize(size[0], size[1])
+	at := func(w, h int) []string {
+		p.SetSize(w, h)
 		p.Sync()
-		panetest.Golden(t, name, p.Render(true))
+		return p.Render(true)
 	}
+	panetest.Golden(t, "120", at(120, 22))
+	panetest.Shows(t, "60", at(60, 5), "17 of 17", "# verb resource ns/name code took", "rec-18 create deployments.ap… default/web 201", "> rec-19 update")
+	panetest.Shows(t, "80", at(80, 14), "# time verb resource ns/name code took", "! rec-8 03:04:13 update configmaps default/demo 409", "= rec-15", "> rec-19")
+	wide := at(200, 22)
+	panetest.Shows(t, "200", wide, "kx-admin", "! rec-6", "default/nope", "deployments.apps", "crontabs.recorded.example.com", "> rec-19")
+	screentest.Grows(t, at(80, 22), at(120, 22), wide)
 }
 
 func TestObject(t *testing.T) {

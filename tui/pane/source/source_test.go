@@ -91,9 +91,9 @@ func TestGolden(t *testing.T) {
 	panetest.Golden(t, "line", p.Render(true))
 	p.Handle(keys.Bottom)
 	p.Handle(keys.Right)
-	panetest.Golden(t, "bottom", p.Render(false))
+	panetest.Shows(t, "bottom", p.Render(false), "=> 5 rr := s.txn(ctx,", "step 28", "* 10 rn nil // 日本語", "step 31", "> 13 1")
 	p.Show(Place{File: "x.go", Line: 3}, nil, nil, "the server has no source of it")
-	panetest.Golden(t, "none", p.Render(false))
+	panetest.Shows(t, "none", p.Render(false), "here x.go:3", "upstream nothing of the same name", "the server has no source of it")
 }
 
 func TestFind(t *testing.T) {

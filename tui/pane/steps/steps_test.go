@@ -19,28 +19,35 @@ func shown(t testing.TB, name string, w, h int) *Pane {
 	return p
 }
 
+// TestGolden keeps two frames whole, for people to look at.
 func TestGolden(t *testing.T) {
+	panetest.Golden(t, "update", shown(t, "rec-7", 68, 32).Render(true))
+	panetest.Golden(t, "wide", shown(t, "rec-16", 200, 40).Render(true))
+}
+
+// TestFrames shows the cursor on the step that matters, the lanes that led there, the steps that failed, and below them what the step is
+// about and why it went so.
+func TestFrames(t *testing.T) {
 	for _, test := range []struct {
-		golden, journey string
-		w, h            int
+		name, journey string
+		w, h          int
+		shows         []string
 	}{
-		{"create", "rec-1", 68, 32},
-		{"cached-get", "rec-2", 68, 24},
-		{"get", "rec-3", 68, 24},
-		{"not-found", "rec-6", 68, 24},
-		{"update", "rec-7", 68, 32},
-		{"conflict", "rec-8", 68, 30},
-		{"delete", "rec-11", 68, 32},
-		{"custom", "rec-12", 68, 40},
-		{"held", "rec-15", 68, 24},
-		{"retried", "rec-16", 68, 40},
-		{"failed", "rec-17", 68, 30},
-		{"narrow", "rec-7", 58, 20},
-		{"wide", "rec-16", 200, 40},
-		{"low", "rec-7", 80, 7},
+		{"a create", "rec-1", 68, 32, []string{"rec-1 43 steps", "> | | | +>* 40 - KV.Txn", "etcd.txn KV.Txn /registry/configmaps/default/demo", "why: the key was free"}},
+		{"a read of the cache", "rec-2", 68, 24, []string{"rec-2 26 steps", "> | | +>* 24 Cacher.Get", "why: resourceVersion 0: whatever the cache has, at 6"}},
+		{"a read", "rec-3", 68, 24, []string{"rec-3 27 steps", "> | | +>* 24 - Cacher.Get", "why: resourceVersion unset: etcd has the key at 6"}},
+		{"a read of nothing", "rec-6", 68, 24, []string{"! * 16 - getResourceHandler", "! +>* 20 - REST.Get nope", ">! | | +>* 24 - Cacher.Get", "error: StorageError: key not found"}},
+		{"a conflict", "rec-8", 68, 30, []string{"! * 16 - UpdateResource", "! | | | +>* 27 - etcd3 store.GuaranteedUpdate",
+			">! | | *<--+ 29 - the storage calls back up", "store.try-update", "error: Operation cannot be fulfilled on configmaps"}},
+		{"a delete", "rec-11", 68, 32, []string{"> | | | | +>* 34 - KV.Txn", "why: the key was still at revision 8"}},
+		{"a custom resource", "rec-12", 68, 40, []string{"50 steps", "> | | | +>* 47 KV.Txn /registry/recorded.exa…", "why: the key was free"}},
+		{"a write that is held", "rec-15", 68, 24, []string{">= | | | | +>* 35 KV.Txn", `|| held by breakpoint "txn" at its start`}},
+		{"a second attempt", "rec-16", 68, 40, []string{"47 steps", "> | | | | +>* 44 - KV.Txn", "why: the key was still at revision 16"}},
+		{"a write that was made to fail", "rec-17", 68, 30, []string{">!* | | | | +>* 35 KV.Txn", `* failed by fault "fails"`, `error: injected by fault "fails"`}},
+		{"a narrow pane", "rec-7", 58, 20, []string{"38 steps", "> | | | | +>* 35 - KV.Txn", "why: the key was still at revision 6"}},
+		{"a low pane", "rec-7", 80, 7, []string{"38 steps", "transform | | | | * 34 TransformToStorage", "> etcd | | | | +>* 35 - KV.Txn"}},
 	} {
-		p := shown(t, test.journey, test.w, test.h)
-		panetest.Golden(t, test.golden, p.Render(true))
+		panetest.Shows(t, test.name, shown(t, test.journey, test.w, test.h).Render(true), test.shows...)
 	}
 }
 

@@ -50,22 +50,98 @@ func (h *Host) Frame(width, height int) []string {
 	return seen
 }
 
-// sizes are those of which goldens are kept: what a screen has of a terminal of 80x24, 120x40 and 200x60.
+// sizes are what a screen has of a terminal of the usual sizes.
 var sizes = []struct {
 	name string
 	w, h int
 }{{"80x24", 80, 20}, {"120x40", 120, 36}, {"200x60", 200, 56}}
 
-// Golden compares what the screen shows, and its foot, with files under testdata/golden, one for each usual size of a
-// terminal. With -rewrite it writes them.
-func (h *Host) Golden(name string) {
+// seen is what the screen shows at each usual size of a terminal, with its foot.
+func (h *Host) seen() map[string][]string {
 	h.t.Helper()
+	all := map[string][]string{}
 	for _, size := range sizes {
 		lines := h.Frame(size.w, size.h)
 		same, state := h.screen.Foot()
-		lines = append(lines, strings.TrimRight(ansi.Strip(same), " "), strings.TrimRight(ansi.Strip(state), " "))
-		Golden(h.t, filepath.Join("testdata", "golden", name+"-"+size.name), strings.Join(lines, "\n")+"\n")
+		all[size.name] = append(lines, strings.TrimRight(ansi.Strip(same), " "), strings.TrimRight(ansi.Strip(state), " "))
 	}
+	return all
+}
+
+// Golden compares what the screen shows, and its foot, with a file under testdata/golden: whole on a terminal of 120x40. On the other
+// sizes it holds what Shows does. A screen has few goldens, for people to look at: each is written anew whenever a word in it changes.
+// With -rewrite it writes them.
+func (h *Host) Golden(name string) {
+	h.t.Helper()
+	h.GoldenAt(name, "120x40")
+}
+
+// GoldenAt is Golden on a terminal of another size.
+func (h *Host) GoldenAt(name, size string) {
+	h.t.Helper()
+	all := h.seen()
+	Golden(h.t, filepath.Join("testdata", "golden", name+"-"+size), strings.Join(all[size], "\n")+"\n")
+	Grows(h.t, all["80x24"], all["120x40"], all["200x60"])
+}
+
+// Shows fails the test unless the screen shows all texts on a terminal of each usual size, and on a larger one what it does on a smaller.
+// A text may go on in the next line.
+func (h *Host) Shows(texts ...string) {
+	h.t.Helper()
+	all := h.seen()
+	for size, lines := range all {
+		Has(h.t, size, lines, texts...)
+	}
+	Grows(h.t, all["80x24"], all["120x40"], all["200x60"])
+}
+
+// borders are what panes are drawn with.
+var borders = regexp.MustCompile(`[┃│┏┓┗┛┌┐└┘├┤━─╌]+`)
+
+// Has fails the test unless lines have all texts.
+func Has(t testing.TB, what string, lines []string, texts ...string) {
+	t.Helper()
+	all := strings.Join(strings.Fields(borders.ReplaceAllString(strings.Join(lines, "\n"), " ")), " ")
+	for _, text := range texts {
+		if !strings.Contains(all, strings.Join(strings.Fields(text), " ")) {
+			t.Errorf("%s: %q is not shown:\n%s", what, text, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// Grows fails the test if frames, from the smallest to the largest, lose words: a larger one may scroll elsewhere, but shows most of what
+// a smaller one has room for.
+func Grows(t testing.TB, frames ...[]string) {
+	t.Helper()
+	for i := 1; i < len(frames); i++ {
+		small, large := words(frames[i-1]), strings.Join(frames[i], "\n")
+		var lost []string
+		for _, word := range small {
+			if !strings.Contains(large, word) {
+				lost = append(lost, word)
+			}
+		}
+		if len(lost) > len(small)/3 {
+			t.Errorf("the larger frame has lost %q:\n%s\nthe smaller one is\n%s", lost, large, strings.Join(frames[i-1], "\n"))
+		}
+	}
+}
+
+var word = regexp.MustCompile(`[A-Za-z]{5,}`)
+
+// words are those of a frame that no pane cuts.
+func words(frame []string) (all []string) {
+	for _, line := range frame {
+		for _, part := range borders.Split(line, -1) {
+			fields := strings.Fields(part)
+			for _, field := range fields[min(1, len(fields)):max(len(fields)-1, min(1, len(fields)))] {
+				if !strings.Contains(field, "…") {
+					all = append(all, word.FindAllString(field, -1)...)
+				}
+			}
+		}
+	}
+	return all
 }
 
 // Golden compares text with a file. With -rewrite it writes the file.
