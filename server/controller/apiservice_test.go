@@ -13,7 +13,7 @@ import (
 
 func TestAPIServices(t *testing.T) {
 	t.Parallel()
-	c, _ := controllertest.StartWith(t, options.New(), t.TempDir())
+	c, _ := controllertest.Serve(t, options.New(), "")
 	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
 	defer cancel()
 	const path = "/apis/apiregistration.k8s.io/v1/apiservices"

@@ -22,13 +22,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 func startCertificates(t *testing.T, dir string, duration time.Duration, etcds ...string) certificateStage {
 	t.Helper()
-	o := options.New()
-	o.InitialObjects, o.ClusterSigningDuration = false, duration
+	o := withAll()
+	o.ClusterSigningDuration = duration
 	clients, _ := controllertest.Serve(t, o, dir, etcds...)
 	return certificateStage{(&controllertest.Scenes{State: certificateState}).Stage(t, clients, "default")}
 }
@@ -36,7 +35,7 @@ func startCertificates(t *testing.T, dir string, duration time.Duration, etcds .
 // TestCertificateClient asks for a certificate, has that approved, and is somebody else with it.
 func TestCertificateClient(t *testing.T) {
 	t.Parallel()
-	s := startCertificates(t, controllertest.ShortDir(t), time.Hour)
+	s := startCertificates(t, "", time.Hour)
 	key := s.approved("ann", clientSigner, 0, subject("ann", "gardeners"), digital, clientAuth)
 	s.AwaitPart("ann Approved=True: CN=ann,O=gardeners [] [] [] [] usage 1 [clientAuth], authority false (true), from -5 minutes on for 1h5m0s")
 	r := must[*signingRequest](t)(s.CertificatesV1().CertificateSigningRequests().Get(t.Context(), "default-ann", metav1.GetOptions{}))
@@ -111,7 +110,7 @@ func endedCertificate(t *testing.T) string {
 // TestCertificateCleaner has requests that are as old as can be, and a little older.
 func TestCertificateCleaner(t *testing.T) {
 	t.Parallel()
-	s := startCertificates(t, controllertest.ShortDir(t), time.Hour)
+	s := startCertificates(t, "", time.Hour)
 	const minute = time.Minute
 	kinds := map[string]struct {
 		stays  time.Duration
@@ -147,7 +146,7 @@ func TestCertificateCleaner(t *testing.T) {
 // parsed.
 func TestCertificateOdd(t *testing.T) {
 	t.Parallel()
-	s := startCertificates(t, controllertest.ShortDir(t), time.Hour)
+	s := startCertificates(t, "", time.Hour)
 	put := func(name, value string) {
 		t.Helper()
 		if _, err := s.Etcd.Put(t.Context(), "/registry/certificatesigningrequests/"+name, value); err != nil {
@@ -176,9 +175,8 @@ func TestCertificateOdd(t *testing.T) {
 // TestCertificateTwo has two servers on one etcd: one of them signs, once.
 func TestCertificateTwo(t *testing.T) {
 	t.Parallel()
-	dir := controllertest.ShortDir(t)
-	s := startCertificates(t, dir, time.Hour)
-	other := startCertificates(t, controllertest.ShortDir(t), time.Hour, "unix://"+dir+"/etcd.sock")
+	s := startCertificates(t, "", time.Hour)
+	other := startCertificates(t, "", time.Hour, s.Etcd.Endpoints()...)
 	for i := range 10 {
 		name := fmt.Sprint("r", i)
 		s.ask(name, clientSigner, 0, subject(name), clientAuth)

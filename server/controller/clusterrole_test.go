@@ -5,14 +5,11 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 func startClusterRoles(t *testing.T, dir string, etcds ...string) (*controllertest.Stage, clusterRoles) {
 	t.Helper()
-	o := options.New()
-	o.InitialObjects = false
-	clients, _ := controllertest.Serve(t, o, dir, etcds...)
+	clients, _ := controllertest.Serve(t, withAll(), dir, etcds...)
 	all := &controllertest.Scenes{State: func(s *controllertest.Stage) []string {
 		return clusterRoles{Clientset: s.Clientset, t: s.T, prefix: s.Namespace}.state()
 	}}
@@ -24,7 +21,7 @@ func startClusterRoles(t *testing.T, dir string, etcds ...string) (*controllerte
 // nobody else's trouble.
 func TestClusterRoleOdd(t *testing.T) {
 	t.Parallel()
-	s, c := startClusterRoles(t, controllertest.ShortDir(t))
+	s, c := startClusterRoles(t, "")
 	put := func(name, value string) {
 		t.Helper()
 		if _, err := s.Etcd.Put(t.Context(), "/registry/clusterroles/"+name, value); err != nil {
@@ -53,9 +50,8 @@ func TestClusterRoleOdd(t *testing.T) {
 // TestClusterRoleTwo has two servers on one etcd.
 func TestClusterRoleTwo(t *testing.T) {
 	t.Parallel()
-	dir := controllertest.ShortDir(t)
-	_, c := startClusterRoles(t, dir)
-	_, other := startClusterRoles(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
+	s, c := startClusterRoles(t, "")
+	_, other := startClusterRoles(t, "", s.Etcd.Endpoints()...)
 	c.aggregate("all", nil, nil, c.from("a"))
 	want := "default-all"
 	for i := range 9 {

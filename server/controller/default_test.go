@@ -72,7 +72,7 @@ func kept(ctx context.Context, t *testing.T, c controllertest.Clients) {
 // write because of somebody's request is.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	c, _ := controllertest.Serve(t, options.New(), controllertest.ShortDir(t))
+	c, _ := controllertest.Serve(t, options.New(), "")
 	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
 	defer cancel()
 	const initial = 4

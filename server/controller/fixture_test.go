@@ -14,14 +14,11 @@ import (
 
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
 func serveFixtures(t *testing.T, dir string, etcds ...string) (controllertest.Clients, func()) {
 	t.Helper()
-	o := options.New()
-	o.InitialObjects = false
+	o := withAll()
 	o.Controllers = controller.Selection{controller.Namespace, controller.ServiceAccounts, controller.RootCA}
 	return controllertest.Serve(t, o, dir, etcds...)
 }
@@ -135,10 +132,10 @@ func awaitFixturesIn(t *testing.T, c controllertest.Clients, namespace string) {
 // rest.
 func TestFixtureTwo(t *testing.T) {
 	t.Parallel()
-	etcd := embedtest.StartCluster(t)
-	first, stop := serveFixtures(t, controllertest.ShortDir(t), etcd.Endpoints()...)
+	etcd, _ := controllertest.Etcd(t)
+	first, stop := serveFixtures(t, "", etcd)
 	untilFixtures(t, first, 4)
-	second, _ := serveFixtures(t, controllertest.ShortDir(t), etcd.Endpoints()...)
+	second, _ := serveFixtures(t, "", etcd)
 	stop()
 	both := string(second.Config.CAData) + string(first.Config.CAData)
 	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)

@@ -14,7 +14,7 @@ import (
 
 func TestFlowControlObjects(t *testing.T) {
 	t.Parallel()
-	c, _ := controllertest.StartWith(t, options.New(), t.TempDir())
+	c, _ := controllertest.Serve(t, options.New(), "")
 	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
 	defer cancel()
 	var names []string

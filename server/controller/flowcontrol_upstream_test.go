@@ -31,7 +31,7 @@ func TestFlowControlUpstream(t *testing.T) {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	clients, _ := controllertest.Serve(t, options.New(), controllertest.ShortDir(t))
+	clients, _ := controllertest.Serve(t, options.New(), "")
 	deadline := time.After(controllertest.Patience)
 	for {
 		got := map[string]flowControlObject{}

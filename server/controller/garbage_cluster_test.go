@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // garbageCluster is what a test does with a server that collects garbage.
@@ -35,10 +34,7 @@ func startGarbage(t *testing.T, dir string, etcds ...string) (c garbageCluster, 
 
 func serveGarbage(t *testing.T, dir string, etcds ...string) (clients controllertest.Clients, stop func()) {
 	t.Helper()
-	o := options.New()
-	// What is there is what the test made.
-	o.InitialObjects, o.Controllers = false, withoutFixtures
-	return controllertest.Serve(t, o, dir, etcds...)
+	return controllertest.Serve(t, withoutFixtures(), dir, etcds...)
 }
 
 // configMap makes an object with owners.

@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
 // garbageModel says what must be there: the owners that each object has, by name. An owner is a name too, of an object that need not be.
@@ -66,9 +64,8 @@ func (m garbageModel) is(there configMaps) bool {
 func TestGarbageModel(t *testing.T) {
 	t.Parallel()
 	const graphs, steps = 6, 25
-	dir := controllertest.ShortDir(t)
-	c, _ := startGarbage(t, dir)
-	other, _ := startGarbage(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
+	c, _ := serveGarbage(t, "")
+	other, _ := startGarbage(t, "", c.Etcd.Endpoints()...)
 	for seed := range uint64(graphs) {
 		name := fmt.Sprint("graph-", seed)
 		t.Run(name, func(t *testing.T) {

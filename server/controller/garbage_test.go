@@ -14,7 +14,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 const (
@@ -144,7 +143,7 @@ func TestGarbageCircles(t *testing.T) {
 // TestGarbageWrongNamespace has owners that are somewhere else, which is as if they were not, and events that say so.
 func TestGarbageWrongNamespace(t *testing.T) {
 	t.Parallel()
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	c, _ := startGarbage(t, "")
 	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
 	defer cancel()
 	events, err := c.CoreV1().Events("").Watch(ctx, metav1.ListOptions{})
@@ -201,7 +200,7 @@ func (c garbageCluster) define() {
 // TestGarbageUnknownKind has an owner of a kind that is not served: nobody knows whether it is gone until somebody defines it.
 func TestGarbageUnknownKind(t *testing.T) {
 	t.Parallel()
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	c, _ := startGarbage(t, "")
 	c.configMap(ns, "child", []metav1.OwnerReference{{APIVersion: "b.example.com/v2", Kind: "Thing", Name: "gone", UID: "1"}})
 	witness := c.configMap(ns, "witness", nil)
 	c.configMap(ns, "other", owns(false, witness))
@@ -214,7 +213,7 @@ func TestGarbageUnknownKind(t *testing.T) {
 // TestGarbageCustomResources has them as owners and dependents.
 func TestGarbageCustomResources(t *testing.T) {
 	t.Parallel()
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	c, _ := startGarbage(t, "")
 	c.define()
 	const path = "/apis/b.example.com/v2/namespaces/default/things"
 	create := func(name string, owners []metav1.OwnerReference) *metav1.PartialObjectMetadata {
@@ -260,10 +259,10 @@ func TestGarbageRestart(t *testing.T) {
 	c.remove(owner, foreground)
 	c.until(ns, func(there configMaps) bool { return there["child"].DeletionTimestamp != nil })
 	stop()
-	nobody := options.New()
-	nobody.InitialObjects, nobody.Controllers = false, controller.Selection{"-*"}
-	without, stop := controllertest.StartWith(t, nobody, dir)
-	u := garbageCluster{without, t}
+	nobody := withAll()
+	nobody.Controllers = controller.Selection{"-*"}
+	without, stop := controllertest.Serve(t, nobody, dir)
+	u := garbageCluster{without.Clientset, t}
 	u.letGo(child)
 	lost := u.configMap(ns, "lost", nil)
 	u.configMap(ns, "of-lost", owns(false, lost))
@@ -284,7 +283,7 @@ func TestGarbageRestart(t *testing.T) {
 // TestGarbageJourneys asks who deleted a dependent, and why.
 func TestGarbageJourneys(t *testing.T) {
 	t.Parallel()
-	c, _ := startGarbage(t, controllertest.ShortDir(t))
+	c, _ := startGarbage(t, "")
 	owner := c.configMap(ns, "owner", nil)
 	c.configMap(ns, "child", owns(false, owner))
 	c.remove(owner, background)

@@ -25,7 +25,6 @@ import (
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/server/internal/hooktest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // garbageTrouble is a cluster of which a test sees more: what is in etcd, objects of any kind, and what the collector has tried.
@@ -35,7 +34,7 @@ type garbageTrouble struct {
 }
 
 func startGarbageTrouble(t *testing.T) garbageTrouble {
-	clients, _ := serveGarbage(t, controllertest.ShortDir(t))
+	clients, _ := serveGarbage(t, "")
 	return garbageTrouble{garbageCluster{clients.Clientset, t}, clients}
 }
 
@@ -416,10 +415,10 @@ resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := options.New()
-	o.InitialObjects, o.Controllers = false, controller.Selection{controller.Garbage, controller.Namespace}
+	o := withAll()
+	o.Controllers = controller.Selection{controller.Garbage, controller.Namespace}
 	o.Etcd.EncryptionProviderConfig = file
-	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+	clients, _ := controllertest.Serve(t, o, "")
 	c := garbageTrouble{garbageCluster{clients.Clientset, t}, clients}
 	owner := c.configMap(ns, "owner", nil)
 	child := c.configMap(ns, "child", owns(true, owner))

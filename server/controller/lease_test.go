@@ -15,15 +15,13 @@ import (
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/lease"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
 func startLease(t *testing.T, etcds ...string) (c *kubernetes.Clientset, stop func()) {
 	t.Helper()
-	o := options.New()
-	o.InitialObjects = false
-	return controllertest.StartWith(t, o, controllertest.ShortDir(t), etcds...)
+	o := withAll()
+	clients, stop := controllertest.Serve(t, o, "", etcds...)
+	return clients.Clientset, stop
 }
 
 // leaseStatus is what a server says of one of its controllers.
@@ -79,12 +77,12 @@ func leaseCascade(t *testing.T, c *kubernetes.Clientset, name string) {
 // TestLeaseOneOfTwo: of two servers on one etcd one runs the controllers, and the other one does when the first has stopped.
 func TestLeaseOneOfTwo(t *testing.T) {
 	t.Parallel()
-	etcd := embedtest.StartCluster(t)
-	first, stop := startLease(t, etcd.Endpoints()...)
+	etcd, _ := controllertest.Etcd(t)
+	first, stop := startLease(t, etcd)
 	eventually(t, "the first server runs the controllers", func() bool {
 		return leaseStatus(t, first).State == v1alpha1.ControllerRunning && garbageReady(t, first)
 	})
-	second, _ := startLease(t, etcd.Endpoints()...)
+	second, _ := startLease(t, etcd)
 	holder := leaseStatus(t, first).Holder
 	eventually(t, "the second server knows who does", func() bool {
 		s := leaseStatus(t, second)
@@ -106,17 +104,17 @@ func TestLeaseOneOfTwo(t *testing.T) {
 // TestLeaseDamaged: where the Lease can't be read, the server says which key that is. It runs the controllers when the key is gone.
 func TestLeaseDamaged(t *testing.T) {
 	t.Parallel()
-	etcd := embedtest.StartCluster(t)
+	etcd, stored := controllertest.Etcd(t)
 	key := "/registry/leases/" + metav1.NamespaceSystem + "/" + lease.Name
-	if _, err := etcd.Client(t).Put(t.Context(), key, "it was a Lease"); err != nil {
+	if _, err := stored.Put(t.Context(), key, "it was a Lease"); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := startLease(t, etcd.Endpoints()...)
+	c, _ := startLease(t, etcd)
 	eventually(t, "it says what it can't read", func() bool {
 		raw, _ := c.RESTClient().Get().AbsPath("/readyz/controller/" + controller.Garbage).DoRaw(t.Context())
 		return strings.Contains(string(raw), "who holds their Lease: ") && strings.Contains(string(raw), strings.TrimPrefix(key, "/registry"))
 	})
-	if _, err := etcd.Client(t).Delete(t.Context(), key); err != nil {
+	if _, err := stored.Delete(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it runs the controllers", func() bool { return leaseStatus(t, c).State == v1alpha1.ControllerRunning && garbageReady(t, c) })

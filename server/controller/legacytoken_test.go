@@ -167,7 +167,7 @@ func TestLegacyTokenUpstream(t *testing.T) {
 		all.Play[name] = func(s *controllertest.Stage) { play(legacyTokenStage{s}) }
 	}
 	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		c, _ := serveLegacyTokens(t, controllertest.ShortDir(t), legacytoken.Name)
+		c, _ := serveLegacyTokens(t, "", legacytoken.Name)
 		trackSince(t, c, "2020-01-01")
 		return c
 	})
@@ -219,7 +219,7 @@ func TestLegacyTokenTracked(t *testing.T) {
 // TestLegacyTokenUsed: a token that authenticates is marked once a day, also if it is refused because it was retired.
 func TestLegacyTokenUsed(t *testing.T) {
 	t.Parallel()
-	c, _ := serveLegacyTokens(t, controllertest.ShortDir(t), tokensecret.Name)
+	c, _ := serveLegacyTokens(t, "", tokensecret.Name)
 	w, err := c.CoreV1().ServiceAccounts("default").Watch(t.Context(), metav1.ListOptions{})
 	controllertest.Await(t, w, err, "default")
 	secrets := c.CoreV1().Secrets("default")

@@ -25,15 +25,27 @@ import (
 
 var (
 	// ordinary runs all controllers.
-	ordinary controllertest.Shared
+	ordinary = controllertest.Shared{Options: withAll}
 	// bare runs no controller that puts objects into each namespace: a namespace has what its test makes.
-	bare = controllertest.Shared{Change: func(o *options.Options) { o.Controllers = withoutFixtures }}
+	bare = controllertest.Shared{Options: withoutFixtures}
 )
 
-var withoutFixtures = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
+// withAll are the options of a server with all controllers, that makes no objects by itself.
+func withAll() *options.Options {
+	o := options.New()
+	o.InitialObjects = false
+	return o
+}
+
+// withoutFixtures leaves out the controllers that put objects into each namespace.
+func withoutFixtures() *options.Options {
+	o := withAll()
+	o.Controllers = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
+	return o
+}
 
 // atOnce is how many tests run at a time, whatever the number of processors: most of them wait for a controller's pauses.
-const atOnce = "16"
+const atOnce = "8"
 
 // TestMain stops the servers that tests share, and looks for what any server left behind.
 func TestMain(m *testing.M) {

@@ -11,16 +11,13 @@ import (
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/server/internal/hooktest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // TestNamespaceDefinitionThatCannotBeRead has a server that does not know a definition, since its value is damaged: nobody can say that a
 // namespace is empty, and it stays until the definition is whole again. Then it goes with the definition's objects.
 func TestNamespaceDefinitionThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	o := options.New()
-	o.InitialObjects = false
-	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+	clients, _ := controllertest.Serve(t, withAll(), "")
 	s := namespaceScene{namespaceCluster: namespaceCluster{clients.Clientset, t}, Stage: &controllertest.Stage{Clients: clients, T: t, Namespace: "a"}, ns: "a"}
 	s.namespace("a")
 	things := s.definition("Thing")
@@ -63,9 +60,9 @@ func TestNamespaceDefinitionThatCannotBeRead(t *testing.T) {
 // says so, and the namespace goes when the webhook does.
 func TestNamespaceRefusedByWebhook(t *testing.T) {
 	t.Parallel()
-	o := options.New()
-	o.InitialObjects, o.Controllers = false, controller.Selection{controller.Namespace}
-	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+	o := withAll()
+	o.Controllers = controller.Selection{controller.Namespace}
+	clients, _ := controllertest.Serve(t, o, "")
 	c := namespaceCluster{clients.Clientset, t}
 	hook := hooktest.New(t)
 	_, configuration := hook.Configurations("deny-delete")

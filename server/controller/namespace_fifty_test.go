@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // twentyKinds are kinds of which a namespace has objects: its resource, and what an object needs beside its name.
@@ -80,9 +79,7 @@ var kindNames = map[string]string{
 // KX_MEASURE in the environment it does so twenty times.
 func TestNamespaceFiftyObjects(t *testing.T) {
 	t.Parallel()
-	o := options.New()
-	o.InitialObjects = false
-	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+	clients, _ := controllertest.Serve(t, withAll(), "")
 	c := namespaceCluster{clients.Clientset, t}
 	s := namespaceScene{namespaceCluster: c, Stage: &controllertest.Stage{Clients: clients, T: t}, ns: "stable"}
 	s.definition("Thing")

@@ -19,8 +19,8 @@ import (
 
 func TestNamespaceSystem(t *testing.T) {
 	t.Parallel()
-	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
-	c := namespaceCluster{clients, t}
+	clients, _ := controllertest.Serve(t, withoutFixtures(), "")
+	c := namespaceCluster{clients.Clientset, t}
 	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		ns, err := c.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil || ns.Status.Phase != corev1.NamespaceActive || ns.Labels["kubernetes.io/metadata.name"] != name ||
@@ -39,8 +39,8 @@ func TestNamespaceSystem(t *testing.T) {
 
 func TestNamespaceStopLeavesNoGoroutine(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	clients, stop := controllertest.Start(t, controllertest.ShortDir(t))
-	c := namespaceCluster{clients, t}
+	clients, stop := controllertest.Serve(t, withoutFixtures(), "")
+	c := namespaceCluster{clients.Clientset, t}
 	c.namespace("a")
 	c.configMap("a", "held", finalizer)
 	c.remove("a")
@@ -235,15 +235,15 @@ func TestNamespaceFinalizersOfOthers(t *testing.T) {
 func TestNamespaceRestart(t *testing.T) {
 	t.Parallel()
 	dir := controllertest.ShortDir(t)
-	clients, stop := controllertest.Start(t, dir)
-	c := namespaceCluster{clients, t}
+	clients, stop := controllertest.Serve(t, withoutFixtures(), dir)
+	c := namespaceCluster{clients.Clientset, t}
 	c.namespace("a")
 	c.configMap("a", "held", finalizer)
 	c.remove("a")
 	c.until("a", saysNamespace(corev1.NamespaceContentRemaining, "Some resources are remaining: configmaps. has 1 resource instances"))
 	stop()
-	clients, _ = controllertest.Start(t, dir)
-	c = namespaceCluster{clients, t}
+	clients, _ = controllertest.Serve(t, withoutFixtures(), dir)
+	c = namespaceCluster{clients.Clientset, t}
 	c.releaseConfigMap("a", "held")
 	c.until("a", isGone)
 }
@@ -252,14 +252,13 @@ func TestNamespaceRestart(t *testing.T) {
 func TestNamespaceTwo(t *testing.T) {
 	t.Parallel()
 	const names, rounds, objects = 4, 3, 5
-	dir := controllertest.ShortDir(t)
-	a, _ := controllertest.Start(t, dir)
-	b, _ := controllertest.Start(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
+	a, _ := controllertest.Serve(t, withoutFixtures(), "")
+	b, _ := controllertest.Serve(t, withoutFixtures(), "", a.Etcd.Endpoints()...)
 	for i := range names {
 		name := fmt.Sprint("n-", i)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, other := namespaceCluster{a, t}, namespaceCluster{b, t}
+			c, other := namespaceCluster{a.Clientset, t}, namespaceCluster{b.Clientset, t}
 			for range rounds {
 				c.namespace(name)
 				for k := range objects {
@@ -283,10 +282,9 @@ func TestNamespaceTwo(t *testing.T) {
 func TestNamespaceCreationsWhileItEnds(t *testing.T) {
 	t.Parallel()
 	const creators, before = 16, 200
-	dir := controllertest.ShortDir(t)
-	a, _ := controllertest.Start(t, dir)
-	b, _ := controllertest.Start(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
-	c, other := namespaceCluster{a, t}, namespaceCluster{b, t}
+	a, _ := controllertest.Serve(t, withoutFixtures(), "")
+	b, _ := controllertest.Serve(t, withoutFixtures(), "", a.Etcd.Endpoints()...)
+	c, other := namespaceCluster{a.Clientset, t}, namespaceCluster{b.Clientset, t}
 	c.namespace("x")
 	var created atomic.Int64
 	var creating sync.WaitGroup

@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // namespaceScene has what is done on a stage.
@@ -224,9 +223,7 @@ func TestNamespaceUpstream(t *testing.T) {
 func TestNamespaceUpstreamDamaged(t *testing.T) {
 	t.Parallel()
 	start := func(t *testing.T) controllertest.Clients {
-		o := options.New()
-		o.InitialObjects = false
-		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+		clients, _ := controllertest.Serve(t, withAll(), "")
 		return clients
 	}
 	compareNamespaces(t, controllertest.Scenes{Answers: "namespace-damaged.json", Serial: true}, damagedNamespaceScenes, start)

@@ -14,16 +14,13 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // TestPolicyStatusLibrary has the library's checker look at all policies of the scenes, by what this server tells its clients, and
 // compares what it says with what the server has written.
 func TestPolicyStatusLibrary(t *testing.T) {
 	t.Parallel()
-	o := options.New()
-	o.InitialObjects = false
-	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+	clients, _ := controllertest.Serve(t, withAll(), "")
 	all := &controllertest.Scenes{State: policyState}
 	for name, play := range policyScenes {
 		play(all.Stage(t, clients, strings.ReplaceAll(name, " ", "-")))

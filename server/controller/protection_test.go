@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 func startProtection(t *testing.T, dir string, controllers []string, etcds ...string) (s protectionStage, stop func()) {
 	t.Helper()
-	o := options.New()
-	o.InitialObjects, o.Controllers = false, controllers
+	o := withAll()
+	o.Controllers = controllers
 	clients, stop := controllertest.Serve(t, o, dir, etcds...)
 	return protectionStage{(&controllertest.Scenes{State: protectionState}).Stage(t, clients, "default")}, stop
 }
@@ -25,7 +24,7 @@ func (s protectionStage) gone(claim string) {
 // TestProtectionOdd has a pod that can't be read: it may name any claim of its namespace, so none goes before it does.
 func TestProtectionOdd(t *testing.T) {
 	t.Parallel()
-	s, _ := startProtection(t, controllertest.ShortDir(t), []string{"*"})
+	s, _ := startProtection(t, "", []string{"*"})
 	put := func(key, value string) {
 		t.Helper()
 		if _, err := s.Etcd.Put(t.Context(), "/registry/"+key, value); err != nil {
@@ -71,9 +70,8 @@ func TestProtectionRestart(t *testing.T) {
 // TestProtectionTwo has two servers on one etcd.
 func TestProtectionTwo(t *testing.T) {
 	t.Parallel()
-	dir := controllertest.ShortDir(t)
-	s, _ := startProtection(t, dir, []string{"*"})
-	startProtection(t, controllertest.ShortDir(t), []string{"*"}, "unix://"+dir+"/etcd.sock")
+	s, _ := startProtection(t, "", []string{"*"})
+	startProtection(t, "", []string{"*"}, s.Etcd.Endpoints()...)
 	var names []string
 	for i := range 10 {
 		names = append(names, fmt.Sprint("c", i))

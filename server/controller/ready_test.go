@@ -12,7 +12,6 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/work"
-	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
@@ -43,7 +42,7 @@ func run(t *testing.T, etcd *clientv3.Client, chosen ...string) *controller.Cont
 // TestNotReadyBeforeTheyLooked has an etcd that does not answer.
 func TestNotReadyBeforeTheyLooked(t *testing.T) {
 	t.Parallel()
-	silent, err := clientv3.New(clientv3.Config{Logger: zap.NewNop(), Endpoints: []string{"unix://" + controllertest.ShortDir(t) + "/nobody.sock"}})
+	silent, err := clientv3.New(clientv3.Config{Logger: zap.NewNop(), Endpoints: []string{"unix://" + t.TempDir() + "/nobody.sock"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,7 @@ func repairStageOf(t *testing.T, clients controllertest.Clients) repairStage {
 // TestRepairStart has what is stored put right when a server starts.
 func TestRepairStart(t *testing.T) {
 	t.Parallel()
-	dir := controllertest.ShortDir(t)
-	s := repairStageOf(t, startRepair(t, dir))
+	s := repairStageOf(t, startRepair(t, ""))
 	s.service("web", "10.110.1.1", 30601)
 	for _, key := range []string{"ipaddresses/10.110.1.1", "ranges/servicenodeports"} {
 		if _, err := s.Etcd.Delete(t.Context(), "/registry/"+key); err != nil {
@@ -26,7 +25,7 @@ func TestRepairStart(t *testing.T) {
 	}
 	s.AwaitPart("ClusterIPNotAllocated")
 	s.AwaitPart("PortNotAllocated")
-	other := repairStageOf(t, startRepair(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock"))
+	other := repairStageOf(t, startRepair(t, "", s.Etcd.Endpoints()...))
 	other.AwaitPart(`port 30601, for another one: 422`)
 	other.AwaitPart("10.110.1.1 of services web")
 }
@@ -34,7 +33,7 @@ func TestRepairStart(t *testing.T) {
 // TestRepairOdd has objects that can't be read beside those that are put right, and an IPAddress whose service may be about to come.
 func TestRepairOdd(t *testing.T) {
 	t.Parallel()
-	s := repairStageOf(t, startRepair(t, controllertest.ShortDir(t)))
+	s := repairStageOf(t, startRepair(t, ""))
 	for _, key := range []string{"services/specs/default/damaged", "ipaddresses/10.110.1.2", "ipaddresses/nonsense", "servicecidrs/damaged", "ranges/other"} {
 		s.put(key, "k8s\x00\xff\xff")
 	}

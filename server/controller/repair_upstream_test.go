@@ -177,7 +177,7 @@ func TestRepairUpstream(t *testing.T) {
 		all.Play[name] = func(s *controllertest.Stage) { play(repairStage{s}) }
 	}
 	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		clients := startRepair(t, controllertest.ShortDir(t))
+		clients := startRepair(t, "")
 		// The first service that asks for an address has the allocator count them, which puts right, without an event, what it finds:
 		// that is not to be something of a scene.
 		first := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "first"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}

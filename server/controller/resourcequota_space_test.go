@@ -21,13 +21,12 @@ import (
 
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 func serveQuota(t *testing.T, dir string, etcds ...string) (clients controllertest.Clients, stop func()) {
 	t.Helper()
-	o := options.New()
-	o.InitialObjects, o.Controllers = false, controller.Selection{controller.Quota}
+	o := withAll()
+	o.Controllers = controller.Selection{controller.Quota}
 	o.Admission.Disabled = []string{"ResourceQuota"} // the controller is to find out by itself
 	return controllertest.Serve(t, o, dir, etcds...)
 }

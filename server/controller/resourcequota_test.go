@@ -43,7 +43,7 @@ func configMapText(name string) string {
 // TestQuotaOdd has values that can't be read, before and after the quota, and a quota that can't.
 func TestQuotaOdd(t *testing.T) {
 	t.Parallel()
-	clients, _ := serveQuota(t, controllertest.ShortDir(t))
+	clients, _ := serveQuota(t, "")
 	o := inQuotaSpace(t, clients, "odd")
 	store := func(key, value string) {
 		t.Helper()
@@ -91,7 +91,7 @@ func (o quotaSpace) used(quota string, name corev1.ResourceName) int64 {
 // TestQuotaStatusIsMended has somebody else write the status.
 func TestQuotaStatusIsMended(t *testing.T) {
 	t.Parallel()
-	clients, _ := serveQuota(t, controllertest.ShortDir(t))
+	clients, _ := serveQuota(t, "")
 	o := inQuotaSpace(t, clients, "mend")
 	o.apply(quotaText("all", "", "configmaps", "pods"), configMapText("a"))
 	right := []string{"all: configmaps: 1 of 900", "all: pods: 0 of 900"}
@@ -105,7 +105,7 @@ func TestQuotaBurst(t *testing.T) {
 	t.Parallel()
 	const workers = 8
 	objects := many(200)
-	clients, _ := serveQuota(t, controllertest.ShortDir(t))
+	clients, _ := serveQuota(t, "")
 	o := inQuotaSpace(t, clients, "burst")
 	o.apply(quotaText("all", "", "configmaps"))
 	o.until("all: configmaps: 0 of 900")
@@ -162,9 +162,8 @@ func TestQuotaRestart(t *testing.T) {
 func TestQuotaModel(t *testing.T) {
 	t.Parallel()
 	const seeds, steps = 4, 120
-	dir := controllertest.ShortDir(t)
-	one, _ := serveQuota(t, dir)
-	two, _ := serveQuota(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
+	one, _ := serveQuota(t, "")
+	two, _ := serveQuota(t, "", one.Etcd.Endpoints()...)
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

@@ -227,7 +227,7 @@ func TestQuotaUpstream(t *testing.T) {
 		all.Play[name] = func(s *controllertest.Stage) { play(quotaSpace{s.Clients, s.T, s.Namespace}) }
 	}
 	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		clients, _ := serveQuota(t, controllertest.ShortDir(t))
+		clients, _ := serveQuota(t, "")
 		return clients
 	})
 }

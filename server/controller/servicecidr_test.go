@@ -6,13 +6,11 @@ import (
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/servicecidr"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 func startCIDRs(t *testing.T, dir string, etcds ...string) cidrStage {
 	t.Helper()
-	o := options.New()
-	o.InitialObjects = false
+	o := withAll()
 	o.Controllers = controller.Selection{controller.Namespace, servicecidr.Name}
 	clients, _ := controllertest.Serve(t, o, dir, etcds...)
 	return cidrStage{(&controllertest.Scenes{State: cidrState}).Stage(t, clients, "default")}
@@ -22,7 +20,7 @@ func startCIDRs(t *testing.T, dir string, etcds ...string) cidrStage {
 // that it may be in.
 func TestServiceCIDROdd(t *testing.T) {
 	t.Parallel()
-	s := startCIDRs(t, controllertest.ShortDir(t))
+	s := startCIDRs(t, "")
 	put := func(key, value string) {
 		t.Helper()
 		if _, err := s.Etcd.Put(t.Context(), "/registry/"+key, value); err != nil {
@@ -50,9 +48,8 @@ func TestServiceCIDROdd(t *testing.T) {
 // TestServiceCIDRTwo has two servers on one etcd.
 func TestServiceCIDRTwo(t *testing.T) {
 	t.Parallel()
-	dir := controllertest.ShortDir(t)
-	s := startCIDRs(t, dir)
-	other := startCIDRs(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
+	s := startCIDRs(t, "")
+	other := startCIDRs(t, "", s.Etcd.Endpoints()...)
 	s.create("one", "172.16.0.0/24")
 	other.create("two", "172.16.1.0/24")
 	s.address("172.16.1.5", allocator)

@@ -14,7 +14,6 @@ import (
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/servicecidr"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 type cidrStage struct{ *controllertest.Stage }
@@ -159,10 +158,9 @@ func TestServiceCIDRUpstream(t *testing.T) {
 		all.Play[name] = func(s *controllertest.Stage) { play(cidrStage{s}) }
 	}
 	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		o := options.New()
-		o.InitialObjects = false
+		o := withAll()
 		o.Controllers = controller.Selection{controller.Namespace, servicecidr.Name}
-		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+		clients, _ := controllertest.Serve(t, o, "")
 		return clients
 	})
 }

@@ -14,14 +14,12 @@ import (
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/tokensecret"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // serveTokens starts a server with a controller of secrets, or without.
 func serveTokens(t *testing.T, dir string, names ...string) (controllertest.Clients, func()) {
 	t.Helper()
-	o := options.New()
-	o.InitialObjects = false
+	o := withAll()
 	o.Controllers = append(controller.Selection{controller.Namespace}, names...)
 	return controllertest.Serve(t, o, dir)
 }
@@ -122,7 +120,7 @@ func (s tokenStage) fillsOther(name string) {
 // TestTokenSecretJourneys: the writes on a secret have their authors, causes and reasons, and no journey has the token.
 func TestTokenSecretJourneys(t *testing.T) {
 	t.Parallel()
-	c, _ := serveTokens(t, controllertest.ShortDir(t), tokensecret.Name)
+	c, _ := serveTokens(t, "", tokensecret.Name)
 	s := tokenStageOf(t, c)
 	s.account("a", "s")
 	s.secret("s", "a")

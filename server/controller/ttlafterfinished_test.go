@@ -13,14 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 func startJobs(t *testing.T, dir string, etcds ...string) *controllertest.Stage {
 	t.Helper()
-	o := options.New()
-	o.InitialObjects = false
-	clients, _ := controllertest.Serve(t, o, dir, etcds...)
+	clients, _ := controllertest.Serve(t, withAll(), dir, etcds...)
 	return &controllertest.Stage{Clients: clients, T: t, Namespace: "default"}
 }
 
@@ -49,7 +46,7 @@ func untilJobsGone(s *controllertest.Stage, since string, names ...string) {
 // TestTTLOdd has what no client can write: bytes that are no job, a condition that does not say since when it is true, a job of nothing.
 func TestTTLOdd(t *testing.T) {
 	t.Parallel()
-	s := startJobs(t, controllertest.ShortDir(t))
+	s := startJobs(t, "")
 	timeless := &batchv1.Job{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "timeless", UID: "1"},
@@ -83,9 +80,8 @@ func TestTTLOdd(t *testing.T) {
 // TestTTLTwo has two servers on one etcd.
 func TestTTLTwo(t *testing.T) {
 	t.Parallel()
-	dir := controllertest.ShortDir(t)
-	s := startJobs(t, dir)
-	startJobs(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
+	s := startJobs(t, "")
+	startJobs(t, "", s.Etcd.Endpoints()...)
 	since := createJob(s, "first", -1).ResourceVersion
 	var names []string
 	for i := range 20 {
@@ -102,8 +98,8 @@ func TestTTLTwo(t *testing.T) {
 func TestTTLRestart(t *testing.T) {
 	t.Parallel()
 	dir := controllertest.ShortDir(t)
-	o := options.New()
-	o.InitialObjects, o.Controllers = false, []string{"*", "-ttl-after-finished"}
+	o := withAll()
+	o.Controllers = []string{"*", "-ttl-after-finished"}
 	clients, stop := controllertest.Serve(t, o, dir)
 	s := &controllertest.Stage{Clients: clients, T: t, Namespace: "default"}
 	job := createJob(s, "over", 0)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -22,25 +23,11 @@ import (
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/embedded"
 )
 
 // Patience is how long a test waits for what must happen: as long as it takes on the busiest machine.
 const Patience = 5 * time.Minute
-
-// Start starts a server that keeps its data in dir, or in the etcds if there are any, and makes no objects by itself.
-func Start(t *testing.T, dir string, etcds ...string) (c *kubernetes.Clientset, stop func()) {
-	t.Helper()
-	o := options.New()
-	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
-	return StartWith(t, o, dir, etcds...)
-}
-
-// StartWith starts a server with options.
-func StartWith(t *testing.T, o *options.Options, dir string, etcds ...string) (c *kubernetes.Clientset, stop func()) {
-	t.Helper()
-	clients, stop := Serve(t, o, dir, etcds...)
-	return clients.Clientset, stop
-}
 
 // Clients are what a server can be asked with.
 type Clients struct {
@@ -63,7 +50,8 @@ func clientsOf(config *rest.Config) (c Clients, err error) {
 	return c, errors.Join(errs[:]...)
 }
 
-// Serve starts a server with options. Its etcd can be reached if it is its own.
+// Serve starts a server with options. It keeps its data in dir, for a server that starts after it, or for itself if dir is empty, or in
+// the etcds if there are any. Its etcd can be reached if it is its own.
 func Serve(t *testing.T, o *options.Options, dir string, etcds ...string) (c Clients, stop func()) {
 	t.Helper()
 	c, end, err := launch(t.Context(), o, dir, etcds...)
@@ -82,8 +70,8 @@ func Serve(t *testing.T, o *options.Options, dir string, etcds ...string) (c Cli
 // Shared is a server for all tests of a package that need none of their own. It starts for the first of them, and its TestMain must stop
 // it. Each test works in a namespace of its own.
 type Shared struct {
-	// Change changes the options of a server that makes no objects by itself.
-	Change func(*options.Options)
+	// Options returns its options.
+	Options func() *options.Options
 
 	starting sync.Mutex
 	clients  Clients
@@ -106,21 +94,11 @@ func (s *Shared) Clients(t *testing.T) Clients {
 }
 
 func (s *Shared) start() error {
-	dir, err := os.MkdirTemp("", "kx")
-	if err != nil {
-		return err
+	clients, stop, err := launch(context.Background(), s.Options(), "")
+	if err == nil {
+		s.clients, s.stop = clients, stop
 	}
-	o := options.New()
-	o.InitialObjects = false
-	if s.Change != nil {
-		s.Change(o)
-	}
-	clients, stop, err := launch(context.Background(), o, dir)
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
-	}
-	s.clients, s.stop = clients, func() error { return errors.Join(stop(), os.RemoveAll(dir)) }
-	return nil
+	return err
 }
 
 // Stop stops the server, if it has started.
@@ -135,6 +113,13 @@ func (s *Shared) Stop() error {
 
 // launch starts a server, and returns what stops it.
 func launch(ctx context.Context, o *options.Options, dir string, etcds ...string) (c Clients, stop func() error, err error) {
+	if dir == "" {
+		// Without fsync a disk that is busy holds up no test.
+		if dir, err = os.MkdirTemp("", "kx"); err != nil {
+			return c, nil, err
+		}
+		o.Ephemeral, o.EphemeralDir = true, dir
+	}
 	o.DataDir, o.Listen, o.Etcd.Servers = dir, "127.0.0.1:0", etcds
 	if !o.Controllers.Has(controller.ServiceAccounts) { // nobody makes accounts
 		o.Admission.Disabled = append(o.Admission.Disabled, "ServiceAccount")
@@ -176,6 +161,21 @@ func ShortDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
+}
+
+// Etcd starts an etcd for several servers, and returns its address. It keeps nothing.
+func Etcd(t *testing.T) (endpoint string, client *clientv3.Client) {
+	t.Helper()
+	dir := ShortDir(t)
+	config := embedded.Config{Dir: filepath.Join(dir, "etcd"), Ephemeral: true, Socket: filepath.Join(dir, embedded.SocketName)}
+	etcd, err := embedded.Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(etcd.Close)
+	client = etcd.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	return "unix://" + config.Socket, client
 }
 
 // Await reads a watch until it has shown an object of each name.
