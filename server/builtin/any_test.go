@@ -106,3 +106,48 @@ func TestWarningsOfANewObject(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestDeclarationsLeadToFewTypes: the compiler reads all types that a declaration leads to, in each package that has one.
+func TestDeclarationsLeadToFewTypes(t *testing.T) {
+	from := map[reflect.Type]reflect.Type{}
+	lead(from, nil, reflect.TypeFor[Resource[*corev1.Pod]]())
+	for _, heavy := range []reflect.Type{reflect.TypeFor[REST](), reflect.TypeFor[Strategy](), reflect.TypeFor[AnyResource]()} {
+		if _, ok := from[heavy]; !ok {
+			continue
+		}
+		var way []string
+		for at := heavy; at != nil; at = from[at] {
+			way = append(way, at.String())
+		}
+		t.Errorf("a declaration names a type that leads to the storage: %q", way)
+	}
+}
+
+// lead notes from which type each is reached, through fields, elements, parameters and methods.
+func lead(from map[reflect.Type]reflect.Type, by, to reflect.Type) {
+	if _, ok := from[to]; ok {
+		return
+	}
+	from[to] = by
+	switch to.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
+		lead(from, to, to.Elem())
+	case reflect.Map:
+		lead(from, to, to.Key())
+		lead(from, to, to.Elem())
+	case reflect.Struct:
+		for i := range to.NumField() {
+			lead(from, to, to.Field(i).Type)
+		}
+	case reflect.Func:
+		for i := range to.NumIn() {
+			lead(from, to, to.In(i))
+		}
+		for i := range to.NumOut() {
+			lead(from, to, to.Out(i))
+		}
+	}
+	for i := range to.NumMethod() {
+		lead(from, to, to.Method(i).Type)
+	}
+}
