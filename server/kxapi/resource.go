@@ -208,7 +208,8 @@ func (r *anyResource) refusePages(options *metainternalversion.ListOptions) erro
 }
 
 // listOf returns the list of those objects that the selectors pick.
-func (r *anyResource) listOf(objects []groupObject, options *metainternalversion.ListOptions, resourceVersion string) (runtime.Object, error) {
+func (r *anyResource) listOf(objects []groupObject, options *metainternalversion.ListOptions,
+	resourceVersion string) (runtime.Object, error) {
 	items := []runtime.Object{}
 	for _, o := range objects {
 		if r.selects(options, o) {
