@@ -15,9 +15,9 @@ func TestTraceStory(t *testing.T) {
 	}{
 		{[]string{"create", "configmap", "told"}, 0, []string{
 			"asks for POST /api/v1/namespaces/default/configmaps", "filters let it pass: system:masters may do all.",
-			"  etcd gets a transaction on /registry/configmaps/default/told — the key was free.", "The answer is 201", "etcd's revision ",
+			"  etcd gets a transaction on /registry/configmaps/default/told — the key was free.", " 201, of ", "etcd's revision ",
 		}},
-		{[]string{"create", "configmap", "told"}, 1, []string{"it fails", "already exists", "The answer is 409"}},
+		{[]string{"create", "configmap", "told"}, 1, []string{"it fails", "already exists", " 409, of "}},
 	} {
 		if a := typeCommand(append(test.typed, "--trace")...); a.code != test.code {
 			t.Fatalf("%v: exit code %d: %s", test.typed, a.code, a.err)
