@@ -71,93 +71,91 @@ func sourceOf(t testing.TB, file string) *source.File {
 }
 
 // views are what each tab shows of recorded requests. Those without texts are kept whole, for people to look at.
-func views() []view {
-	return []view{
-		{name: "step", journey: "rec-7", step: "etcd.txn", tab: "Step", w: 52, h: 30},
-		{name: "step-held", journey: "rec-15", step: "etcd.txn", tab: "Step", w: 52, h: 20, shows: []string{
-			"[Step]", "about /registry/configmaps/default/held", "took still running", ">called by #27 etcd3.update",
-			"|| held at its Start by breakpoint \"txn\"", "since 03:04:05; it can be told: next, into, out, continue, delay, fail",
-		}},
-		{name: "diff-update", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
-		{name: "diff-update-all", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 86, h: 40, do: []func(*Pane){(*Pane).ToggleUnchanged}, shows: []string{
-			"[Diff]", "5 changed: 3 by the request, 2 by the server", "- a: \"1\"", "+ app: red", "name: demo",
-			"namespace: default",
-		}},
-		{name: "diff-create", journey: "rec-12", step: "etcd.txn", tab: "Diff", w: 52, h: 26, shows: []string{
-			">whole request: as it was stored, to revision 13", "9 changed: 3 by the request, 6 by the server", "+ kind: CronTab",
-			"#35 rest.create", "#38 store.prepare", "+ managedFields: … 11", "+ name: mine #24 handler.decode",
-		}},
-		{name: "diff-admitted", journey: "adm-1", step: "etcd.txn", tab: "Diff", w: 52, h: 30, shows: []string{
-			"12 changed: 4 by the request, 8 by the server", "+ by: the policy #31 house-rules/everywhere",
-			"+ by: webhook #38 scenes/label.label.exampl…",
-		}},
-		{name: "diff-conflict", journey: "rec-8", step: "etcd3.update", tab: "Diff", w: 52, h: 26, shows: []string{
-			"whole request: as it was stored, to how far it came; nothing was written",
-			"5 changed: 5 by the request, 0 by the server", ">+ a: \"1\" #20 handler.decode",
-		}},
-		{name: "diff-delete", journey: "rec-11", step: "etcd.txn", tab: "Diff", w: 52, h: 26, shows: []string{
-			">the object was removed, at revision… #34 etcd.txn", "- data:", "- app: blue", "- managedFields: … 14 lines",
-		}},
-		{name: "diff-read", journey: "rec-3", step: "cacher.get", tab: "Diff", w: 52, h: 10, shows: []string{
-			"the request changed no object: it only reads", "What its steps decided, behind the filters:",
-			"> #15 handler.route taken:",
-		}},
-		{name: "diff-step", journey: "rec-7", step: "store.before-update", tab: "Diff", w: 52, h: 20, do: []func(*Pane){(*Pane).ShowDiff}, shows: []string{
-			"this step alone; d shows the whole request", "2 fields changed", "data: … 2 lines the same",
-			"#31 store.before-update",
-		}},
-		{name: "diff-no-object", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 20, do: []func(*Pane){(*Pane).ShowDiff}, shows: []string{
-			"this step changes no object", "These do, or show one:", "> #20 handler.decode", "#28 etcd3.decode",
-		}},
-		{name: "object-yaml", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20, shows: []string{
-			"[Object]", "what came out of #29 store.try-update, as YAML", "a: \"2\"", "app: red",
-		}},
-		{name: "object-json-before", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20, do: []func(*Pane){(*Pane).NextForm, (*Pane).Turn}, shows: []string{
-			"what went into #29 store.try-update, as JSON", "\"name\": \"demo\"", "\"resourceVersion\": \"6\"",
-		}},
-		{name: "object-before", journey: "rec-7", step: "etcd.txn", tab: "Object", w: 52, h: 12, shows: []string{
-			">no object here; the last before it went into #33 etcd3.encode, as YAML", "app: red",
-		}},
-		{name: "etcd-txn", journey: "rec-7", step: "etcd.txn", tab: "etcd", w: 52, h: 20, shows: []string{
-			"[etcd]", "#35 etcd.txn KV.Txn", "IF mod(/registry/configmaps/",
-			"THEN put /registry/configmaps/",
-		}},
-		{name: "etcd-retried", journey: "rec-16", step: "etcd3.update", tab: "etcd", w: 86, h: 30},
-		{name: "etcd-key-revision", journey: "rec-3", step: "handler.encode", tab: "etcd", w: 52, h: 20, shows: []string{
-			"this step did not ask etcd; the request did:", ">#25 etcd.key-revision KV.Get of one key's revision",
-			"key /registry/configmaps/default/demo", "answer revision 6, modRevision 6",
-		}},
-		{name: "etcd-none", journey: "rec-2", step: "cacher.get", tab: "etcd", w: 52, h: 8, shows: []string{
-			"the request did not ask etcd: all that it read was in memory",
-		}},
-		{name: "timing", journey: "rec-16", step: "etcd.txn", tab: "Timing", w: 86, h: 36},
-		{name: "timing-narrow", journey: "rec-16", step: "etcd.txn", tab: "Timing", w: 52, h: 36, shows: []string{
-			"[Timing]", "work", "the steps themselves", "round trips to etcd", "on purpose 5.00ms", "held, or delayed by a fault",
-			"14 filters",
-		}},
-		{name: "watchers", journey: "rec-7", step: "etcd.txn", tab: "Watchers", w: 86, h: 30, shows: []string{
-			"[Watchers]", ">wrote /registry/configmaps/default/demo at revision 7",
-			"cacher.reflect the cache gets etcd's event at 7", "cacher.process-event", "cacher.dispatch",
-			"MODIFIED at 7 to 0000aa-1 kx-admin",
-		}},
-		{name: "request", journey: "rec-17", step: "etcd.txn", tab: "Request", w: 52, h: 30, shows: []string{
-			"[Request]", "503 Service Unavailable", "by fault \"fails\"", "PUT /api/v1/namespaces/default/configmaps/held",
-			"answer 503, 184 bytes",
-		}},
-		{name: "source", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 86, h: 30, shows: []string{
-			"[Source]", "here store/etcd3/kv.go:110 store/etcd3.(*kv).commit", "upstream KV.Txn client/v3/kv.go v3.7",
-			">=>110 ctx, step := trace.Start(ctx, trace.EtcdTxn, t.key) step 35",
-		}},
-		{name: "upstream", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 86, h: 20, do: []func(*Pane){(*Pane).Turn}, shows: []string{
-			"upstream go.etcd.io/etcd/client/v3@v3.7.0/kv.go:5 KV.Txn",
-			"at https://github.com/etcd-io/etcd/blob/v3.7.0/client/v3/kv.go#L5", ">=>5 Txn(ctx context.Context) Txn",
-		}},
-		{name: "upstream-beside", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 140, h: 20, do: []func(*Pane){(*Pane).Turn}},
-		{name: "beside", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 140, h: 36, shows: []string{
-			"[Diff]", ">whole request: as it was stored, to revision 7", "here store/etcd3/kv.go:110", "- a: \"1\"",
-			">=>110 ctx, step := trace.Start",
-		}},
-	}
+var views = []view{
+	{name: "step", journey: "rec-7", step: "etcd.txn", tab: "Step", w: 52, h: 30},
+	{name: "step-held", journey: "rec-15", step: "etcd.txn", tab: "Step", w: 52, h: 20, shows: []string{
+		"[Step]", "about /registry/configmaps/default/held", "took still running", ">called by #27 etcd3.update",
+		"|| held at its Start by breakpoint \"txn\"", "since 03:04:05; it can be told: next, into, out, continue, delay, fail",
+	}},
+	{name: "diff-update", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
+	{name: "diff-update-all", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 86, h: 40, do: []func(*Pane){(*Pane).ToggleUnchanged}, shows: []string{
+		"[Diff]", "5 changed: 3 by the request, 2 by the server", "- a: \"1\"", "+ app: red", "name: demo",
+		"namespace: default",
+	}},
+	{name: "diff-create", journey: "rec-12", step: "etcd.txn", tab: "Diff", w: 52, h: 26, shows: []string{
+		">whole request: as it was stored, to revision 13", "9 changed: 3 by the request, 6 by the server", "+ kind: CronTab",
+		"#35 rest.create", "#38 store.prepare", "+ managedFields: … 11", "+ name: mine #24 handler.decode",
+	}},
+	{name: "diff-admitted", journey: "adm-1", step: "etcd.txn", tab: "Diff", w: 52, h: 30, shows: []string{
+		"12 changed: 4 by the request, 8 by the server", "+ by: the policy #31 house-rules/everywhere",
+		"+ by: webhook #38 scenes/label.label.exampl…",
+	}},
+	{name: "diff-conflict", journey: "rec-8", step: "etcd3.update", tab: "Diff", w: 52, h: 26, shows: []string{
+		"whole request: as it was stored, to how far it came; nothing was written",
+		"5 changed: 5 by the request, 0 by the server", ">+ a: \"1\" #20 handler.decode",
+	}},
+	{name: "diff-delete", journey: "rec-11", step: "etcd.txn", tab: "Diff", w: 52, h: 26, shows: []string{
+		">the object was removed, at revision… #34 etcd.txn", "- data:", "- app: blue", "- managedFields: … 14 lines",
+	}},
+	{name: "diff-read", journey: "rec-3", step: "cacher.get", tab: "Diff", w: 52, h: 10, shows: []string{
+		"the request changed no object: it only reads", "What its steps decided, behind the filters:",
+		"> #15 handler.route taken:",
+	}},
+	{name: "diff-step", journey: "rec-7", step: "store.before-update", tab: "Diff", w: 52, h: 20, do: []func(*Pane){(*Pane).ShowDiff}, shows: []string{
+		"this step alone; d shows the whole request", "2 fields changed", "data: … 2 lines the same",
+		"#31 store.before-update",
+	}},
+	{name: "diff-no-object", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 20, do: []func(*Pane){(*Pane).ShowDiff}, shows: []string{
+		"this step changes no object", "These do, or show one:", "> #20 handler.decode", "#28 etcd3.decode",
+	}},
+	{name: "object-yaml", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20, shows: []string{
+		"[Object]", "what came out of #29 store.try-update, as YAML", "a: \"2\"", "app: red",
+	}},
+	{name: "object-json-before", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20, do: []func(*Pane){(*Pane).NextForm, (*Pane).Turn}, shows: []string{
+		"what went into #29 store.try-update, as JSON", "\"name\": \"demo\"", "\"resourceVersion\": \"6\"",
+	}},
+	{name: "object-before", journey: "rec-7", step: "etcd.txn", tab: "Object", w: 52, h: 12, shows: []string{
+		">no object here; the last before it went into #33 etcd3.encode, as YAML", "app: red",
+	}},
+	{name: "etcd-txn", journey: "rec-7", step: "etcd.txn", tab: "etcd", w: 52, h: 20, shows: []string{
+		"[etcd]", "#35 etcd.txn KV.Txn", "IF mod(/registry/configmaps/",
+		"THEN put /registry/configmaps/",
+	}},
+	{name: "etcd-retried", journey: "rec-16", step: "etcd3.update", tab: "etcd", w: 86, h: 30},
+	{name: "etcd-key-revision", journey: "rec-3", step: "handler.encode", tab: "etcd", w: 52, h: 20, shows: []string{
+		"this step did not ask etcd; the request did:", ">#25 etcd.key-revision KV.Get of one key's revision",
+		"key /registry/configmaps/default/demo", "answer revision 6, modRevision 6",
+	}},
+	{name: "etcd-none", journey: "rec-2", step: "cacher.get", tab: "etcd", w: 52, h: 8, shows: []string{
+		"the request did not ask etcd: all that it read was in memory",
+	}},
+	{name: "timing", journey: "rec-16", step: "etcd.txn", tab: "Timing", w: 86, h: 36},
+	{name: "timing-narrow", journey: "rec-16", step: "etcd.txn", tab: "Timing", w: 52, h: 36, shows: []string{
+		"[Timing]", "work", "the steps themselves", "round trips to etcd", "on purpose 5.00ms", "held, or delayed by a fault",
+		"14 filters",
+	}},
+	{name: "watchers", journey: "rec-7", step: "etcd.txn", tab: "Watchers", w: 86, h: 30, shows: []string{
+		"[Watchers]", ">wrote /registry/configmaps/default/demo at revision 7",
+		"cacher.reflect the cache gets etcd's event at 7", "cacher.process-event", "cacher.dispatch",
+		"MODIFIED at 7 to 0000aa-1 kx-admin",
+	}},
+	{name: "request", journey: "rec-17", step: "etcd.txn", tab: "Request", w: 52, h: 30, shows: []string{
+		"[Request]", "503 Service Unavailable", "by fault \"fails\"", "PUT /api/v1/namespaces/default/configmaps/held",
+		"answer 503, 184 bytes",
+	}},
+	{name: "source", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 86, h: 30, shows: []string{
+		"[Source]", "here store/etcd3/kv.go:110 store/etcd3.(*kv).commit", "upstream KV.Txn client/v3/kv.go v3.7",
+		">=>110 ctx, step := trace.Start(ctx, trace.EtcdTxn, t.key) step 35",
+	}},
+	{name: "upstream", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 86, h: 20, do: []func(*Pane){(*Pane).Turn}, shows: []string{
+		"upstream go.etcd.io/etcd/client/v3@v3.7.0/kv.go:5 KV.Txn",
+		"at https://github.com/etcd-io/etcd/blob/v3.7.0/client/v3/kv.go#L5", ">=>5 Txn(ctx context.Context) Txn",
+	}},
+	{name: "upstream-beside", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 140, h: 20, do: []func(*Pane){(*Pane).Turn}},
+	{name: "beside", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 140, h: 36, shows: []string{
+		"[Diff]", ">whole request: as it was stored, to revision 7", "here store/etcd3/kv.go:110", "- a: \"1\"",
+		">=>110 ctx, step := trace.Start",
+	}},
 }
 
 // view is a tab with a step of a recorded request, and what it shows.
@@ -169,7 +167,7 @@ type view struct {
 }
 
 func TestGolden(t *testing.T) {
-	for _, test := range views() {
+	for _, test := range views {
 		p := shown(t, test.journey, test.step, test.w, test.h).tabNamed(test.tab)
 		for _, do := range test.do {
 			do(p)

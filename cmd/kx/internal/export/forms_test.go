@@ -55,7 +55,8 @@ func TestMarkdown(t *testing.T) {
 	each(t, Markdown, func(t *testing.T, j *v1alpha1.Journey, written string) {
 		outline(t, written)
 		parts := []string{
-			"# " + j.Spec.Method + " /", fmt.Sprintf(" — %d, ", j.Status.Code), "2026-01-02T03:04:05Z, from https", "Journey " + j.Name, "\n## Story\n\n",
+			"# " + j.Spec.Method + " /", fmt.Sprintf(" — %d, ", j.Status.Code), "2026-01-02T03:04:05Z, from https", "Journey " + j.Name,
+			"\n## Story\n\n",
 		}
 		for _, l := range story.Of(j, lang.English) {
 			mark := map[bool]string{true: "✗ "}[l.Failed]
