@@ -297,7 +297,7 @@ func TestStructureRecorded(t *testing.T) {
 		data, err := json.MarshalIndent(answers, "", " ")
 		must(t, err)
 		must(t, os.MkdirAll(filepath.Dir(structureFile), 0o755))
-		must(t, os.WriteFile(structureFile, append(data, '\n'), 0o644))
+		must(t, os.WriteFile(structureFile, append(newNormal().answers(data), '\n'), 0o644))
 	}
 	data, err := os.ReadFile(structureFile)
 	must(t, err)

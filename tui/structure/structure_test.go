@@ -60,7 +60,7 @@ func TestFrames(t *testing.T) {
 	h.Press("ctrl+u")
 	h.Type("controller: garbage")
 	h.Press("enter")
-	h.Shows("/ controller: garbage", "▾ controllers (14)", "garbage-collector-controller", "same as kubectl get structure controller:garbage-collector-controller -o yaml")
+	h.Shows("/ controller: garbage", "▾ controllers (15)", "garbage-collector-controller", "same as kubectl get structure controller:garbage-collector-controller -o yaml")
 }
 
 // TestController says where a controller runs, and why it can't do what it should.
