@@ -15,6 +15,10 @@ import (
 
 // Binding is what a RoleBinding and a ClusterRoleBinding have in common.
 type Binding struct {
+	// Kind is that of the binding, and RoleKinds are those of the roles that it can give.
+	Kind      string
+	RoleKinds []string
+
 	Meta     *metav1.ObjectMeta
 	Role     *rbacv1.RoleRef
 	Subjects []rbacv1.Subject
@@ -32,10 +36,9 @@ func (b Binding) SetDefaults() {
 	}
 }
 
-// Validate checks who is given which role. The role's kind is one of kinds. Names that are missing are reported last, as by
-// every Kubernetes API server.
-func (b Binding) Validate(namespaced bool, kinds ...string) field.ErrorList {
-	errs, missing := b.validate(namespaced, kinds)
+// Validate checks who is given which role. Names that are missing are reported last, as by every Kubernetes API server.
+func (b Binding) Validate(namespaced bool) field.ErrorList {
+	errs, missing := b.validate(namespaced)
 	if b.Role.Name == "" {
 		missing = append(missing, field.Required(rolePath.Child("name"), ""))
 	}
@@ -43,8 +46,8 @@ func (b Binding) Validate(namespaced bool, kinds ...string) field.ErrorList {
 }
 
 // ValidateUpdate also keeps a binding at its role. Only of a new binding is the missing name of the role reported last.
-func (b Binding) ValidateUpdate(old Binding, namespaced bool, kinds ...string) field.ErrorList {
-	errs, missing := b.validate(namespaced, kinds)
+func (b Binding) ValidateUpdate(old Binding, namespaced bool) field.ErrorList {
+	errs, missing := b.validate(namespaced)
 	if b.Role.Name == "" {
 		errs = append(errs, field.Required(rolePath.Child("name"), ""))
 	}
@@ -59,14 +62,20 @@ func (b Binding) ValidateUpdate(old Binding, namespaced bool, kinds ...string) f
 
 var rolePath = field.NewPath("roleRef")
 
-func (b Binding) validate(namespaced bool, kinds []string) (errs, missing field.ErrorList) {
-	errs = builtin.ValidateObjectMeta(b.Meta, namespaced, ValidateName)
+// validateRoleKind checks that the role can be one at all, so that it can be looked for.
+func (b Binding) validateRoleKind() (errs field.ErrorList) {
 	if b.Role.APIGroup != rbacv1.GroupName {
 		errs = append(errs, field.NotSupported(rolePath.Child("apiGroup"), b.Role.APIGroup, []string{rbacv1.GroupName}))
 	}
-	if !slices.Contains(kinds, b.Role.Kind) {
-		errs = append(errs, field.NotSupported(rolePath.Child("kind"), b.Role.Kind, kinds))
+	if !slices.Contains(b.RoleKinds, b.Role.Kind) {
+		errs = append(errs, field.NotSupported(rolePath.Child("kind"), b.Role.Kind, b.RoleKinds))
 	}
+	return errs
+}
+
+func (b Binding) validate(namespaced bool) (errs, missing field.ErrorList) {
+	errs = builtin.ValidateObjectMeta(b.Meta, namespaced, ValidateName)
+	errs = append(errs, b.validateRoleKind()...)
 	for _, msg := range ValidateName(b.Role.Name, false) {
 		errs = append(errs, field.Invalid(rolePath.Child("name"), b.Role.Name, msg))
 	}

@@ -39,6 +39,8 @@ type Guard struct {
 type grant struct {
 	resource string
 	meta     *metav1.ObjectMeta
+	// invalid (optional) says of a binding why its role is none that could be looked for.
+	invalid func() error
 	// free says whether the user has a verb that lets them give anything, and which.
 	free func(context.Context) (verb string, ok bool)
 	// rules are what is given.
@@ -75,6 +77,12 @@ func guardBindings(g *Guard, resource string, parts func(runtime.Object) Binding
 		b := parts(obj)
 		return grant{
 			resource: resource, meta: b.Meta,
+			invalid: func() error {
+				if errs := b.validateRoleKind(); len(errs) > 0 {
+					return apierrors.NewInvalid(rbacv1.SchemeGroupVersion.WithKind(b.Kind).GroupKind(), b.Meta.Name, errs)
+				}
+				return nil
+			},
 			free:  func(ctx context.Context) (string, bool) { return "bind", g.mayBind(ctx, b.Role) },
 			rules: func(ctx context.Context) ([]rbacv1.PolicyRule, error) { return g.rulesOf(ctx, b.Role) },
 		}
@@ -112,6 +120,12 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	case slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup):
 		step.Why(trace.GrantByMasters)
 		return nil
+	}
+	if wanted.invalid != nil {
+		if err := wanted.invalid(); err != nil {
+			step.Why(trace.GrantNoRole)
+			return err
+		}
 	}
 	if verb, ok := wanted.free(ctx); ok {
 		step.WhyText(trace.GrantFree, verb)

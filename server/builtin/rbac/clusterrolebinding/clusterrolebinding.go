@@ -19,9 +19,9 @@ func Resource(guard *rbac.Guard) builtin.Resource[*rbacv1.ClusterRoleBinding] {
 		Stored:        rbacv1.SchemeGroupVersion,
 		ClusterScoped: true,
 		Default:       func(b *rbacv1.ClusterRoleBinding) { parts(b).SetDefaults() },
-		Validate:      func(b *rbacv1.ClusterRoleBinding) field.ErrorList { return parts(b).Validate(false, "ClusterRole") },
+		Validate:      func(b *rbacv1.ClusterRoleBinding) field.ErrorList { return parts(b).Validate(false) },
 		ValidateUpdate: func(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
-			return parts(b).ValidateUpdate(parts(old), false, "ClusterRole")
+			return parts(b).ValidateUpdate(parts(old), false)
 		},
 		CreateOnUpdate: true,
 		Sample: `
@@ -35,5 +35,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
 }
 
 func parts(b *rbacv1.ClusterRoleBinding) rbac.Binding {
-	return rbac.Binding{Meta: &b.ObjectMeta, Role: &b.RoleRef, Subjects: b.Subjects}
+	return rbac.Binding{
+		Kind: "ClusterRoleBinding", RoleKinds: []string{"ClusterRole"}, Meta: &b.ObjectMeta, Role: &b.RoleRef, Subjects: b.Subjects,
+	}
 }

@@ -18,9 +18,9 @@ func Resource(guard *rbac.Guard) builtin.Resource[*rbacv1.RoleBinding] {
 		List:     &rbacv1.RoleBindingList{},
 		Stored:   rbacv1.SchemeGroupVersion,
 		Default:  func(b *rbacv1.RoleBinding) { parts(b).SetDefaults() },
-		Validate: func(b *rbacv1.RoleBinding) field.ErrorList { return parts(b).Validate(true, "Role", "ClusterRole") },
+		Validate: func(b *rbacv1.RoleBinding) field.ErrorList { return parts(b).Validate(true) },
 		ValidateUpdate: func(b, old *rbacv1.RoleBinding) field.ErrorList {
-			return parts(b).ValidateUpdate(parts(old), true, "Role", "ClusterRole")
+			return parts(b).ValidateUpdate(parts(old), true)
 		},
 		CreateOnUpdate: true,
 		Sample: `
@@ -34,5 +34,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
 }
 
 func parts(b *rbacv1.RoleBinding) rbac.Binding {
-	return rbac.Binding{Meta: &b.ObjectMeta, Role: &b.RoleRef, Subjects: b.Subjects}
+	return rbac.Binding{
+		Kind: "RoleBinding", RoleKinds: []string{"Role", "ClusterRole"}, Meta: &b.ObjectMeta, Role: &b.RoleRef, Subjects: b.Subjects,
+	}
 }
