@@ -17,7 +17,8 @@
 //     List or another object.
 //  5. [URI] keeps the parameters that the API knows, since any other may be a token. [Selector] keeps the values of listed
 //     fields.
-//  6. Of headers, only User-Agent, Content-Type and Audit-Id are kept.
+//  6. What a policy with Secrets as params says goes to the client alone ([ForClient]), as does an error that quotes a body.
+//  7. Of headers, only User-Agent, Content-Type and Audit-Id are kept.
 //
 // No other code masks. core/trace calls these functions when something enters a journey, and server/audit when an event leaves
 // for the log. A capture, an export, a watch of journeys and a screen show what is masked already.

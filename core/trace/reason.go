@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kx-apiserver/kx/core/mask"
 )
 
 // Reason is a registered sentence that says why a step went the way it did. The sentence has room for values:
@@ -108,9 +110,6 @@ func pieces(text string, each func(literal, name string, isText bool)) {
 	}
 }
 
-// maskedText replaces a text that may quote a secret.
-const maskedText = "(masked)"
-
 // Why records the reason why the step went the way it did, with the numbers in the order of the sentence. A later call replaces
 // an earlier one.
 func (s *Step) Why(r Reason, numbers ...int64) {
@@ -128,7 +127,7 @@ func (s *Step) WhyText(r Reason, text string, numbers ...int64) {
 
 func (s *Step) because(r Reason, text string, numbers []int64) {
 	if sentences[r].quotes && s.Confidential() {
-		text = maskedText
+		text = mask.Masked
 	}
 	text = clip(text)
 	more := max(len(numbers)-1, 0)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/kx-apiserver/kx/core/mask"
 )
 
 // TestReasons: a step keeps the last reason with its values, however many it has, and the sentence that they make.
@@ -52,7 +54,7 @@ func TestQuotesAreMasked(t *testing.T) {
 	_, own := Start(ctx, StoreGet, "key")
 	own.WhyText(CacheNotReady, "Broken")
 	steps := j.Record().Steps
-	if steps[0].Why != "defaults set, in all 1: (masked)" || steps[0].Values[1].Text != maskedText {
+	if steps[0].Why != "defaults set, in all 1: (masked)" || steps[0].Values[1].Text != mask.Masked {
 		t.Errorf("kept %+v", steps[0])
 	}
 	if steps[1].Why != "the cache is Broken: went to etcd" {

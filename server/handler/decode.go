@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -190,7 +191,7 @@ func transformDecodeError(err error, kind string, sent *schema.GroupVersionKind,
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", sent.Kind, sent.Version, kind, err))
 	}
 	text := fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", kind, err)
-	return &maskedError{apierrors.NewBadRequest(fmt.Sprintf("%s (%s)", text, summarizeData(body, 30))), text}
+	return mask.ForClient(apierrors.NewBadRequest(fmt.Sprintf("%s (%s)", text, summarizeData(body, 30))), text)
 }
 
 // answersItself says of an error of a decoder that it has a Status, or is the end of the request: it is not about the data's

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -62,7 +63,7 @@ func decodeParameters(req *http.Request, version schema.GroupVersion, into runti
 	}
 	if err := metainternalversionscheme.ParameterCodec.DecodeParameters(req.URL.Query(), version, into); err != nil {
 		if req.URL.Query().Has("fieldSelector") {
-			return &maskedError{apierrors.NewBadRequest(err.Error()), "the query can't be read; the reason may quote its field selector"}
+			return mask.ForClient(apierrors.NewBadRequest(err.Error()), "the query can't be read; the reason may quote its field selector")
 		}
 		return apierrors.NewBadRequest(err.Error())
 	}

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/kx-apiserver/kx/core/mask"
 )
 
 const (
@@ -229,7 +231,7 @@ func interpretStrategicMergePatchError(err error) error {
 
 // patchError is a Status for the client, and for traces and logs that the patch can't be applied, and why.
 func patchError(status *apierrors.StatusError, why string) error {
-	return &maskedError{status, "the patch can't be applied: " + why}
+	return mask.ForClient(status, "the patch can't be applied: "+why)
 }
 
 // unprocessable is the 422 for a patch that is well-formed and can't be applied. Clients are not told why.

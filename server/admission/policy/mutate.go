@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/match"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
@@ -127,7 +129,9 @@ type mutations struct {
 
 // problem is why a policy could not be evaluated.
 type problem struct {
-	text   string
+	text string
+	// quiet is the text as journeys and the audit log have it.
+	quiet  string
 	reason metav1.StatusReason
 }
 
@@ -248,19 +252,21 @@ type unusableError struct{ error }
 
 // unusable keeps why a policy could not be evaluated, unless such failures are ignored.
 func (m *mutations) unusable(ctx context.Context, step *trace.Step, one *policy[*mutator], b *binding, err error, reason metav1.StatusReason) error {
+	by := authorOf(one, b)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if one.ignores {
-		step.WhyText(trace.PolicyIgnored, err.Error())
+		step.WhyText(trace.PolicyIgnored, by.quiet(err.Error()))
 		return nil
 	}
-	text := fmt.Sprintf("policy %q denied request: %s", one.name, err)
+	who := fmt.Sprintf("policy %q", one.name)
 	if b != nil {
-		text = fmt.Sprintf("policy '%s' with binding '%s' denied request: %s", one.name, b.name, err)
+		who = fmt.Sprintf("policy '%s' with binding '%s'", one.name, b.name)
 	}
-	m.problems = append(m.problems, problem{text, reason})
-	return unusableError{errors.New(text)}
+	p := problem{who + " denied request: " + err.Error(), who + " denied request: " + by.quiet(err.Error()), reason}
+	m.problems = append(m.problems, p)
+	return unusableError{errors.New(p.quiet)}
 }
 
 // refusal is the answer to a write that policies could not be evaluated for: what the first one says, and all of them as causes.
@@ -279,6 +285,9 @@ func (m *mutations) refusal() error {
 	}
 	for _, p := range m.problems {
 		status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Message: p.text})
+	}
+	if slices.ContainsFunc(m.problems, func(p problem) bool { return p.quiet != p.text }) {
+		return mask.ForClient(status, m.problems[0].quiet)
 	}
 	return status
 }
@@ -321,7 +330,7 @@ func (m *mutations) invoke(ctx context.Context, one *invocation) error {
 		if compiled.err != nil {
 			return m.unusable(ctx, step, one.policy, one.binding, compiled.err, metav1.StatusReasonInvalid)
 		}
-		ctx, record := withRecord(ctx, step, secrets(one.paramKind))
+		ctx, record := withRecord(ctx, step, authorOf(one.policy, one.binding).secret)
 		if record != nil {
 			if one.param != nil {
 				step.Text("params", nameOf(one.param))
@@ -380,6 +389,9 @@ func (m *mutations) apply(ctx context.Context, step *trace.Step, one *invocation
 		celmetrics.Metrics.ObserveRejection(ctx, time.Since(start), one.name, one.binding.name, kindOfError(err))
 		var status *apierrors.StatusError
 		if errors.As(err, &status) {
+			if by := authorOf(one.policy, one.binding); by.secret {
+				return mask.ForClient(status, fmt.Sprintf("policy '%s' with binding '%s': %s", by.policy, by.binding, mask.Masked))
+			}
 			return status
 		}
 		if err := m.unusable(ctx, step, one.policy, one.binding, err, metav1.StatusReasonInvalid); err != nil {

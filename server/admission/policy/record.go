@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/cel/environment"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -54,7 +55,7 @@ func withRecord(ctx context.Context, step *trace.Step, masked bool) (context.Con
 // shown is a text that may quote objects.
 func (r *record) shown(text string) string {
 	if r.masked {
-		return "(masked)"
+		return mask.Masked
 	}
 	return text
 }

@@ -17,6 +17,7 @@ import (
 	celmetrics "k8s.io/apiserver/pkg/admission/plugin/policy/validating/metrics"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
@@ -121,8 +122,33 @@ func evaluate(ctx context.Context, subject string, f func(context.Context, *trac
 	return f(ctx, step)
 }
 
+// author is what a text comes from: a policy, and one of its bindings unless it is about all of them.
+type author struct {
+	policy, binding string
+	// secret says that params are Secrets, which the text may quote: only the client may read it.
+	secret bool
+}
+
+func authorOf[E any](one *policy[E], b *binding) author {
+	a := author{policy: one.name, secret: secrets(one.paramKind)}
+	if b != nil {
+		a.binding = b.name
+	}
+	return a
+}
+
+// quiet is a text as journeys and the audit log have it.
+func (a author) quiet(text string) string {
+	if a.secret {
+		return mask.Masked
+	}
+	return text
+}
+
 // denial is the answer to a write that a policy denies.
-type denial struct{ *apierrors.StatusError }
+type denial struct{ error }
+
+func (d denial) Unwrap() error { return d.error }
 
 // heard keeps the first denial: other policies may warn of the write all the same. Other errors end the request at once.
 func (v *validation) heard(err error) error {
@@ -131,23 +157,24 @@ func (v *validation) heard(err error) error {
 		return err
 	}
 	if v.refused == nil {
-		v.refused = denied.StatusError
+		v.refused = denied.error
 	}
 	return nil
 }
 
 // unusable is the denial by a policy that cannot be evaluated, nil if such failures are ignored.
 func (v *validation) unusable(ctx context.Context, step *trace.Step, one *policy[*validator], b *binding, err error) error {
+	by := authorOf(one, b)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case one.ignores:
-		step.WhyText(trace.PolicyIgnored, err.Error())
+		step.WhyText(trace.PolicyIgnored, by.quiet(err.Error()))
 		return nil
 	case b == nil:
-		return v.deny(one.name, "", "failed to configure policy: "+err.Error(), "")
+		return v.deny(by, "failed to configure policy: "+err.Error(), "")
 	}
-	return v.deny(one.name, b.name, "failed to configure binding: "+err.Error(), "")
+	return v.deny(by, "failed to configure binding: "+err.Error(), "")
 }
 
 // binding evaluates a policy for one of its bindings, with all its params.
@@ -175,7 +202,8 @@ func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[
 	if err != nil {
 		return err
 	}
-	ctx, record := withRecord(ctx, step, secrets(one.paramKind))
+	by := authorOf(one, b)
+	ctx, record := withRecord(ctx, step, by.secret)
 	var count, fails int64
 	for _, param := range params {
 		if param != nil && record != nil {
@@ -190,12 +218,12 @@ func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[
 			} else if d.failed {
 				celmetrics.Metrics.ObserveAdmission(ctx, d.elapsed, one.name, b.name, d.kind())
 			}
-			if err := v.act(ctx, one.name, b, i, d); err != nil && denied == nil {
+			if err := v.act(ctx, by, b.actions, i, d); err != nil && denied == nil {
 				denied = err
 			}
 		}
 		for i := range found.notes {
-			if err := v.note(ctx, one.name, b, &found.notes[i], notes); err != nil && denied == nil {
+			if err := v.note(ctx, by, &found.notes[i], notes); err != nil && denied == nil {
 				denied = err
 			}
 		}
@@ -249,25 +277,27 @@ func nameOf(obj any) string {
 }
 
 // act does what a binding says about a validation that does not hold. The error is the refusal, if it denies.
-func (v *validation) act(ctx context.Context, policy string, b *binding, index int, d *decision) (denied error) {
+func (v *validation) act(ctx context.Context, by author, actions []registrationv1.ValidationAction, index int, d *decision) (denied error) {
 	if !d.fails {
 		return nil
 	}
-	told := failed{ExpressionIndex: index, Message: d.message, ValidationActions: b.actions, Binding: b.name, Policy: policy}
+	told := failed{ExpressionIndex: index, Message: d.message, ValidationActions: actions, Binding: by.binding, Policy: by.policy}
 	if v.tell != nil {
 		v.tell(&told)
 	}
-	for _, action := range b.actions {
+	for _, action := range actions {
 		switch action {
 		case registrationv1.Deny:
-			denied = v.deny(policy, b.name, d.message, d.reason)
-			celmetrics.Metrics.ObserveRejection(ctx, d.elapsed, policy, b.name, d.kind())
+			denied = v.deny(by, d.message, d.reason)
+			celmetrics.Metrics.ObserveRejection(ctx, d.elapsed, by.policy, by.binding, d.kind())
 		case registrationv1.Audit:
+			told.Message = by.quiet(d.message)
 			v.failures = append(v.failures, told)
-			celmetrics.Metrics.ObserveAudit(ctx, d.elapsed, policy, b.name, d.kind())
+			celmetrics.Metrics.ObserveAudit(ctx, d.elapsed, by.policy, by.binding, d.kind())
 		case registrationv1.Warn:
-			warning.AddWarning(ctx, "", fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", policy, b.name, d.message))
-			celmetrics.Metrics.ObserveWarn(ctx, d.elapsed, policy, b.name, d.kind())
+			warning.AddWarning(ctx, "", fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s",
+				by.policy, by.binding, d.message))
+			celmetrics.Metrics.ObserveWarn(ctx, d.elapsed, by.policy, by.binding, d.kind())
 		}
 	}
 	return denied
@@ -287,13 +317,14 @@ func (d *decision) kind() celmetrics.ValidationErrorType {
 }
 
 // note keeps an annotation for the audit log. The error is the refusal, if it could not be evaluated.
-func (v *validation) note(ctx context.Context, policy string, b *binding, n *note, notes map[string][]string) error {
+func (v *validation) note(ctx context.Context, by author, n *note, notes map[string][]string) error {
 	if n.problem != "" {
 		d := &decision{fails: true, failed: true, message: n.problem}
-		celmetrics.Metrics.ObserveRejection(ctx, n.elapsed, policy, b.name, d.kind())
-		return v.deny(policy, b.name, n.problem, "")
+		celmetrics.Metrics.ObserveRejection(ctx, n.elapsed, by.policy, by.binding, d.kind())
+		return v.deny(by, n.problem, "")
 	}
-	value := n.value[:min(len(n.value), mostAnnotationBytes)]
+	value := by.quiet(n.value)
+	value = value[:min(len(value), mostAnnotationBytes)]
 	if !slices.Contains(notes[n.key], value) {
 		notes[n.key] = append(notes[n.key], value)
 	}
@@ -311,13 +342,13 @@ func (v *validation) noteFailures() {
 	}
 }
 
-// deny is the answer to a write that a policy denies. binding is empty if it denies all such writes.
-func (v *visit) deny(policy, binding, message string, reason metav1.StatusReason) error {
-	by := ""
-	if binding != "" {
-		by = fmt.Sprintf(" with binding '%s'", binding)
+// deny is the answer to a write that a policy denies.
+func (v *visit) deny(by author, message string, reason metav1.StatusReason) error {
+	who := fmt.Sprintf("ValidatingAdmissionPolicy '%s'", by.policy)
+	if by.binding != "" {
+		who += fmt.Sprintf(" with binding '%s'", by.binding)
 	}
-	message = fmt.Sprintf("ValidatingAdmissionPolicy '%s'%s denied request: %s", policy, by, message)
+	message = who + " denied request: " + message
 	err := admission.NewForbidden(v.w, errors.New(message))
 	var status *apierrors.StatusError
 	if !errors.As(err, &status) {
@@ -331,6 +362,9 @@ func (v *visit) deny(policy, binding, message string, reason metav1.StatusReason
 		status.ErrStatus.Code = http.StatusUnprocessableEntity
 	}
 	status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Message: message})
+	if by.secret {
+		return denial{mask.ForClient(status, who+" denied request: "+mask.Masked)}
+	}
 	return denial{status}
 }
 

@@ -237,7 +237,7 @@ func (c *call) pass(ctx context.Context, step *trace.Step, answer *webhookreques
 // shown is a text of a webhook, which may quote the object.
 func shown(step *trace.Step, text string) string {
 	if step.Confidential() {
-		return "(masked)"
+		return mask.Masked
 	}
 	return text
 }

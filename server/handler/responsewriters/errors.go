@@ -41,15 +41,15 @@ func ErrorNegotiated(err error, s runtime.NegotiatedSerializer, gv schema.GroupV
 	return code
 }
 
-// auditQuietly keeps out of an audit event that is to have no bodies what an error says to the client alone: its text says
-// less than its Status then.
+// auditQuietly keeps out of an audit event what an error says to the client alone: its text says less than its Status then. An event
+// that is to have the request's body may quote that, but no other secret, and one that is to have the answer has it whole.
 func auditQuietly(ctx context.Context, err error) {
 	ac := audit.AuditContextFrom(ctx)
-	if !ac.Enabled() || ac.GetEventLevel() != auditinternal.LevelMetadata {
+	if !ac.Enabled() || ac.GetEventLevel().GreaterOrEqual(auditinternal.LevelRequestResponse) {
 		return
 	}
 	text := escape.Text(err.Error())
-	if status := ac.GetEventResponseStatus(); status != nil && status.Message != text {
+	if status := ac.GetEventResponseStatus(); status != nil && (status.Message != text || mask.IsForClient(err)) {
 		quiet := *mask.Status(status)
 		quiet.Message = text
 		ac.SetEventResponseStatus(&quiet)

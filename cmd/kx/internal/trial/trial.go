@@ -12,6 +12,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -167,6 +168,9 @@ func (t *Trial) Try(ctx context.Context, u *unstructured.Unstructured, resource 
 	out.Failures, out.Warnings, out.Annotations = outcome.Failures, outcome.Warnings, outcome.Annotations
 	if outcome.Refusal != nil {
 		out.Refusal = outcome.Refusal.Error()
+		if status := apierrors.APIStatus(nil); errors.As(outcome.Refusal, &status) { // its message may be for the client alone
+			out.Refusal = status.Status().Message
+		}
 	}
 	if !bytes.Equal(before, after) {
 		out.Before, out.After = before, after
