@@ -130,9 +130,9 @@ func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.Resource
 	case len(told) == 0:
 		w.Step.Why(trace.QuotasUntouched)
 	case w.IsDryRun():
-		w.Step.WhyText(trace.QuotasHaveRoom, strings.Join(told, "; "))
+		w.Step.WhyText(trace.QuotasHaveRoom, trace.ListOf(told).Join("; "))
 	default:
-		w.Step.WhyText(trace.QuotasCharged, strings.Join(told, "; "))
+		w.Step.WhyText(trace.QuotasCharged, trace.ListOf(told).Join("; "))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -90,7 +89,7 @@ func extendedResourceToleration(*plugin.Kit) plugin.Plugin {
 			for _, name := range names {
 				tolerate(pod, corev1.Toleration{Key: name, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
 			}
-			w.Step.WhyText(trace.DevicesTolerated, strings.Join(names, ", "))
+			w.Step.WhyList(trace.DevicesTolerated, names)
 			return nil
 		}),
 	}

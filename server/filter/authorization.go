@@ -3,6 +3,7 @@ package filter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,7 +58,12 @@ func sayGroups(step *trace.Step, who user.Info) {
 	if step == nil || who == nil {
 		return
 	}
-	for _, group := range who.GetGroups() {
+	groups := who.GetGroups()
+	for i, group := range groups {
+		if i == trace.MaxAttrs {
+			step.Text("not-shown", fmt.Sprintf("%d more groups", len(groups)-i))
+			break
+		}
 		if group != user.AllAuthenticated && group != user.AllUnauthenticated {
 			step.Text("group", group)
 		}

@@ -3,7 +3,6 @@ package filter
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/audit"
@@ -58,7 +57,7 @@ func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting
 		sayGroups(step, attributes.GetUser())
 		return nil, err
 	}
-	step.Text("groups", strings.Join(as.User.GetGroups(), ","))
+	step.TextList("groups", as.User.GetGroups())
 	step.Text("verb", as.Verb)
 	sayRules(step, as.Verb, answers)
 	return as, nil
@@ -90,6 +89,7 @@ func sayRefusals(step *trace.Step, answers []impersonation.Answer) {
 	if step == nil {
 		return
 	}
+	refused := 0
 	for i := range answers {
 		a := &answers[i]
 		switch {
@@ -105,8 +105,10 @@ func sayRefusals(step *trace.Step, answers []impersonation.Answer) {
 					step.Text(part[0], part[1])
 				}
 			}
+		case refused == trace.MaxAttrs:
 		default:
 			step.Text("refused", sentence(a))
+			refused++
 		}
 	}
 }

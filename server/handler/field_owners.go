@@ -15,9 +15,6 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// maxMovesTold is how many fields a journey names of those that changed hands in one write.
-const maxMovesTold = 5
-
 // managerKey tells the managers of an object apart.
 type managerKey struct {
 	name        string
@@ -29,34 +26,42 @@ func keyOf(e metav1.ManagedFieldsEntry) managerKey {
 	return managerKey{e.Manager, e.Operation, e.Subresource}
 }
 
+// maxManagers is how many managers that lost fields a step looks at. It counts each of the others as one field.
+const maxManagers = 64
+
 // sayOwners tells step what a write by manager made of the owners of live's fields. Fields are parsed only if
 // somebody lost some, which is rare: most writers change what they own.
 func sayOwners(step *trace.Step, live, obj runtime.Object, manager managerKey) {
 	before, after := managedFieldsOf(live), managedFieldsOf(obj)
 	own := entryOf(after, manager)
-	var moves []string
-	more := 0
+	remaining := make(map[managerKey]*metav1.ManagedFieldsEntry, len(after))
+	for i := range after {
+		remaining[keyOf(after[i])] = &after[i]
+	}
+	moves, owned, looked := step.NewList(), (*fieldpath.Set)(nil), 0
 	for _, was := range before {
 		if keyOf(was) == manager {
 			continue
 		}
-		is := entryOf(after, keyOf(was))
+		is := remaining[keyOf(was)]
 		if is != nil && bytes.Equal(rawFields(was), rawFields(*is)) {
 			continue
 		}
+		if looked++; looked > maxManagers {
+			moves.Skip(1)
+			continue
+		}
 		fieldSet(&was).Difference(fieldSet(is)).Leaves().Iterate(func(path fieldpath.Path) {
-			if len(moves) == maxMovesTold {
-				more++
-				return
-			}
-			moves = append(moves, move(path, keyOf(was), manager, fieldSet(own).Has(path)))
+			moves.AddBy(func() string {
+				if owned == nil {
+					owned = fieldSet(own)
+				}
+				return move(path, keyOf(was), manager, owned.Has(path))
+			})
 		})
 	}
-	if more > 0 {
-		moves = append(moves, fmt.Sprintf("and %d more", more))
-	}
-	if len(moves) > 0 {
-		step.WhyText(trace.OwnersMoved, strings.Join(moves, "; "))
+	if moves.Count() > 0 {
+		step.WhyText(trace.OwnersMoved, moves.Join("; "))
 		return
 	}
 	step.WhyText(ownGrowth(entryOf(before, manager), own, len(before) == 0), manager.name)
@@ -97,24 +102,15 @@ func sayConflicts(step *trace.Step, err error) {
 	if !errors.As(err, &carrier) || carrier.Status().Details == nil {
 		return
 	}
-	var conflicts []string
-	more := 0
+	conflicts := step.NewList()
 	for _, cause := range carrier.Status().Details.Causes {
-		switch {
-		case cause.Type != metav1.CauseTypeFieldManagerConflict:
-		case len(conflicts) == maxMovesTold:
-			more++
-		default:
-			conflicts = append(conflicts, fmt.Sprintf("%s: %s", strings.TrimPrefix(cause.Field, "."), cause.Message))
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			conflicts.AddBy(func() string { return fmt.Sprintf("%s: %s", strings.TrimPrefix(cause.Field, "."), cause.Message) })
 		}
 	}
-	if len(conflicts) == 0 {
-		return
+	if conflicts.Count() > 0 {
+		step.WhyText(trace.OwnersConflict, conflicts.Join("; "))
 	}
-	if more > 0 {
-		conflicts = append(conflicts, fmt.Sprintf("and %d more", more))
-	}
-	step.WhyText(trace.OwnersConflict, strings.Join(conflicts, "; "))
 }
 
 func fieldName(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -51,9 +52,21 @@ func decodeOptionsFrom(from source, req *http.Request, kind string, decode func(
 	case req.URL.RawQuery == "":
 		step.Why(trace.NoOptions)
 	default:
-		step.WhyText(trace.OptionsInQuery, strings.Join(slices.Sorted(maps.Keys(req.URL.Query())), ", "))
+		step.WhyText(trace.OptionsInQuery, parametersOf(req.URL.RawQuery))
 	}
 	return decode()
+}
+
+// maxQuery is how much of a query a step looks at.
+const maxQuery = 4 << 10
+
+// parametersOf names the parameters of a query, and counts those far behind.
+func parametersOf(query string) string {
+	begin := query[:min(len(query), maxQuery)]
+	values, _ := url.ParseQuery(begin) // what can't be read is refused with a reason of its own
+	list := trace.ListOf(slices.Sorted(maps.Keys(values)))
+	list.Skip(strings.Count(query[len(begin):], "&"))
+	return list.String()
 }
 
 // decodeParameters reads options that all resources share from the query.

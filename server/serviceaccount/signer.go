@@ -3,7 +3,6 @@ package serviceaccount
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -44,7 +43,7 @@ func (s *Signer) Sign(ctx context.Context, claims Claims) (token string, err err
 	} else {
 		step.WhyText(trace.TokenSigned, s.keyID, public.Expiry-public.IssuedAt)
 	}
-	step.Text("audience", strings.Join(public.Audience, ","))
+	step.TextList("audience", public.Audience)
 	public.Issuer = s.issuer
 	token, err = jwt.Signed(s.jose).Claims(claims.Private).Claims(public).Serialize()
 	if err != nil {

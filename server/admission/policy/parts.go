@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	celgo "github.com/google/cel-go/cel"
@@ -235,10 +234,7 @@ func (r *record) part(v ref.Val) string {
 	case traits.Mapper:
 		return "map of " + fmt.Sprint(v.Size().Value())
 	case types.String:
-		text = strconv.Quote(string(v))
-		if len(text) > mostPartText {
-			text = text[:mostPartText] + "…"
-		}
+		text = quoted(string(v))
 	case *types.Err:
 		return "error: " + r.shown(v.Error())
 	default:

@@ -130,13 +130,21 @@ func (r *record) first() string {
 	return r.condition
 }
 
+// quoted is a string as it is shown, cut if it is long.
+func quoted(text string) string {
+	if len(text) > mostPartText {
+		return strconv.Quote(text[:mostPartText]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
 // value is the value of an expression.
 func (r *record) value(v ref.Val) string {
 	switch v := v.Value().(type) {
 	case bool:
 		return strconv.FormatBool(v)
 	case string:
-		return r.shown(strconv.Quote(v))
+		return r.shown(quoted(v))
 	}
 	return v.Type().TypeName()
 }

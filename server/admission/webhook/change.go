@@ -211,8 +211,11 @@ func patched(obj runtime.Object, patch jsonpatch.Patch, kind schema.GroupVersion
 	return out, err
 }
 
-// mostShown bounds how many operations of a patch a step shows.
-const mostShown = 32
+// mostShown bounds how many operations of a patch a step shows, and mostValue how much of a value.
+const (
+	mostShown = 32
+	mostValue = 4 << 10
+)
 
 // show has the step show a patch, operation by operation. Values are shown where objects are.
 func show(step *trace.Step, patch jsonpatch.Patch) {
@@ -230,7 +233,7 @@ func show(step *trace.Step, patch jsonpatch.Patch) {
 			text += " from " + from
 		}
 		if value := operation["value"]; value != nil && step.Objects() {
-			text += " " + shown(step, string(*value))
+			text += " " + shown(step, string((*value)[:min(len(*value), mostValue)]))
 		}
 		step.Text("patch", text)
 	}

@@ -139,7 +139,7 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	namespace, _ := request.NamespaceFrom(ctx)
 	held, incomplete := g.held(ctx, who, namespace)
 	if missing := lacking(held, rules); len(missing) > 0 {
-		step.WhyText(trace.GrantLacks, strings.Join(missing, " "))
+		step.WhyText(trace.GrantLacks, trace.ListOf(missing).Join(" "))
 		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name, refusal(who, missing, incomplete))
 	}
 	if wanted.aggregates && len(lacking(held, everything)) > 0 {

@@ -230,7 +230,7 @@ func (c *Controller) keep(
 	}
 	ctx, end := c.writer.Begin(ctx, work.Write{
 		Verb: "update", Resource: resource, Subresource: "status", Namespace: namespace, Name: name, Cause: cause,
-		Why: func(step *trace.Step) { step.WhyText(trace.QuotaCounted, strings.Join(changed, ", ")) },
+		Why: func(step *trace.Step) { step.WhyList(trace.QuotaCounted, changed) },
 	})
 	defer end(&err)
 	_, err = c.writer.Update(ctx, updater, name, rest.DefaultUpdatedObjectInfo(nil, next))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,14 +24,15 @@ const storedFactor = 8
 func (s *Schema) Default(ctx context.Context, obj map[string]any) (err error) {
 	_, step := trace.Start(ctx, trace.CRDDefault, s.kind.Kind)
 	defer step.End(&err)
-	if step.Recording() {
+	if step.Objects() {
 		step.Before(&unstructured.Unstructured{Object: obj})
-		s.sayDefaults(step, obj)
 	}
-	if err := s.giveDefaults(ctx, obj, s.limits.Bytes); err != nil {
+	given := step.NewList()
+	if err := s.giveDefaults(ctx, obj, s.limits.Bytes, given); err != nil {
 		return err
 	}
 	if step.Recording() {
+		s.sayDefaults(step, given)
 		step.After(&unstructured.Unstructured{Object: obj})
 	}
 	return nil
@@ -37,34 +40,34 @@ func (s *Schema) Default(ctx context.Context, obj map[string]any) (err error) {
 
 // DefaultStored is Default for an object from etcd. No journey shows it, since many requests may share the object.
 func (s *Schema) DefaultStored(ctx context.Context, obj map[string]any) error {
-	return s.giveDefaults(ctx, obj, storedFactor*s.limits.Bytes)
+	return s.giveDefaults(ctx, obj, storedFactor*s.limits.Bytes, nil)
 }
 
 // Complete is Default for an object that should have its defaults already. No journey shows it.
 func (s *Schema) Complete(ctx context.Context, obj map[string]any) error {
-	return s.giveDefaults(ctx, obj, s.limits.Bytes)
+	return s.giveDefaults(ctx, obj, s.limits.Bytes, nil)
 }
 
-func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int64) error {
+// giveDefaults sets defaults, and has given (optional) list the fields that get one.
+func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int64, given *trace.List) error {
 	if !s.uses.defaults {
 		return nil
 	}
-	d := defaulting{ctx: ctx, limit: limit}
-	d.fill(s.defaults(), obj)
+	d := defaulting{ctx: ctx, limit: limit, list: given}
+	d.fill(s.defaults(), obj, nil)
 	return d.result()
 }
 
-// sayDefaults tells step which defaults will be set.
-func (s *Schema) sayDefaults(step *trace.Step, obj map[string]any) {
-	if !s.uses.defaults {
+// sayDefaults tells step which defaults were set.
+func (s *Schema) sayDefaults(step *trace.Step, given *trace.List) {
+	switch {
+	case !s.uses.defaults:
 		step.Why(trace.NoDefaults)
-		return
+	case given.Count() == 0:
+		step.Why(trace.NoDefaultNeeded)
+	default:
+		step.WhyText(trace.DefaultsSet, given.String(), int64(given.Count()))
 	}
-	if paths := missingDefaults(obj, s.structural); len(paths) > 0 {
-		step.WhyText(trace.DefaultsSet, listed(paths), int64(len(paths)))
-		return
-	}
-	step.Why(trace.NoDefaultNeeded)
 }
 
 // defaults is the tree of a schema's defaults. Places without any are left out.
@@ -73,6 +76,7 @@ type defaults struct {
 	// size is the size of this place's default as JSON, 0 if there is none.
 	size       int64
 	properties map[string]*defaults
+	names      []string // of the properties, sorted
 	additional *defaults
 	items      *defaults
 }
@@ -90,6 +94,7 @@ func newDefaults(s *structuralschema.Structural) *defaults {
 			d.properties[name] = child
 		}
 	}
+	d.names = slices.Sorted(maps.Keys(d.properties))
 	if s.Default.Object != nil {
 		text, err := json.Marshal(s.Default.Object)
 		if err != nil {
@@ -110,7 +115,9 @@ func (d *defaults) replaces(value any) bool { return value == nil && d.size > 0 
 type defaulting struct {
 	ctx   context.Context
 	limit int64
-	// added counts the bytes of the defaults that were set, and of those for which there was no room.
+	// list (optional) lists the fields that get a default. What a default has below itself is part of it.
+	list *trace.List
+	// added counts the bytes of the defaults that were set, and of the one for which there was no room, which ends the run.
 	added int64
 	taken int64
 	err   error
@@ -132,7 +139,7 @@ func (d *defaulting) ended() bool {
 	if d.taken++; d.taken%stepsBetweenLooks == 0 && d.err == nil {
 		d.err = d.ctx.Err()
 	}
-	return d.err != nil
+	return d.err != nil || d.added > d.limit
 }
 
 // give returns a copy of a default if there is room for it.
@@ -143,59 +150,126 @@ func (d *defaulting) give(at *defaults) (value any, ok bool) {
 	return runtime.DeepCopyJSONValue(at.schema.Default.Object), true
 }
 
-// fill sets the defaults in a value.
-func (d *defaulting) fill(at *defaults, value any) {
+// below is fill for a value that is a default itself if given, and is listed then. No path is made that nobody is told.
+func (d *defaulting) below(at *defaults, value any, here spot, given bool) {
+	var told *spot
+	if !d.list.Full() {
+		told = here.kept()
+	}
+	if !given {
+		d.fill(at, value, told)
+		return
+	}
+	if told != nil {
+		d.list.Add(told.String())
+	} else {
+		d.list.Skip(1)
+	}
+	list := d.list
+	d.list = nil
+	d.fill(at, value, nil)
+	d.list = list
+}
+
+// fill sets the defaults in a value, which is here.
+func (d *defaulting) fill(at *defaults, value any, here *spot) {
 	if at == nil || d.ended() {
 		return
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		d.fillFields(at, value)
+		d.fillFields(at, value, here)
+		d.fillAdditional(at, value, here)
 	case []any:
 		if at.items == nil {
 			return
 		}
 		for i := range value {
+			given := false
 			if at.items.replaces(value[i]) {
-				if given, ok := d.give(at.items); ok {
-					value[i] = given
+				if value[i], given = d.give(at.items); !given {
+					return
 				}
 			}
-			d.fill(at.items, value[i])
+			d.below(at.items, value[i], spot{above: here, index: i, item: true}, given)
 		}
 	}
 }
 
-func (d *defaulting) fillFields(at *defaults, fields map[string]any) {
-	for name, prop := range at.properties {
+func (d *defaulting) fillFields(at *defaults, fields map[string]any, here *spot) {
+	for _, name := range at.names {
+		prop := at.properties[name]
 		value, found := fields[name]
+		given := false
 		if prop.size > 0 && !found || found && prop.replaces(value) {
-			given, ok := d.give(prop)
-			if !ok {
-				continue
+			if value, given = d.give(prop); !given {
+				return
 			}
-			value, found = given, true
-			fields[name] = given
+			fields[name] = value
 			d.added += int64(len(name)) + 4
 		}
-		if found {
-			d.fill(prop, value)
+		if found || given {
+			d.below(prop, value, here.field(name), given)
 		}
 	}
-	if at.additional == nil {
+}
+
+// fillAdditional is for fields that are no properties. A step names the first of them.
+func (d *defaulting) fillAdditional(at *defaults, fields map[string]any, here *spot) {
+	switch {
+	case at.additional == nil:
+	case d.list.Full():
+		for name, value := range fields {
+			d.fillKey(at, fields, name, value, here)
+		}
+	default:
+		for _, name := range namesOf(fields) {
+			d.fillKey(at, fields, name, fields[name], here)
+		}
+	}
+}
+
+func (d *defaulting) fillKey(at *defaults, fields map[string]any, name string, value any, here *spot) {
+	if _, ok := at.schema.Properties[name]; ok {
 		return
 	}
-	for name, value := range fields {
-		if _, ok := at.schema.Properties[name]; ok {
-			continue
+	given := false
+	if at.additional.replaces(value) {
+		if value, given = d.give(at.additional); !given {
+			return
 		}
-		if at.additional.replaces(value) {
-			given, ok := d.give(at.additional)
-			if !ok {
-				continue
-			}
-			value, fields[name] = given, given
-		}
-		d.fill(at.additional, value)
+		fields[name] = value
 	}
+	d.below(at.additional, value, here.field(name), given)
+}
+
+// lacking says whether a value lacks a default. It ends at the first one.
+func (d *defaults) lacking(value any) bool {
+	if d == nil {
+		return false
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for name, prop := range d.properties {
+			v, found := value[name]
+			if prop.size > 0 && !found || found && (prop.replaces(v) || prop.lacking(v)) {
+				return true
+			}
+		}
+		if d.additional == nil {
+			return false
+		}
+		for name, v := range value {
+			if _, ok := d.schema.Properties[name]; !ok && (d.additional.replaces(v) || d.additional.lacking(v)) {
+				return true
+			}
+		}
+	case []any:
+		for _, v := range value {
+			if d.items != nil && (d.items.replaces(v) || d.items.lacking(v)) {
+				return true
+			}
+		}
+	}
+	return false
 }

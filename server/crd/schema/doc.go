@@ -49,5 +49,7 @@
 //  1. A Schema does not change, and neither does what it was made of.
 //  2. The rules of one validation share one budget: what one rule costs, the next does not have.
 //  3. What reasons and steps tell is computed only for a journey that is recorded, and a journey shows a bounded number
-//     of rules; it counts the others.
+//     of rules; it counts the others. Of fields that were dropped or got a default, a step names [trace.MaxListed], and clients are told of
+//     100 unknown ones. A path is made only for a field that is named, and is cut after a KiB. A run of Default ends where its limit is
+//     met.
 package schema

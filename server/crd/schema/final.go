@@ -12,7 +12,7 @@ func (s *Schema) IsFinal(obj map[string]any) bool {
 	if !ordinary(obj["metadata"]) || metadata["generation"] == nil || s.uses.embedded {
 		return false
 	}
-	if s.uses.defaults && len(missingDefaults(obj, s.structural)) > 0 {
+	if s.uses.defaults && s.defaults().lacking(obj) {
 		return false
 	}
 	for name, value := range obj {

@@ -36,8 +36,8 @@ func run(t *testing.T, s *Schema, obj, old map[string]any) {
 	if again, err := s.Prune(ctx, obj, PruneOptions{UnknownFieldPaths: true}); err != nil || len(again) > 0 {
 		t.Errorf("pruned twice: %v, %v", again, err)
 	}
-	if missing := missingDefaults(obj, s.structural); len(missing) > 0 {
-		t.Errorf("defaulted, but %v are missing", missing)
+	if s.defaults().lacking(obj) {
+		t.Error("defaulted, but some are missing")
 	}
 	checkFinal(t, s, obj)
 }

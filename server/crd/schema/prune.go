@@ -2,6 +2,7 @@ package schema
 
 import (
 	"context"
+	"slices"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -33,6 +34,13 @@ func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOption
 		step.Before(&unstructured.Unstructured{Object: obj})
 	}
 	p := pruning{schema: s, opts: opts, report: step.Recording()}
+	switch {
+	case opts.UnknownFieldPaths:
+		p.unknown.names = maxUnknown
+	case p.report:
+		p.unknown.names = trace.MaxListed
+	}
+	p.nulls.names = trace.MaxListed
 	if err := p.run(obj); err != nil {
 		return nil, err
 	}
@@ -43,17 +51,17 @@ func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOption
 	if !opts.UnknownFieldPaths {
 		return nil, nil
 	}
-	return p.unknown, nil
+	return p.unknown.paths, nil
 }
 
 // pruning is one run of Prune.
 type pruning struct {
 	schema *Schema
 	opts   PruneOptions
-	// report says that the caller wants the paths of dropped fields.
+	// report says that a step says what was dropped.
 	report  bool
-	unknown []string
-	nulls   []string
+	unknown dropped
+	nulls   dropped
 }
 
 func (p *pruning) run(obj map[string]any) error {
@@ -76,7 +84,9 @@ func (p *pruning) run(obj map[string]any) error {
 		if err != nil {
 			return err
 		}
-		p.unknown = append(p.unknown, unknown...)
+		for _, path := range unknown { // at most 100 of one ObjectMeta
+			p.unknown.add(nil, path)
+		}
 	}
 	gv, err := apischema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -122,8 +132,10 @@ func (p *pruning) body(obj map[string]any) error {
 	track := p.opts.UnknownFieldPaths || p.report
 	structural := p.schema.structural
 	if !p.schema.preserveUnknown {
-		paths := structuralpruning.PruneWithOptions(obj, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: track})
-		p.unknown = append(p.unknown, paths...)
+		if track {
+			p.unknown.find(func(f *finder) { f.unknown(nil, obj, resourceRoot(structural)) })
+		}
+		structuralpruning.Prune(obj, structural, true)
 		if hasNull(obj) {
 			p.dropNulls(obj)
 		}
@@ -131,42 +143,49 @@ func (p *pruning) body(obj map[string]any) error {
 	if !p.schema.uses.embedded {
 		return nil
 	}
-	err, paths := objectmeta.CoerceWithOptions(nil, obj, structural, false, objectmeta.CoerceOptions{
-		DropInvalidFields:       p.opts.Stored,
-		ReturnUnknownFieldPaths: track,
-	})
-	if err != nil {
+	c := coercion{dropInvalid: p.opts.Stored}
+	if track {
+		c.unknown = &p.unknown
+	}
+	before := len(p.unknown.paths)
+	if err := c.coerce(nil, obj, structural); err != nil {
 		return err
 	}
-	p.unknown = append(p.unknown, paths...)
+	slices.Sort(p.unknown.paths[before:])
 	return nil
+}
+
+// resourceRoot is the schema of a whole object, whose apiVersion, kind and metadata are known whatever the schema says.
+func resourceRoot(s *structuralschema.Structural) *structuralschema.Structural {
+	root := structuralschema.Structural{}
+	if s != nil {
+		root = *s
+	}
+	root.XEmbeddedResource = true
+	return &root
 }
 
 // dropNulls drops nulls that are not allowed and that no default will replace.
 func (p *pruning) dropNulls(obj map[string]any) {
-	var before []string
 	if p.report {
-		before = nullPaths(obj)
+		p.nulls.find(func(f *finder) { f.nulls(nil, obj, p.schema.structural) })
 	}
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(obj, p.schema.structural)
-	if p.report {
-		p.nulls = without(before, nullPaths(obj))
-	}
 }
 
 // say tells step what was dropped.
 func (p *pruning) say(step *trace.Step) {
-	unknown, nulls := int64(len(p.unknown)), int64(len(p.nulls))
+	unknown, nulls := int64(p.unknown.count), int64(p.nulls.count)
 	switch {
 	case unknown+nulls == 0 && p.schema.preserveUnknown:
 		step.Why(trace.AllFieldsPreserved)
 	case unknown+nulls == 0:
 		step.Why(trace.AllFieldsKnown)
 	case nulls == 0:
-		step.WhyText(trace.UnknownFieldsDropped, listed(p.unknown), unknown)
+		step.WhyText(trace.UnknownFieldsDropped, p.unknown.said(), unknown)
 	case unknown == 0:
-		step.WhyText(trace.NullsDropped, listed(p.nulls), nulls)
+		step.WhyText(trace.NullsDropped, p.nulls.said(), nulls)
 	default:
-		step.WhyText(trace.UnknownAndNullsDropped, listed(p.unknown)+"; "+listed(p.nulls), unknown, nulls)
+		step.WhyText(trace.UnknownAndNullsDropped, p.unknown.said()+"; "+p.nulls.said(), unknown, nulls)
 	}
 }

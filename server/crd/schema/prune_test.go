@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 const webSchema = `{type: object, properties: {
@@ -160,15 +162,18 @@ func TestDefault(t *testing.T) {
 	for _, tt := range defaultTests {
 		t.Run(tt.name, func(t *testing.T) {
 			obj := thing(t, tt.obj)
-			if got := strings.Join(missingDefaults(obj, s.structural), " "); got != tt.set {
-				t.Errorf("said to be set: %q, want %q", got, tt.set)
+			given, lacked := &trace.List{}, s.defaults().lacking(obj)
+			if err := s.giveDefaults(context.Background(), obj, s.limits.Bytes, given); err != nil {
+				t.Error(err)
 			}
-			s.Default(context.Background(), obj)
+			if got := given.Join(" "); got != tt.set || lacked != (got != "") {
+				t.Errorf("said to be set: %q, want %q; lacking: %v", got, tt.set, lacked)
+			}
 			if asJSON(t, obj) != asJSON(t, thing(t, tt.want)) {
 				t.Errorf("got %s, want %s", asJSON(t, obj), tt.want)
 			}
-			if again := missingDefaults(obj, s.structural); len(again) > 0 {
-				t.Errorf("still missing: %v", again)
+			if s.defaults().lacking(obj) {
+				t.Error("some are still missing")
 			}
 		})
 	}

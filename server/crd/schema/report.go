@@ -140,7 +140,10 @@ func (r *ruleReport) String() string {
 func endWith(step *trace.Step, errs field.ErrorList) {
 	var err error
 	if step.Recording() && len(errs) > 0 {
-		err = errs.ToAggregate()
+		err = errs[:min(len(errs), trace.MaxListed)].ToAggregate()
+		if more := len(errs) - trace.MaxListed; more > 0 {
+			err = fmt.Errorf("%w and %d more", err, more)
+		}
 	}
 	step.End(&err)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
@@ -127,7 +126,7 @@ func decided(seen, next *Definition) string {
 	if len(next.Finalizers) < len(seen.Finalizers) {
 		changes = append(changes, "its end")
 	}
-	return strings.Join(changes, ", ")
+	return trace.ListOf(changes).String()
 }
 
 // replace returns next if the stored definition is the one that was seen.

@@ -1,0 +1,81 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// spot is a place in an object, as a walk comes to it. Its path is only made if somebody is told: there may be millions of places, below
+// names as long as the body. The root is nil.
+type spot struct {
+	above *spot
+	name  string
+	index int  // of an item
+	item  bool // rather than a field
+	key   bool // of a map, written in brackets
+}
+
+func (s *spot) field(name string) spot { return spot{above: s, name: name} }
+func (s *spot) indexed(index int) spot { return spot{above: s, index: index, item: true} }
+
+// kept is a copy of the spot to which others may point.
+func (s spot) kept() *spot { return &s }
+
+// maxPath bounds a path that clients are told. Real ones have a hundredth of it.
+const maxPath = 1 << 10
+
+// String is the path, such as "spec.ports[0].name". A long one is cut at its beginning, where paths are alike.
+func (s *spot) String() string {
+	var parts []string
+	length := 0
+	for at := s; at != nil && length <= maxPath; at = at.above {
+		part := at.name
+		switch {
+		case at.item:
+			part = "[" + strconv.Itoa(at.index) + "]"
+		case at.key:
+			part = "[" + part + "]"
+		case at.above != nil:
+			part = "." + part
+		}
+		parts = append(parts, part)
+		length += len(part)
+	}
+	slices.Reverse(parts)
+	path := strings.Join(parts, "")
+	if len(path) > maxPath {
+		return "…" + strings.ToValidUTF8(path[len(path)-maxPath:], "")
+	}
+	return path
+}
+
+// path is the spot as validation writes it: keys of maps are in brackets.
+func (s *spot) path() *field.Path {
+	switch {
+	case s == nil:
+		return nil
+	case s.item:
+		return s.above.path().Index(s.index)
+	case s.key:
+		return s.above.path().Key(s.name)
+	}
+	return s.above.path().Child(s.name)
+}
+
+// maxSorted is how many names of one object are sorted so that the first of them can be told. Of more, any are told.
+const maxSorted = 1000
+
+// namesOf are the names of an object's fields.
+func namesOf(x map[string]any) []string {
+	names := make([]string, 0, len(x))
+	for name := range x {
+		names = append(names, name)
+	}
+	if len(names) <= maxSorted {
+		slices.Sort(names)
+	}
+	return names
+}
