@@ -18,4 +18,7 @@
 //  3. What is stored carries no resourceVersion and no selfLink.
 //  4. What came in is not modified, and what went out is not modified later. The one exception is an object that is
 //     suggested as the present state: it has no resourceVersion while the call lasts, so nobody else may look at it then.
+//
+// Selectors. A predicate asks each object, so a selector of many terms is compiled ([CompileLabels], [CompileFields]): an object costs one
+// look for each label or field that is named, not for each term. server/handler bounds how many of both a client may name.
 package store

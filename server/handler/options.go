@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -160,8 +161,53 @@ func listOptions(req *http.Request, scope *RequestScope) (*metainternalversion.L
 	return options, err
 }
 
+// A selector may have as many terms, counting each value, about as many labels. What people and controllers write has a few; one of all
+// names of a large cluster has thousands. The server looks at each object once for each label that is named.
+const (
+	maxSelectorTerms = 10_000
+	maxSelectorNames = 1_000
+)
+
+// checkTerms refuses selectors of too many terms before they are parsed. Each value has a comma before it or behind it.
+func checkTerms(req *http.Request) error {
+	if len(req.URL.RawQuery) < maxSelectorTerms {
+		return nil
+	}
+	query := req.URL.Query()
+	for _, name := range []string{"labelSelector", "fieldSelector"} {
+		for _, text := range query[name] {
+			if n := strings.Count(text, ",") + 1; n > maxSelectorTerms {
+				return apierrors.NewBadRequest(fmt.Sprintf("the %s has %d terms and values, the limit is %d", name, n, maxSelectorTerms))
+			}
+		}
+	}
+	return nil
+}
+
+// checkNames refuses a label selector that names too many labels. The fields that there are to name are few.
+func checkNames(req *http.Request, selector labels.Selector) error {
+	if selector == nil || len(req.URL.RawQuery) < maxSelectorNames {
+		return nil
+	}
+	requirements, _ := selector.Requirements()
+	names := map[string]bool{}
+	for i := range requirements {
+		names[requirements[i].Key()] = true
+	}
+	if len(names) > maxSelectorNames {
+		return apierrors.NewBadRequest(fmt.Sprintf("the labelSelector names %d labels, the limit is %d", len(names), maxSelectorNames))
+	}
+	return nil
+}
+
 func decodeListOptions(req *http.Request, scope *RequestScope, options *metainternalversion.ListOptions) error {
+	if err := checkTerms(req); err != nil {
+		return err
+	}
 	if err := decodeParameters(req, scope.MetaGroupVersion, options); err != nil {
+		return err
+	}
+	if err := checkNames(req, options.LabelSelector); err != nil {
 		return err
 	}
 	metainternalversion.SetListOptionsDefaults(options, watchList)

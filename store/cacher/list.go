@@ -29,7 +29,10 @@ func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOpt
 	if l.tree == nil {
 		return l.fromStorage(ctx)
 	}
-	list, items, err := l.collect(store.HasUnreadable(ctx))
+	list, items, err := l.collect(ctx, store.HasUnreadable(ctx))
+	if ended := ctx.Err(); err != nil && ended != nil {
+		return nil, ended
+	}
 	if err != nil {
 		step.Why(trace.CacheUnreadable)
 		list, err := l.fromStorage(ctx)
@@ -191,8 +194,11 @@ func (l *listing) limit() int64 {
 // list. One behind it cuts the list off, as in a list that is read from etcd.
 const checkedBytes = 2 << 20
 
+// looksBetween is how many objects are looked at before the list looks whether its client is still there.
+const looksBetween = 256
+
 // collect makes a list of the tree, and returns how many items it has. Those that can't be read may be among them if unreadable.
-func (l *listing) collect(unreadable bool) (list *store.EncodedList, count int, err error) {
+func (l *listing) collect(ctx context.Context, unreadable bool) (list *store.EncodedList, count int, err error) {
 	var items []*object.Encoded
 	pred, limit := &l.opts.Predicate, l.limit()
 	everything := pred.Empty()
@@ -209,6 +215,11 @@ func (l *listing) collect(unreadable bool) (list *store.EncodedList, count int, 
 		}
 		l.looked++
 		selected := true
+		if l.looked%looksBetween == 0 {
+			if err = ctx.Err(); err != nil {
+				return false
+			}
+		}
 		if !everything {
 			selected, err = l.cacher.selects(pred, i.obj)
 		} else if checked < checkedBytes && !unreadable {

@@ -158,7 +158,7 @@ func (s *watchStart) withState(ctx context.Context, w *cacheWatcher, bookmark bo
 			switch {
 			case convertErr != nil:
 				err = convertErr
-			case selected && !w.send(out):
+			case selected && !w.send(out), !selected && w.isStopped():
 				err = errStopped
 			case selected:
 				sent++

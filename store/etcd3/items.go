@@ -136,6 +136,10 @@ func (f *longList) read(ctx context.Context, cost *metrics.ListCost, yield func(
 				return
 			}
 			from = string(kv.Key) + "\x00"
+			if ctx.Err() != nil {
+				yield(nil, timeoutError(kv.Key))
+				return
+			}
 			obj, matched, err := f.item(unshown, kv)
 			page.Kvs[i] = nil // what is done need not stay in memory
 			cost.Evaluated++

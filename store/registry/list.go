@@ -74,14 +74,14 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 	return out, nil
 }
 
-// predicate makes a predicate of the options' selectors.
+// predicate makes a predicate of the options' selectors. It may ask many objects, so selectors of many terms are compiled.
 func (e *Store) predicate(options *metainternalversion.ListOptions) store.SelectionPredicate {
 	label, field := labels.Everything(), fields.Everything()
 	if options != nil && options.LabelSelector != nil {
-		label = options.LabelSelector
+		label = store.CompileLabels(options.LabelSelector)
 	}
 	if options != nil && options.FieldSelector != nil {
-		field = options.FieldSelector
+		field = store.CompileFields(options.FieldSelector)
 	}
 	return store.SelectionPredicate{Label: label, Field: field, GetAttrs: e.AttrFunc}
 }
