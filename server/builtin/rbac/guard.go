@@ -136,6 +136,11 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 		step.Why(trace.GrantNoRole)
 		return err
 	}
+	if n := combinations(rules); n > maxCombinations {
+		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name, fmt.Errorf(
+			"the rules have %.0f combinations of group, resource, name and verb to compare with what the user holds, the limit is %d",
+			n, maxCombinations))
+	}
 	namespace, _ := request.NamespaceFrom(ctx)
 	held, incomplete := g.held(ctx, who, namespace)
 	if missing := lacking(held, rules); len(missing) > 0 {
@@ -149,6 +154,21 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	}
 	step.Why(trace.GrantHeld, int64(len(rules)))
 	return nil
+}
+
+// maxCombinations is how many combinations of group, resource, name and verb a user may give: each is compared with all that they hold.
+// A few hundred names of each make millions. Whoever may escalate or bind has nothing compared.
+const maxCombinations = 100_000
+
+// combinations is how many there are in rules, which may be more than an integer holds.
+func combinations(rules []rbacv1.PolicyRule) (n float64) {
+	for i := range rules {
+		r := &rules[i]
+		verbs := float64(len(r.Verbs))
+		n += float64(len(r.APIGroups)) * float64(len(r.Resources)) * float64(max(1, len(r.ResourceNames))) * verbs
+		n += float64(len(r.NonResourceURLs)) * verbs
+	}
+	return n
 }
 
 // everything is what aggregation may give.
