@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// refusalPeriod is how often the log says that connections are refused.
-const refusalPeriod = time.Minute
+// noticePeriod is how often the log reports that connections are closed for one reason.
+const noticePeriod = time.Minute
 
 // connections accepts no more connections than most at once. Beyond, the oldest that has not asked for anything yet gives its
 // place to the newest: who opens many and sends nothing keeps nobody out. If all have asked, the newest is closed before its
@@ -29,9 +29,27 @@ type connections struct {
 	open int
 	// silent are those that have not sent a whole request yet, the oldest first.
 	silent list.List
-	// refused is how many were refused since the log said so at told. Only Accept looks at them.
-	refused int
-	told    time.Time
+
+	refusals, cutOffs notice
+}
+
+// notice counts what the log reports once in noticePeriod at most.
+type notice struct {
+	lock  sync.Mutex
+	count int
+	told  time.Time
+}
+
+// add counts one more, and calls report with the number of those that the log has not reported, unless that is too early.
+func (n *notice) add(report func(count int)) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	n.count++
+	if time.Since(n.told) < noticePeriod {
+		return
+	}
+	report(n.count)
+	n.count, n.told = 0, time.Now()
 }
 
 func (c *connections) Accept() (net.Conn, error) {
@@ -76,12 +94,18 @@ func (c *connections) enter(conn net.Conn) (made, oldest *connection) {
 }
 
 func (c *connections) sayRefused() {
-	c.refused++
-	if time.Since(c.told) < refusalPeriod {
-		return
-	}
-	c.log.Warn("closed connections: there are as many as --max-connections allows", "most", c.most, "closed", c.refused)
-	c.refused, c.told = 0, time.Now()
+	c.refusals.add(func(count int) {
+		c.log.Warn("closed connections: there are as many as --max-connections allows", "most", c.most, "closed", count)
+	})
+}
+
+// cutOff counts a connection that closes because of its resets.
+func (c *connections) cutOff(conn net.Conn) {
+	c.metrics.ConnectionCutOff()
+	c.cutOffs.add(func(count int) {
+		c.log.Warn("closed connections: their clients opened and reset requests faster than docs/serve.md allows",
+			"last", conn.RemoteAddr().String(), "closed", count)
+	})
 }
 
 // connection is one that counts until it is closed.

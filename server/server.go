@@ -51,7 +51,7 @@ const (
 	// idleWait is how long an idle connection is kept, which is the default of Go's clients.
 	idleWait = 90 * time.Second
 	// streamsMost is how many concurrent requests a connection of HTTP/2 may have, which is the initial assumption of clients.
-	// A client that keeps the server busy by opening and resetting streams is cut off at a small multiple of it.
+	// See resetsAtOnce for clients that open and reset streams.
 	streamsMost = 100
 	// streamBuffer is how much of a body may arrive before its handler reads it. Nearly all objects fit.
 	streamBuffer = 256 << 10
@@ -119,7 +119,9 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 	if err != nil {
 		return s, err
 	}
-	s.serve(&connections{Listener: listener, most: o.Limits.MaxConnections, log: s.log, metrics: counts}, tls, handler)
+	if err := s.serve(&connections{Listener: listener, most: o.Limits.MaxConnections, log: s.log, metrics: counts}, tls, handler); err != nil {
+		return s, err
+	}
 	s.URL = "https://" + address
 	s.Kubeconfig = o.KubeconfigOut
 	if s.Kubeconfig == "" {
@@ -325,7 +327,7 @@ func (s *Server) inBackground(do func(context.Context)) {
 	})
 }
 
-func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Handler) {
+func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Handler) error {
 	s.http = &http.Server{
 		Handler:   filter.WithOnFirstRequest(handler),
 		TLSConfig: tls.Config,
@@ -344,6 +346,9 @@ func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Ha
 		},
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	if err := boundResets(s.http); err != nil {
+		return err
+	}
 	go func() {
 		if err := s.http.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
 			s.fail(fmt.Errorf("serve on %s: %w", listener.Addr(), err))
@@ -357,6 +362,7 @@ func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Ha
 		}
 		return nil
 	})
+	return nil
 }
 
 // Failed returns a channel that receives one error when the server fails for good.

@@ -37,7 +37,7 @@ type Metrics struct {
 	requestDuration, responseSizes, watchEventsSizes, watchList *prometheus.HistogramVec
 	longRunning, currentInFlight, certificateEnds, deprecated   *prometheus.GaugeVec
 	connections                                                 prometheus.Gauge
-	refusedConnections                                          prometheus.Counter
+	refusedConnections, cutOffConnections                       prometheus.Counter
 
 	// known has the series that there are: to find one by its labels takes as long as much of a read from the cache.
 	// There are no more than the metrics themselves keep.
@@ -97,6 +97,9 @@ func New() *Metrics {
 		refusedConnections: f.NewCounter(prometheus.CounterOpts{
 			Name: "kx_refused_connections_total",
 			Help: "Connections that were closed before they had asked for anything, since as many were open as --max-connections allows."}),
+		cutOffConnections: f.NewCounter(prometheus.CounterOpts{
+			Name: "kx_cut_off_connections_total",
+			Help: "Connections of HTTP/2 that were closed because they opened and reset requests too fast."}),
 	}
 }
 
@@ -220,6 +223,9 @@ func (m *Metrics) ConnectionClosed() { m.connections.Dec() }
 
 // ConnectionRefused counts a connection that was not taken.
 func (m *Metrics) ConnectionRefused() { m.refusedConnections.Inc() }
+
+// ConnectionCutOff counts a connection that was closed because of its resets.
+func (m *Metrics) ConnectionCutOff() { m.cutOffConnections.Inc() }
 
 // CertificateEnds records when a certificate expires.
 func (m *Metrics) CertificateEnds(certificate string, end time.Time) {

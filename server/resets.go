@@ -1,0 +1,178 @@
+//lint:file-ignore SA1019 http.Server cannot count the resets of a connection, and has no other way to serve HTTP/2 on a wrapped one.
+
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// resetsAtOnce and resetsPerSecond bound the streams of one connection that are reset before their answer begins. A client has at
+	// most streamsMost requests under way, so it may cancel all of them five times in a row, and twice a second for ever.
+	resetsAtOnce    = 500
+	resetsPerSecond = 200
+)
+
+// boundResets makes s serve HTTP/2 on connections that end when they reset more streams than that. MaxConcurrentStreams does not
+// bound such clients: a stream that was reset is not concurrent any more, but its handler has begun.
+func boundResets(s *http.Server) error {
+	h2 := &http2.Server{}
+	if err := http2.ConfigureServer(s, h2); err != nil {
+		return fmt.Errorf("configure HTTP/2: %w", err)
+	}
+	s.TLSNextProto[http2.NextProtoTLS] = func(s *http.Server, over *tls.Conn, h http.Handler) {
+		ctx := context.Background()
+		if base, ok := h.(interface{ BaseContext() context.Context }); ok { // the context of the connection, see ConnContext
+			ctx = base.BaseContext()
+		}
+		conn := &resettable{Conn: over, allowed: rate.NewLimiter(resetsPerSecond, resetsAtOnce), answered: map[uint32]bool{}}
+		conn.in.skip = len(http2.ClientPreface)
+		h2.ServeConn(conn, &http2.ServeConnOpts{Context: ctx, BaseConfig: s, Handler: h})
+	}
+	return nil
+}
+
+// resettable is a connection of HTTP/2 that counts the resets in both directions. After too many, its Read fails with an error
+// that makes the HTTP/2 server send GOAWAY, read no further, and close the connection a second later.
+//
+// A reset after the beginning of the answer does not count. A client that waits for that gets no more work done than one that cancels
+// nothing, and whoever stops watches does so.
+type resettable struct {
+	*tls.Conn
+	allowed *rate.Limiter
+	in, out frames
+	// spent says that there were too many.
+	spent atomic.Bool
+	// mu guards answered: the streams with an answer that has begun and not ended.
+	mu       sync.Mutex
+	answered map[uint32]bool
+}
+
+func (c *resettable) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	resets := 0
+	for f := range c.in.of(p[:n]) {
+		if f.kind == http2.FrameRSTStream && !c.end(f.stream) {
+			resets++
+		}
+	}
+	c.count(resets)
+	if c.spent.Load() {
+		return 0, http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+	}
+	return n, err
+}
+
+// Write counts the resets that the server sends too: a client can provoke them by frames that a stream must not have. It does not
+// count those without an error, by which the server declines the rest of a body.
+func (c *resettable) Write(p []byte) (int, error) {
+	resets := 0
+	for f := range c.out.of(p) {
+		switch {
+		case f.kind == http2.FrameRSTStream:
+			if !c.end(f.stream) && f.code != http2.ErrCodeNo {
+				resets++
+			}
+		case f.kind != http2.FrameHeaders && f.kind != http2.FrameData:
+		case f.flags.Has(http2.FlagDataEndStream): // headers have the same flag
+			c.end(f.stream)
+		case f.kind == http2.FrameHeaders:
+			c.begin(f.stream)
+		}
+	}
+	c.count(resets)
+	return c.Conn.Write(p)
+}
+
+// begin notes that the answer of a stream begins.
+func (c *resettable) begin(stream uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answered[stream] = true
+}
+
+// end ends a stream, and returns whether its answer had begun.
+func (c *resettable) end(stream uint32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	begun := c.answered[stream]
+	delete(c.answered, stream)
+	return begun
+}
+
+func (c *resettable) count(resets int) {
+	if resets == 0 || c.allowed.AllowN(time.Now(), resets) || c.spent.Swap(true) {
+		return
+	}
+	if under, ok := c.NetConn().(*connection); ok {
+		under.of.cutOff(under)
+	}
+}
+
+const (
+	frameHeaderBytes  = 9
+	resetPayloadBytes = 4 // the code of the error
+)
+
+// frame is the header of a frame, and the code of a reset.
+type frame struct {
+	kind   http2.FrameType
+	flags  http2.Flags
+	stream uint32
+	code   http2.ErrCode
+}
+
+// frames follows the frames of one direction, however reads and writes divide them.
+type frames struct {
+	// skip is the number of bytes until the next frame begins, and head the beginning of a frame that is not complete yet.
+	skip int
+	head []byte
+}
+
+// of takes the next bytes, and yields the frames that begin in them.
+func (f *frames) of(p []byte) iter.Seq[frame] {
+	return func(yield func(frame) bool) {
+		for len(p) > 0 {
+			if f.skip > 0 {
+				skipped := min(f.skip, len(p))
+				f.skip, p = f.skip-skipped, p[skipped:]
+				continue
+			}
+			needs := frameHeaderBytes
+			if len(f.head) >= frameHeaderBytes {
+				needs += resetPayloadBytes
+			}
+			taken := min(needs-len(f.head), len(p))
+			f.head, p = append(f.head, p[:taken]...), p[taken:]
+			if len(f.head) < needs {
+				return
+			}
+			payload := int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2])
+			next := frame{
+				kind: http2.FrameType(f.head[3]), flags: http2.Flags(f.head[4]),
+				stream: binary.BigEndian.Uint32(f.head[5:]) & (1<<31 - 1),
+			}
+			if next.kind == http2.FrameRSTStream && payload == resetPayloadBytes {
+				if needs == frameHeaderBytes {
+					continue // its code comes next
+				}
+				next.code = http2.ErrCode(binary.BigEndian.Uint32(f.head[frameHeaderBytes:]))
+			}
+			f.skip, f.head = frameHeaderBytes+payload-len(f.head), f.head[:0]
+			if !yield(next) {
+				return
+			}
+		}
+	}
+}
