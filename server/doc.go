@@ -15,7 +15,7 @@
 //  1. /readyz fails, so that load balancers send no more requests.
 //  2. New requests are refused, and watches end.
 //  3. Requests in flight finish or time out.
-//  4. The listener closes, then the controllers, the storages, the audit log, etcd, and the data
+//  4. The listener closes, then the controllers, flow control, the storages, the audit log, etcd, and the data
 //     directory's lock.
 //
 // Less formally: nothing is closed that a layer above still uses.

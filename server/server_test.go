@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -27,6 +28,9 @@ import (
 // stopLimit is how long a server may take to stop.
 const stopLimit = time.Minute
 
+// libraries has the warnings and errors of libraries, which log to one logger of the process.
+var libraries = &log{}
+
 // TestMain stops the server that tests share, and looks for what any server left behind. Of what libraries log only warnings and errors
 // are shown, as kx serve has it: lines about the beginnings and ends of a hundred servers would hide a failure.
 func TestMain(m *testing.M) {
@@ -37,7 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	klog.SetSlogLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	klog.SetSlogLogger(slog.New(slog.NewTextHandler(io.MultiWriter(os.Stderr, libraries), &slog.HandlerOptions{Level: slog.LevelWarn})))
 	embedtest.AtOnce(8)
 	code := m.Run()
 	if stopShared != nil {

@@ -17,4 +17,5 @@
 //     before it.
 //  4. An object that can't be read changes nothing: what was read before stays.
 //  5. The library's metrics are those of the process: servers that share one tell the sum of all.
+//  6. When [Control.Run] has returned, nothing writes any more, although the library does not wait for its own writes.
 package flow

@@ -42,6 +42,7 @@ type Control struct {
 	lib     flowcontrol.Interface
 	levels  *kept[*flowcontrolv1.PriorityLevelConfiguration]
 	schemas *kept[*flowcontrolv1.FlowSchema]
+	writes  *writes
 	wait    time.Duration
 	sizes   func(schema.GroupResource) (items int, bytes int64)
 	dropped flowcontrol.DroppedRequestsTracker
@@ -70,19 +71,20 @@ func New(c Config) (*Control, error) {
 	}
 	writer := c.Kit.Writer(flowcontrol.ConfigConsumerAsFieldManager, "")
 	writer.User = work.APIServer
+	allowed := &writes{
+		FlowcontrolV1Interface: client, schemas: schemaObjects,
+		objects: work.ObjectsOf[*flowcontrolv1.FlowSchema](c.Kit, writer, flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas")),
+	}
 	found := &queues{}
 	clock := eventclock.Real{}
 	return &Control{
-		levels: levelObjects, schemas: schemaObjects, wait: c.Wait, sizes: c.Sizes, queues: found, log: c.Log,
+		levels: levelObjects, schemas: schemaObjects, writes: allowed, wait: c.Wait, sizes: c.Sizes, queues: found, log: c.Log,
 		dropped: flowcontrol.NewDroppedRequestsTracker(),
 		lib: flowcontrol.NewTestable(flowcontrol.TestableConfig{
 			Name: "kx", Clock: clock, AsFieldManager: flowcontrol.ConfigConsumerAsFieldManager,
-			FoundToDangling: func(found bool) bool { return !found },
-			InformerFactory: informersOf(levelObjects, schemaObjects),
-			FlowcontrolClient: &writes{
-				FlowcontrolV1Interface: client, schemas: schemaObjects,
-				objects: work.ObjectsOf[*flowcontrolv1.FlowSchema](c.Kit, writer, flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas")),
-			},
+			FoundToDangling:        func(found bool) bool { return !found },
+			InformerFactory:        informersOf(levelObjects, schemaObjects),
+			FlowcontrolClient:      allowed,
 			ServerConcurrencyLimit: c.Seats,
 			ReqsGaugeVec:           metrics.PriorityLevelConcurrencyGaugeVec,
 			ExecSeatsGaugeVec:      metrics.PriorityLevelExecutionSeatsGaugeVec,
@@ -91,8 +93,10 @@ func New(c Config) (*Control, error) {
 	}, nil
 }
 
-// Run follows the objects until ctx ends.
+// Run follows the objects until ctx ends. When it returns, nothing writes any more.
 func (c *Control) Run(ctx context.Context) {
+	c.writes.begin(ctx)
+	defer c.writes.end()
 	var running sync.WaitGroup
 	running.Go(func() { c.levels.feed.Run(ctx) })
 	running.Go(func() { c.schemas.feed.Run(ctx) })

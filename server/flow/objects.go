@@ -154,6 +154,36 @@ type writes struct {
 	clientv1.FlowcontrolV1Interface
 	schemas *kept[*flowcontrolv1.FlowSchema]
 	objects *work.Objects[*flowcontrolv1.FlowSchema]
+
+	// mu guards life and under. The library gives its writes no context, and does not wait for them when it ends.
+	mu    sync.Mutex
+	life  context.Context // nil until the control runs
+	under sync.WaitGroup
+}
+
+// begin allows writes until ctx ends.
+func (w *writes) begin(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.life = ctx
+}
+
+// end waits for the writes that are under way. Since their context has ended, there will be no others.
+func (w *writes) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.under.Wait()
+}
+
+// enter returns the context of a write, nil if it is too late for one. done ends the write.
+func (w *writes) enter() (life context.Context, done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.life == nil || w.life.Err() != nil {
+		return nil, nil
+	}
+	w.under.Add(1)
+	return w.life, w.under.Done
 }
 
 func (w *writes) FlowSchemas() clientv1.FlowSchemaInterface {
@@ -165,8 +195,11 @@ type statuses struct {
 	writes *writes
 }
 
-// ApplyStatus writes the conditions of a flow schema, and returns it as it is known.
-func (s *statuses) ApplyStatus(ctx context.Context, wanted *applyv1.FlowSchemaApplyConfiguration, _ metav1.ApplyOptions) (*flowcontrolv1.FlowSchema, error) {
+// ApplyStatus writes the conditions of a flow schema, and returns it as it is known. After the end of the control it writes
+// nothing, and succeeds: the library would log an error, and try again.
+func (s *statuses) ApplyStatus(
+	_ context.Context, wanted *applyv1.FlowSchemaApplyConfiguration, _ metav1.ApplyOptions,
+) (*flowcontrolv1.FlowSchema, error) {
 	seen, err := listersv1.NewFlowSchemaLister(s.writes.schemas.GetIndexer()).Get(*wanted.Name)
 	if err != nil {
 		return nil, err
@@ -176,7 +209,12 @@ func (s *statuses) ApplyStatus(ctx context.Context, wanted *applyv1.FlowSchemaAp
 		return nil, err
 	}
 	condition := wanted.Status.Conditions[0]
-	return seen, s.writes.objects.Apply(ctx, seen, "status", work.Decision{
+	life, done := s.writes.enter()
+	if life == nil {
+		return seen, nil
+	}
+	defer done()
+	err = s.writes.objects.Apply(life, seen, "status", work.Decision{
 		// What a server does with its own schemas while it starts is not news.
 		Quiet: seen.Annotations[flowcontrolv1.AutoUpdateAnnotationKey] == "true",
 		Why: func(step *trace.Step) {
@@ -187,4 +225,8 @@ func (s *statuses) ApplyStatus(ctx context.Context, wanted *applyv1.FlowSchemaAp
 			}
 		},
 	}, map[string]any{"status": configuration["status"]})
+	if life.Err() != nil {
+		err = nil
+	}
+	return seen, err
 }
