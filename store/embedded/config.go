@@ -111,7 +111,7 @@ func (c *Config) etcdConfig(faults *faults, closing *atomic.Bool) (*embed.Config
 	e.QuotaBackendBytes = quotaBytes
 	e.WatchProgressNotifyInterval = progressInterval
 	e.EnableGRPCGateway = false
-	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(c.Logger, faults, closing))
+	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(c.Logger, faults, closing, c.keepToOwner))
 	return e, nil
 }
 

@@ -3,7 +3,9 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/kx-apiserver/kx/store/datadir"
 )
@@ -39,6 +41,27 @@ func prepareDir(dir string) error {
 		}
 	}
 	return nil
+}
+
+// keepToOwner takes all rights on etcd's files from the group and others. etcd itself leaves its snapshots readable for everybody,
+// as far as the umask does; their directory is not. A failure does not end what etcd does: it is only logged.
+func (c *Config) keepToOwner() {
+	err := filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		if err == nil && d.Type().IsRegular() {
+			info, err = d.Info()
+		}
+		if info != nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(path, info.Mode().Perm()&0o700)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // etcd removes old files meanwhile
+		}
+		return err
+	})
+	if err != nil {
+		c.log().Warn("other users may be able to read files of etcd", "error", err)
+	}
 }
 
 // explain says what is damaged in a directory on which etcd did not start, if that is the reason.

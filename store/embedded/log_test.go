@@ -121,7 +121,7 @@ func TestRequestsWaitForElection(t *testing.T) {
 
 func TestBusyStartIsNoNews(t *testing.T) {
 	var log bytes.Buffer
-	logger := newLogger(slog.New(slog.NewTextHandler(&log, nil)), newFaults(), &atomic.Bool{})
+	logger := newLogger(slog.New(slog.NewTextHandler(&log, nil)), newFaults(), &atomic.Bool{}, func() {})
 	logger.Warn(notPublished, zap.Error(etcderrors.ErrTooManyRequests))
 	if log.Len() > 0 {
 		t.Errorf("said: %s", &log)

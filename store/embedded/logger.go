@@ -47,13 +47,13 @@ func faultError(message string, fields []zapcore.Field) error {
 }
 
 // newLogger is etcd's logger: warnings and above go to to, the fatal ones also to faults. Once closing is set, what
-// etcd says about its own end is dropped.
-func newLogger(to *slog.Logger, faults *faults, closing *atomic.Bool) *zap.Logger {
+// etcd says about its own end is dropped. It calls snapshot whenever etcd has written one.
+func newLogger(to *slog.Logger, faults *faults, closing *atomic.Bool, snapshot func()) *zap.Logger {
 	handler := slog.DiscardHandler
 	if to != nil {
 		handler = to.Handler()
 	}
-	core := &slogCore{handler: handler, closing: closing}
+	core := &slogCore{handler: handler, closing: closing, snapshot: snapshot}
 	return zap.New(core, zap.WithFatalHook(faults), zap.WithPanicHook(faults))
 }
 
@@ -70,6 +70,12 @@ var expected = map[string]bool{
 	// A new database has no term yet. etcd tries again until it has.
 	"Failed to detect schema version":  true,
 	"failed to update storage version": true,
+}
+
+// snapshotWritten are messages after which there is a new file of a snapshot: one of etcd's own, or one from another member.
+var snapshotWritten = map[string]bool{
+	"saved snapshot to disk":         true,
+	"applied incoming Raft snapshot": true,
 }
 
 // expectedEnd ends a message, whose beginning is a term, of a start that is slow to read its log: it asks to lead before it
@@ -108,18 +114,26 @@ func busyReplaying(message string, fields []zapcore.Field) bool {
 
 // slogCore is a zap core that writes to an slog handler.
 type slogCore struct {
-	handler slog.Handler
-	closing *atomic.Bool
+	handler  slog.Handler
+	closing  *atomic.Bool
+	snapshot func()
 }
 
-func (c *slogCore) Enabled(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
+// Enabled also lets informational messages reach Check, which uses some of them and writes none.
+func (c *slogCore) Enabled(level zapcore.Level) bool { return level >= zapcore.InfoLevel }
 
 func (c *slogCore) With(fields []zapcore.Field) zapcore.Core {
-	return &slogCore{handler: c.handler.WithAttrs(attrs(fields)), closing: c.closing}
+	return &slogCore{handler: c.handler.WithAttrs(attrs(fields)), closing: c.closing, snapshot: c.snapshot}
 }
 
 func (c *slogCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if !c.Enabled(entry.Level) || c.isExpected(entry.Message) {
+	if entry.Level < zapcore.WarnLevel {
+		if snapshotWritten[entry.Message] {
+			c.snapshot()
+		}
+		return checked
+	}
+	if c.isExpected(entry.Message) {
 		return checked
 	}
 	return checked.AddCore(entry, c)

@@ -84,6 +84,7 @@ func Begin(ctx context.Context, config Config) (*Server, error) {
 			return nil, fmt.Errorf("embedded etcd: keep the unix socket to its owner: %w", err)
 		}
 	}
+	config.keepToOwner()
 	s := &Server{
 		etcd:    etcd,
 		faults:  faults,
