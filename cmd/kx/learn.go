@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/tui"
@@ -26,6 +27,9 @@ var learnEnv []string
 
 // progressFile is where a data directory has what its user has learned.
 const progressFile = "learn.json"
+
+// yesHelp is the help of --yes, of all commands that run the commands of files.
+const yesHelp = "run the commands of a file without asking"
 
 // learnOptions are the flags of kx learn.
 type learnOptions struct {
@@ -43,10 +47,10 @@ func newLearnCommand() *cobra.Command {
 		Use:   "learn [LESSON]",
 		Short: "Play lessons: each claim is a request that kx serves before your eyes",
 		Long: `List the lessons, or play one: its text on one side, the live screen of kx tui on the other, on a server of its own.
-Commands run in sh, in an empty directory, with a HOME and a KUBECONFIG of the lesson's: nothing of yours is touched.
+Commands run in sh, in an empty directory, with a HOME and a KUBECONFIG of the lesson's. They have your rights.
 
-A lesson is named by its number or its name, or is anybody's file (docs/learn/README.md says how to write one), whose commands are
-shown before they run.`,
+A lesson is named by its number or its name, or is a file (docs/learn/README.md describes the format). The commands of a file are
+shown before they run, and run only if you agree: a file can do with your own files whatever you can.`,
 		Example: `  kx learn                    # the lessons, and which is next
   kx learn 1
   kx learn conflict
@@ -65,7 +69,7 @@ shown before they run.`,
 	}
 	cmd.Flags().StringVar(&o.dataDir, "data-dir", o.dataDir, "directory that keeps what you have done")
 	languageVar(cmd, &o.language)
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "run the commands of a file without asking")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, yesHelp)
 	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand())
 	return cmd
 }
@@ -172,29 +176,32 @@ func newLearnVerifyCommand() *cobra.Command {
 		Short: "Run lessons without a screen, and see whether they tell the truth",
 		Long: `Run lessons without a screen: every expectation must hold, every task must leave something to do with its starter and nothing with
 its solution, and the steps, flags, functions and links that the text names must exist. Without a name all lessons are run, apart
-from those that take long or need much: these are run by name.`,
+from those that take long or need much: these are run by name.
+
+The commands of a file are shown before they run, and run only if you agree. Without a terminal that needs --yes.`,
 		Example: `  kx learn verify
   kx learn verify conflict 16
-  kx learn verify ./my.md`,
+  kx learn verify ./my.md
+  kx learn verify --yes ./my.md   # a file that you trust, also without a terminal`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// An interrupt ends the lessons in good order: their commands are in groups of their own, and would go on.
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			return o.verify(ctx, cmd.Root(), args, cmd.OutOrStdout())
+			asks := newAgreement(o.yes, lang.English, cmd.InOrStdin(), cmd.ErrOrStderr())
+			return o.verify(cmd.Context(), cmd.Root(), args, asks, cmd.OutOrStdout())
 		},
 		ValidArgsFunction: completeLessons,
 	}
 	cmd.Flags().IntVar(&o.jobs, "jobs", o.jobs, "how many lessons run side by side")
 	cmd.Flags().BoolVar(&o.mutate, "mutate", false, "run each lesson with the change of the server that it names, and see an expectation fail")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, yesHelp)
 	return cmd
 }
 
 type verifyOptions struct {
 	jobs   int
 	mutate bool
+	yes    bool
 }
 
-func (o *verifyOptions) verify(ctx context.Context, root *cobra.Command, names []string, out io.Writer) error {
+func (o *verifyOptions) verify(ctx context.Context, root *cobra.Command, names []string, asks *agreement, out io.Writer) error {
 	entries, err := learn.Catalogue(lang.English)
 	if err != nil {
 		return err
@@ -212,10 +219,20 @@ func (o *verifyOptions) verify(ctx context.Context, root *cobra.Command, names [
 			wanted = append(wanted, e)
 		}
 	}
+	for _, e := range wanted {
+		if agreed, err := asks.ask(e, true); err != nil {
+			return err
+		} else if !agreed {
+			return fmt.Errorf("%s: you did not agree, so nothing was run", escape.Line(e.File))
+		}
+	}
 	binary, err := learn.Executable()
 	if err != nil {
 		return err
 	}
+	// An interrupt ends the lessons in good order: their commands are in groups of their own, and would go on.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	v := &learn.Verifier{Binary: binary, Env: learnEnv, Known: knownFlags(root)}
 	one := v.Verify
 	if o.mutate {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,14 +8,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
-	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui"
-	"github.com/kx-apiserver/kx/tui/draw"
 	screen "github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/play"
@@ -37,10 +33,8 @@ func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out 
 	if err != nil {
 		return err
 	}
-	if e.Number == 0 && !o.yes {
-		if agreed, err := o.agree(e, in, out); err != nil || !agreed {
-			return err
-		}
+	if agreed, err := newAgreement(o.yes, o.language, in, out).ask(e, false); err != nil || !agreed {
+		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: leave in good order
 	defer stop()
@@ -67,35 +61,6 @@ func following(entries []learn.Entry, e learn.Entry) *learn.Entry {
 		}
 	}
 	return nil
-}
-
-// agree shows the commands of anybody's file, and asks whether they may run.
-func (o *learnOptions) agree(e learn.Entry, in io.Reader, out io.Writer) (bool, error) {
-	show := func(script string) {
-		for _, line := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
-			fmt.Fprintln(out, "  "+draw.Clean(line))
-		}
-	}
-	fmt.Fprintln(out, o.language.Phrase("%s runs these commands in sh, in a directory of its own:", draw.Clean(e.File)))
-	for _, part := range e.Parts {
-		switch part := part.(type) {
-		case lesson.Run:
-			show(part.Script)
-		case lesson.Starter:
-			show(part.Script)
-		case lesson.Server:
-			show("kx serve " + strings.Join(part.Flags, " "))
-		}
-	}
-	if len(e.Serve) > 0 {
-		show("kx serve " + strings.Join(e.Serve, " "))
-	}
-	fmt.Fprint(out, o.language.Phrase("Run them? y or n:")+" ")
-	answer, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read the answer: %w", err)
-	}
-	return strings.EqualFold(strings.TrimSpace(answer), "y"), nil
 }
 
 // playOne plays one lesson until the screen is left, and returns what the learner wants then.

@@ -13,10 +13,12 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui"
+	"github.com/kx-apiserver/kx/tui/draw"
 	screen "github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/play"
 )
@@ -141,14 +143,33 @@ func TestLearnOnward(t *testing.T) {
 	}
 }
 
-// TestLearnAsks shows the commands of anybody's file, and runs none of them unless somebody says so.
-func TestLearnAsks(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "own.md")
-	text := "---\nid: own\ntitle: Mine\nminutes: 1\nserve: [--watch-cache=false]\n---\n```run id=a\nkx get ns\ntouch \x1b[31mred\n```\n"
+// strangers is a lesson of a file that hides what it runs: behind spaces and empty lines, in control characters, and where no block is.
+const strangers = "---\nid: own\ntitle: Mine\nminutes: 1\nserve: [--watch-cache=false]\nmutation: {of: a, serve: [--event-ttl=1s]}\n---\n" +
+	"```run id=a\nkx get ns\ntouch \x1b[31mred\n%s; touch hidden\n%s\ntouch below\n```\n" +
+	"```server\n--watch-cache-prefill\n```\n" +
+	"```starter id=b\ntouch started\n```\n```solution id=b\ntouch solved\n```\n```expect of=b\n0 verb:get\n```\n"
+
+// strangersFile writes it, and returns what the question must show of it.
+func strangersFile(t *testing.T) (file string, shown []string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "own.md")
+	text := fmt.Sprintf(strangers, strings.Repeat(" ", 3000), strings.Repeat("\n", 3000))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file, []string{
+		"own.md runs this in sh with your rights: it can read, change and delete all that you can.\n",
+		"  kx serve --watch-cache=false\n", "  kx serve --event-ttl=1s  # with kx learn verify --mutate\n", "  kx serve --watch-cache-prefill\n",
+		"  kx get ns\n  touch \\x1b[31mred\n  ⋯ 40 blank lines\n  ↳ ", "; touch hidden\n  ⋯ 3001 blank lines\n  touch below\n",
+		"  touch started\n",
+		"Lines shown: ",
+	}
+}
+
+// TestLearnAsks shows what a file runs, and runs nothing of it unless the user says so.
+func TestLearnAsks(t *testing.T) {
+	t.Parallel()
+	file, wanted := strangersFile(t)
 	for answer, want := range map[string]int{"": 0, "n\n": 0, "yes\n": 0, "y\n": 1, "Y\n": 1} {
 		shown := 0
 		o := &learnOptions{dataDir: t.TempDir(), show: func(context.Context, tui.Options) error { shown++; return nil }}
@@ -156,10 +177,80 @@ func TestLearnAsks(t *testing.T) {
 		if err := o.play(t.Context(), file, strings.NewReader(answer), &out); err != nil {
 			t.Fatal(err)
 		}
-		said := out.String()
-		if shown != want || !strings.Contains(said, "  kx get ns\n") || !strings.Contains(said, "  kx serve --watch-cache=false\n") || strings.Contains(said, "\x1b") {
-			t.Errorf("after %q the screen is shown %d times: %q", answer, shown, said)
+		questioned(t, out.String(), wanted)
+		if shown != want || strings.Contains(out.String(), "touch solved") {
+			t.Errorf("after %q the screen is shown %d times: %q", answer, shown, out.String())
 		}
+	}
+}
+
+// questioned looks at a question: it shows this in this order, and nothing that moves other text off the terminal.
+func questioned(t *testing.T, question string, wanted []string) {
+	t.Helper()
+	for _, want := range wanted {
+		if !strings.Contains(question, want) {
+			t.Errorf("it does not show %q:\n%s", want, question)
+		}
+	}
+	if lines := strings.Split(question, "\n"); len(lines) > 20 || strings.ContainsAny(question, "\x1b\r") {
+		t.Errorf("it has %d lines: %q", len(lines), question)
+	}
+	for line := range strings.Lines(question) {
+		if strings.HasPrefix(line, "  ") && draw.Width(line) > 80 {
+			t.Errorf("a terminal breaks %q", line)
+		}
+	}
+}
+
+// TestLearnVerifyAsks has kx learn verify ask as well, with the solutions, and run nothing if the user does not agree.
+func TestLearnVerifyAsks(t *testing.T) {
+	t.Parallel()
+	file, wanted := strangersFile(t)
+	wanted = append(wanted, "  touch solved\n")
+	for _, mutate := range []bool{false, true} {
+		for _, answer := range []string{"", "n\n"} {
+			var question, out bytes.Buffer
+			o := &verifyOptions{jobs: 1, mutate: mutate}
+			asks := newAgreement(false, lang.English, strings.NewReader(answer), &question)
+			err := o.verify(t.Context(), newRootCommand(kubectl.Streams{}), []string{file}, asks, &out)
+			if err == nil || err.Error() != "own.md: you did not agree, so nothing was run" || out.Len() > 0 {
+				t.Errorf("after %q: %v\n%s", answer, err, &out)
+			}
+			questioned(t, question.String(), wanted)
+		}
+	}
+}
+
+// TestLearnVerifyInATerminal agrees.
+func TestLearnVerifyInATerminal(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "own.md")
+	text := "---\nid: own\ntitle: Mine\nminutes: 1\n---\n```run id=a\nkx get ns\n```\n```expect of=a\n1 verb:list resource:namespaces\n```\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := mux(t, kx(t, "learn", "verify", file))
+	m.see("  kx get ns", "Lines shown: 1. Run them? y or n:")
+	m.press("y", "Enter")
+	m.see("1 of 1 hold", "left with 0")
+}
+
+// TestLearnWithoutTerminal runs the commands of a file only with --yes where no user sees the question.
+func TestLearnWithoutTerminal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lesson := fmt.Sprintf("---\nid: own\ntitle: Mine\nminutes: 1\n---\n```run id=a\ntouch %s/ran\n```\n", dir)
+	if err := os.WriteFile(filepath.Join(dir, "own.md"), []byte(lesson), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code := learnHere(t, dir, "verify", "./own.md")
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil || code != 1 ||
+		!strings.Contains(out, "own.md: the commands of a file run after you have seen them at a terminal and agreed, or with --yes") {
+		t.Errorf("%d: %s", code, out)
+	}
+	out, code = learnHere(t, dir, "verify", "--yes", "./own.md")
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err != nil || code != 0 {
+		t.Errorf("%d, %v: %s", code, err, out)
 	}
 }
 

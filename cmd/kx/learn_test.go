@@ -33,7 +33,7 @@ func TestLearnVerify(t *testing.T) {
 	if out, code := learnHere(t, dir, "new", "my.md"); code != 0 || !strings.Contains(out, "kx learn verify ./my.md") {
 		t.Fatalf("%d: %s", code, out)
 	}
-	for _, args := range [][]string{{"verify", all, "./my.md"}, {"verify", "--mutate", all, "./my.md"}} {
+	for _, args := range [][]string{{"verify", "--yes", all, "./my.md"}, {"verify", "-y", "--mutate", all, "./my.md"}} {
 		if out, code := learnHere(t, dir, args...); code != 0 || strings.Count(out, "\n") != 2 {
 			t.Errorf("%q exited with %d:\n%s", args, code, out)
 		}
@@ -79,7 +79,7 @@ func TestLearnVerifyFails(t *testing.T) {
 		{"a step that it does not show", "step dryrun.create", "step etcd.txn", nil, []string{"show of dry: no request of dry is (verb:create name:maybe) step:etcd.txn"}},
 		{"a step that is none", "etcd3.create\n", "etcd3.crate\n", nil, []string{"read of store: there is no step etcd3.crate"}},
 		{"a text", "Say in two sentences", "`--dry`, `Store.Creat`, [x](y.md)", nil, []string{"no command has the flag --dry", "nothing in kx's source is called Creat", "the link to y.md leads nowhere"}},
-		{"a flag", "minutes: 5", "minutes: 5\nserve: [--listn=x]", nil, []string{"start the lesson's server: read the server's flags: unknown flag: --listn"}},
+		{"a flag", "minutes: 5", "minutes: 5\nserve: [--listn=x]", nil, []string{"my.md:5: serve: a lesson may not set --listn; it may set --"}},
 		{"control characters", run + "\n```\n\n<!-- What must", "printf 'a\\033[31mb'; exit 1\n```\n\n<!-- What must", nil, []string{`a\x1b[31mb`}},
 		{"a mutation of nothing", `filter: "step:rest.create resource:configmaps"`, `filter: "step:rest.create resource:secrets"`, []string{"mutate"}, []string{"the mutation changes nothing that is expected of dry"}},
 		{"a format", "answer=2", "answer=9", nil, []string{"my.md:18: predict: answer=9"}},
@@ -87,7 +87,7 @@ func TestLearnVerifyFails(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			text := string(good)
-			args := []string{"verify"}
+			args := []string{"verify", "--yes"}
 			switch {
 			case c.name == "a starter that solves":
 				text = strings.Replace(text, "```starter id=store\n"+run, "```starter id=store\nkx create configmap maybe --from-literal=a=b", 1)

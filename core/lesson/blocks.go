@@ -120,8 +120,8 @@ func readStop(b *block) (Part, error) {
 func readServer(b *block) (Part, error) {
 	s := Server{Line: Line(b.line)}
 	err := b.each(func(i int, line string) error {
-		if !strings.HasPrefix(line, "--") {
-			return b.lineErrorf(i, "expected a flag of kx serve, such as --watch-cache=false")
+		if problem := checkServeFlag(line); problem != "" {
+			return b.lineErrorf(i, "%s", problem)
 		}
 		s.Flags = append(s.Flags, line)
 		return nil

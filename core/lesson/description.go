@@ -77,12 +77,25 @@ func (p *parser) description(d *Description) error {
 		}
 	}
 	for _, flag := range d.Serve {
-		if !strings.HasPrefix(flag, "--") {
-			return p.errorf(p.lineOf("serve"), "expected flags of kx serve, such as --watch-cache=false")
+		if problem := checkServeFlag(flag); problem != "" {
+			return p.errorf(p.lineOf("serve"), "serve: %s", problem)
 		}
 	}
-	if m := d.Mutation; m != nil && (m.Of == "" || (m.Fault == nil) == (m.Serve == nil)) {
+	return p.mutation(d.Mutation)
+}
+
+// mutation checks the description's mutation; nil if there is none.
+func (p *parser) mutation(m *Mutation) error {
+	if m == nil {
+		return nil
+	}
+	if m.Of == "" || (m.Fault == nil) == (m.Serve == nil) {
 		return p.errorf(p.lineOf("mutation"), "mutation: expected of, and either serve or fault")
+	}
+	for _, flag := range m.Serve {
+		if problem := checkServeFlag(flag); problem != "" {
+			return p.errorf(p.lineOf("mutation"), "mutation: serve: %s", problem)
+		}
 	}
 	return nil
 }
