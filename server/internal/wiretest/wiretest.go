@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -209,7 +210,7 @@ func hide(text string) string {
 	for _, m := range masks {
 		text = m.found.ReplaceAllString(text, m.shown)
 	}
-	return sortManagers(text)
+	return sortManagersOfYAML(sortManagers(text))
 }
 
 // managers matches the start of an object's managedFields, also in a quoted object, and operation what an entry of them did.
@@ -247,4 +248,36 @@ func sortManagers(answer string) string {
 		}
 	}
 	return answer
+}
+
+// operationOfYAML matches what an entry of managedFields did, where the object is YAML.
+var operationOfYAML = regexp.MustCompile(`(?m)^ +operation: \w+$`)
+
+// sortManagersOfYAML does for YAML what sortManagers does for JSON. Entries without a time come first, as they do there.
+func sortManagersOfYAML(answer string) string {
+	head, rest, found := strings.Cut(answer, "managedFields:\n")
+	if !found || strings.Trim(head[strings.LastIndex(head, "\n")+1:], " ") != "" {
+		return answer
+	}
+	indent := head[strings.LastIndex(head, "\n")+1:]
+	var entries, same []string
+	last := ""
+	for strings.HasPrefix(rest, indent+"- ") {
+		end := len(indent)
+		for end < len(rest) && (end == len(indent) || strings.HasPrefix(rest[end:], indent+"  ")) {
+			line, _, _ := strings.Cut(rest[end:], "\n")
+			end = min(end+len(line)+1, len(rest))
+		}
+		entry := rest[:end]
+		rest = rest[end:]
+		if did := operationOfYAML.FindString(entry); did != last {
+			entries, same, last = append(entries, same...), nil, did
+		}
+		same = append(same, entry)
+		slices.SortFunc(same, func(a, b string) int {
+			timed := func(entry string) int { return strings.Count(entry, "\n"+indent+"  time: ") }
+			return cmp.Or(timed(a)-timed(b), cmp.Compare(a, b))
+		})
+	}
+	return head + "managedFields:\n" + strings.Join(append(entries, same...), "") + sortManagersOfYAML(rest)
 }
