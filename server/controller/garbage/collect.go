@@ -75,6 +75,10 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 		c.mu.Unlock()
 		return nil // its dependents are woken when it goes
 	}
+	if c.untold[uid] != nil && len(c.untold) <= mostUntold {
+		c.mu.Unlock()
+		return nil // told queues it again
+	}
 	key, waits := n.key, n.foreground
 	blocked, dependents, circle := false, false, false
 	if waits {

@@ -41,7 +41,13 @@ type Controller struct {
 	// unreadable are the keys whose values can't be read, and blind the tasks that failed for such a value.
 	unreadable map[string]bool
 	blind      map[task]bool
+	// untold are, by object, the owners in other namespaces about which no event has been tried yet.
+	untold map[id]map[id]bool
 }
+
+// mostUntold is for how many objects the collector waits until their events have been tried. If there are more, events can't keep up,
+// and objects go before them.
+const mostUntold = 100
 
 // task is something to do about the object with a UID. Other is the UID of the owner that it is about, if it is about one.
 type task struct {
@@ -66,19 +72,38 @@ func New(kit *work.Kit) *Controller {
 		storages: kit.Storages, etcd: kit.Etcd, decoder: kit.Decoder, log: kit.Log,
 		prefix: strings.TrimSuffix(kit.Decoder.Prefix, "/") + "/",
 		writer: kit.Writer(component, "generic-garbage-collector"),
-		index:  newIndex(), unserved: map[id]bool{}, unreadable: map[string]bool{}, blind: map[task]bool{},
+		index:  newIndex(), unserved: map[id]bool{}, unreadable: map[string]bool{}, blind: map[task]bool{}, untold: map[id]map[id]bool{},
 	}
 	c.loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.quickly)
 	c.slow = work.NewLoop(component+"-slow", slowAtOnce, kit.Metrics, kit.Log, c.slowly)
 	c.telling = work.NewLoop(component+"-events", 1, kit.Metrics, kit.Log, c.try)
 	c.index.wake = func(n *node) { c.add(task{collect, n.uid, id{}}) }
 	c.index.release = func(n *node) { c.add(task{release, n.uid, id{}}) }
-	c.index.invalid = func(n *node, owner id) { c.telling.Add(task{tell, n.uid, owner}, c.revision) }
+	c.index.invalid = c.invalid
 	return c
 }
 
 // add queues a task because of the change at hand. The caller holds mu.
 func (c *Controller) add(t task) { c.loop.Add(t, c.revision) }
+
+// invalid queues the event about a reference into another namespace. The caller holds mu.
+func (c *Controller) invalid(n *node, owner id) {
+	if c.untold[n.uid] == nil {
+		c.untold[n.uid] = map[id]bool{}
+	}
+	c.untold[n.uid][owner] = true
+	c.telling.Add(task{tell, n.uid, owner}, c.revision)
+}
+
+// told lets an object be collected when all events about it have been tried: they name the object as it is. The caller holds mu.
+func (c *Controller) told(t task, cause int64) {
+	owners, waits := c.untold[t.uid]
+	delete(owners, t.other)
+	if waits && len(owners) == 0 {
+		delete(c.untold, t.uid)
+		c.loop.Add(task{collect, t.uid, id{}}, cause)
+	}
+}
 
 // Run works until ctx ends, and returns when all has ended.
 func (c *Controller) Run(ctx context.Context) {
@@ -115,6 +140,9 @@ func (c *Controller) try(ctx context.Context, t task, cause int64) (err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if t.what == tell {
+		c.told(t, cause)
+	}
 	switch {
 	case err == nil:
 		delete(c.unserved, t.uid)
