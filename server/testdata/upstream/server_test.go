@@ -63,15 +63,16 @@ func startUpstream(t *testing.T) *httptest.Server {
 
 	storage := storagebackend.NewDefaultConfig("/registry", codecs.LegacyCodec(corev1.SchemeGroupVersion))
 	storage.Transport.ServerList = []string{startEtcd(t)}
+	declared := builtin.Declare(configmap.Resource)
 	store := &registry.Store{
 		NewFunc:                   func() runtime.Object { return &corev1.ConfigMap{} },
 		NewListFunc:               func() runtime.Object { return &corev1.ConfigMapList{} },
 		DefaultQualifiedResource:  corev1.Resource("configmaps"),
 		SingularQualifiedResource: corev1.Resource("configmap"),
-		CreateStrategy:            createStrategy{builtin.Declare(configmap.Resource).Strategy(), rest.DeclarativeValidation{Scheme: types}},
-		UpdateStrategy:            updateStrategy{builtin.Declare(configmap.Resource).Strategy(), rest.DeclarativeValidation{Scheme: types}},
-		DeleteStrategy:            builtin.Declare(configmap.Resource).Strategy(),
-		TableConvertor:            configmap.Resource.Table(),
+		CreateStrategy:            createStrategy{declared.Strategy(), rest.DeclarativeValidation{Scheme: types}},
+		UpdateStrategy:            updateStrategy{declared.Strategy(), rest.DeclarativeValidation{Scheme: types}},
+		DeleteStrategy:            declared.Strategy(),
+		TableConvertor:            declared.Table(),
 	}
 	resource := schema.GroupResource{Resource: "configmaps"}
 	must(t, store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: generic.RESTOptions{
