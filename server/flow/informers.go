@@ -11,7 +11,9 @@ import (
 
 // informersOf returns a factory of the two informers that the library requests. client-go's own factory can make those of all kinds, so
 // the linker would keep them all in the binary. The methods that are left to the embedded nil interfaces are never called.
-func informersOf(levels *kept[*flowcontrolv1.PriorityLevelConfiguration], schemas *kept[*flowcontrolv1.FlowSchema]) informers.SharedInformerFactory {
+func informersOf(
+	levels *kept[*flowcontrolv1.PriorityLevelConfiguration], schemas *kept[*flowcontrolv1.FlowSchema],
+) informers.SharedInformerFactory {
 	return factory{group: group{version: version{levels: levelInformer{kept: levels}, schemas: schemaInformer{kept: schemas}}}}
 }
 
