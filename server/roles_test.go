@@ -224,8 +224,10 @@ func TestDefaultRolesAtOnce(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			if strings.Contains(log.String(), "task="+bootstrap.Roles) {
-				t.Error(log.String())
+			for line := range strings.Lines(log.String()) {
+				if strings.Contains(line, "task="+bootstrap.Roles) {
+					t.Error(line)
+				}
 			}
 		})
 	}

@@ -28,7 +28,7 @@ const (
 // authentication publishes the authorities of clients' certificates for extension API servers: those of this server, and those
 // that others have written and that have not expired; and whose request headers to believe. Without a proxy of its own, it keeps what
 // others have written about these.
-func (t *Tasks) authentication(ctx context.Context) error {
+func (t *Tasks) authentication(ctx context.Context, _ func()) error {
 	var m corev1.ConfigMap
 	err := t.client.get(ctx, systemMaps+"/"+authenticationMap, &m)
 	missing := apierrors.IsNotFound(err)

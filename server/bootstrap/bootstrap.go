@@ -48,8 +48,9 @@ type task struct {
 	name string
 	// every is the pause before the next check; 0 means that one success is enough.
 	every time.Duration
-	do    func(context.Context) error
-	// most is how long one attempt may take, if that is more than attemptMost.
+	// do makes an attempt. It may call goOn when it has written something: that begins its time anew.
+	do func(ctx context.Context, goOn func()) error
+	// most is how long that time is, if it is more than attemptMost.
 	most time.Duration
 
 	next time.Time
@@ -75,8 +76,8 @@ const (
 	// lookEvery is the pause between checks of objects that only others change.
 	lookEvery = time.Minute
 	// retryAfter is the first pause before a failed task is tried again. The next ones are longer. attemptMost is how long one attempt
-	// may take, and rolesMost how long that at some hundred roles and bindings: a server is ready after it, with all of them also
-	// where the disk is slow and others make them at the same time.
+	// may take. That at some hundred roles and bindings has rolesMost for each of them: the server is ready after it, with all of them
+	// also where the disk is slow and others make them at the same time.
 	retryAfter  = time.Second
 	attemptMost = 5 * time.Second
 	rolesMost   = 30 * time.Second
@@ -139,9 +140,15 @@ func (t *Tasks) round(ctx context.Context, tasks []*task, first bool) time.Time 
 
 // try makes one attempt. It logs a failure once, and again only after a success.
 func (t *Tasks) try(ctx context.Context, task *task) {
-	attempt, cancel := context.WithTimeout(ctx, max(attemptMost, task.most))
-	defer cancel()
-	err := task.do(attempt)
+	attempt, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	most := max(attemptMost, task.most)
+	late := time.AfterFunc(most, func() { cancel(context.DeadlineExceeded) })
+	defer late.Stop()
+	err := task.do(attempt, func() { late.Reset(most) })
+	if err != nil && context.Cause(attempt) == context.DeadlineExceeded {
+		err = fmt.Errorf("nothing came of it for %s: %w", most, err)
+	}
 	if err != nil && task.failures == 0 && ctx.Err() == nil {
 		t.config.Log.Warn("cannot make what every cluster has: trying again", "task", task.name, "error", err)
 	}

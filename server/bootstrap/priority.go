@@ -23,7 +23,7 @@ var systemPriorityClasses = []schedulingv1.PriorityClass{
 	},
 }
 
-func (t *Tasks) priorityClasses(ctx context.Context) error {
+func (t *Tasks) priorityClasses(ctx context.Context, _ func()) error {
 	if !t.config.Serves(schedulingv1.SchemeGroupVersion.WithResource("priorityclasses")) {
 		return nil
 	}

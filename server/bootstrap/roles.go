@@ -24,7 +24,7 @@ const writers = 2
 
 // roles makes the roles and bindings that every cluster has. It adds to existing ones what they lack, unless their annotation
 // forbids that, and takes nothing away.
-func (t *Tasks) roles(ctx context.Context) error {
+func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	if !t.config.Serves(rbacv1.SchemeGroupVersion.WithResource("clusterroles")) {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (t *Tasks) roles(ctx context.Context) error {
 	for _, b := range wanted.RoleBindings {
 		work = append(work, roleBindings.reconcile(reconciliation.RoleBindingAdapter{RoleBinding: b}, reconcileBinding))
 	}
-	err = together(writers, work)
+	err = together(writers, work, goOn)
 	aggregating, failed := clusterrole.Aggregating(wanted.ClusterRoles)
 	if failed != nil {
 		return errors.Join(err, failed)
@@ -93,15 +93,17 @@ func reconcileBinding(in *kept[reconciliation.RoleBinding], want reconciliation.
 	return err
 }
 
-// together does all of it, some at a time, whatever fails.
-func together(most int, work []func() error) error {
+// together does all of it, some at a time, whatever fails, and calls goOn for each that did not.
+func together(most int, work []func() error, goOn func()) error {
 	errs := make([]error, len(work))
 	free := make(chan struct{}, most)
 	var wg sync.WaitGroup
 	for i, do := range work {
 		free <- struct{}{}
 		wg.Go(func() {
-			errs[i] = do()
+			if errs[i] = do(); errs[i] == nil {
+				goOn()
+			}
 			<-free
 		})
 	}

@@ -26,7 +26,7 @@ const (
 )
 
 // service creates the service, which it never changes later, and its endpoints.
-func (t *Tasks) service(ctx context.Context) error {
+func (t *Tasks) service(ctx context.Context, _ func()) error {
 	if !t.config.Serves(corev1.SchemeGroupVersion.WithResource("services")) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (t *Tasks) service(ctx context.Context) error {
 
 // serviceCIDR creates the default ServiceCIDR, and sets its condition Ready if the server gives addresses from that range. If
 // somebody else has set the condition to false, it stays.
-func (t *Tasks) serviceCIDR(ctx context.Context) error {
+func (t *Tasks) serviceCIDR(ctx context.Context, _ func()) error {
 	if !t.config.Serves(networkingv1.SchemeGroupVersion.WithResource("servicecidrs")) {
 		return nil
 	}
