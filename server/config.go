@@ -29,7 +29,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/authz/rbac"
 	"github.com/kx-apiserver/kx/server/authz/roles"
-	"github.com/kx-apiserver/kx/server/builtin/core/serviceaccount"
+	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/controller"
@@ -86,7 +86,7 @@ type Config struct {
 	Kubelets *kubelet.Client
 	// TokenKeys sign tokens of service accounts and verify them. Tokens says how they are made.
 	TokenKeys *tokens.Keys
-	Tokens    serviceaccount.Tokens
+	Tokens    core.Tokens
 
 	Journeys *trace.Recorder
 	// Tracing exports journeys; nil for none.

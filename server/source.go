@@ -19,8 +19,8 @@ import (
 //
 //go:embed *[^t].go
 //go:embed */*[^t].go */*[^s]t.go */*[^e]st.go */*[^t]est.go
-//go:embed [^it]*/*/*[^t].go [^it]*/*/*[^s]t.go [^it]*/*/*[^e]st.go
-//go:embed [^it]*/[^t]*/*/*[^t].go [^it]*/[^t]*/*/*[^s]t.go [^it]*/[^t]*/*/*[^t]est.go
+//go:embed [^it]*/*/*[^t].go [^it]*/*/*[^s]t.go [^it]*/*/*[^e]st.go [^it]*/*/*[^t]est.go
+//go:embed [^it]*/[^t]*/*/*[^t].go [^it]*/[^t]*/*/*[^s]t.go
 var source embed.FS
 
 // Source is the project's own source, as far as it answers requests: the rooms core, server and store. It travels in the

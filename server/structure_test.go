@@ -321,9 +321,9 @@ func TestStructureRecorded(t *testing.T) {
 
 // deploymentsStructure is what the installer made of deployments.
 const deploymentsStructure = `"" apps/v1 Deployment server/builtin.REST
-  create server/builtin/apps/deployment.strategy
-  update server/builtin/apps/deployment.strategy
-  delete server/builtin/apps/deployment.strategy
+  create server/builtin/apps.deploymentStrategy
+  update server/builtin/apps.deploymentStrategy
+  delete server/builtin/apps.deploymentStrategy
   list GET /apis/apps/v1/namespaces/{namespace}/deployments: server/handler.ListResource, store/registry.Store.List
   list GET /apis/apps/v1/deployments: server/handler.ListResource, store/registry.Store.List
   watch GET /apis/apps/v1/watch/namespaces/{namespace}/deployments: server/handler.ListResource, store/registry.Store.Watch
@@ -336,7 +336,7 @@ const deploymentsStructure = `"" apps/v1 Deployment server/builtin.REST
   patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}: server/handler.PatchResource, store/registry.Store.Update
   delete DELETE /apis/apps/v1/namespaces/{namespace}/deployments/{name}: server/handler.DeleteResource, store/registry.Store.Delete
 "scale" autoscaling/v1 Scale server/builtin/apps/scale.ScaleREST
-  update server/builtin/apps/deployment.strategy
+  update server/builtin/apps.deploymentStrategy
   get GET /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.getResourceHandler, server/builtin/apps/scale.ScaleREST.Get
   update PUT /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.UpdateResource, server/builtin/apps/scale.ScaleREST.Update
   patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.PatchResource, server/builtin/apps/scale.ScaleREST.Update

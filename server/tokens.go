@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kx-apiserver/kx/server/builtin/core/serviceaccount"
+	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
@@ -40,14 +40,14 @@ func (c *Config) makeTokens() error {
 	if err != nil {
 		return fmt.Errorf("--service-account-signing-key-file: %s: %w", o.SigningKeyFile, err)
 	}
-	if o.ExtendExpiration && o.MaxExpiration != 0 && o.MaxExpiration < serviceaccount.ExtendedLifetime {
+	if o.ExtendExpiration && o.MaxExpiration != 0 && o.MaxExpiration < core.ExtendedLifetime {
 		c.Logger.Warn("tokens that kubelets ask for live longer than --service-account-max-token-expiration, as --service-account-extend-token-expiration says",
-			"most", o.MaxExpiration, "theirs", serviceaccount.ExtendedLifetime)
+			"most", o.MaxExpiration, "theirs", core.ExtendedLifetime)
 	}
 	if c.secretTokens, err = c.TokenKeys.Signer(tokens.LegacyIssuer); err != nil {
 		return fmt.Errorf("--service-account-signing-key-file: %s: %w", o.SigningKeyFile, err)
 	}
-	c.Tokens = serviceaccount.Tokens{
+	c.Tokens = core.Tokens{
 		Signer: signer, Audiences: o.Audiences(), MaxLifetime: o.MaxExpiration, Extend: o.ExtendExpiration,
 	}
 	return nil

@@ -22,7 +22,7 @@ func TestStructureOnScreen(t *testing.T) {
 	p.see("filters (14)", "1 aggregator", "2 kube", "find out who asks")
 
 	p.press("/", "configmaps")
-	p.see("1 found", "/registry/configmaps/", "server/builtin.REST", "server/builtin/core/configmap.Resource", "store/registry.Store.List")
+	p.see("1 found", "/registry/configmaps/", "server/builtin.REST", "server/builtin/core.ConfigMap", "store/registry.Store.List")
 	p.press("enter", "v")
 	p.see("server/builtin/store.go", "type REST struct")
 	p.press("esc")

@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/certificates/certificatesigningrequest"
+	"github.com/kx-apiserver/kx/server/builtin/certificates"
 )
 
 // certificateApproval has a request approved only by who may approve for its signer.
@@ -88,7 +88,7 @@ func certificateSubjectRestriction(*plugin.Kit) plugin.Plugin {
 				w.Step.Why(trace.PluginLeft)
 				return nil
 			}
-			asked, err := certificatesigningrequest.Parse(request.Spec.Request)
+			asked, err := certificates.ParseRequest(request.Spec.Request)
 			if err != nil {
 				return w.Refused("failed to parse CSR: %w", err)
 			}

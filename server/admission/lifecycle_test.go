@@ -26,7 +26,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission"
 	"github.com/kx-apiserver/kx/server/admission/kept"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
+	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
 	"github.com/kx-apiserver/kx/server/options"
@@ -222,7 +222,7 @@ func made(t *testing.T, c admission.Config) *admission.Plugins {
 
 // TestNamespaceThatAnotherServerDeleted is gone, though this server's cache has not heard of it.
 func TestNamespaceThatAnotherServerDeleted(t *testing.T) {
-	namespaces := builtintest.Storages(t, builtin.Declare(namespace.Resource), builtintest.NewEtcd(t))[""].(*namespace.REST)
+	namespaces := builtintest.Storages(t, builtin.Declare(core.Namespace), builtintest.NewEtcd(t))[""].(*core.NamespaceREST)
 	old := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}}
 	plugins := made(t, withoutWebhooks(""))
 	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage {
@@ -283,7 +283,7 @@ func TestWithoutNamespaces(t *testing.T) {
 
 // TestWhatIsAsked has the kinds of requests that no resource of the server makes yet.
 func TestWhatIsAsked(t *testing.T) {
-	namespaces := builtintest.Storages(t, builtin.Declare(namespace.Resource), builtintest.NewEtcd(t))[""].(*namespace.REST)
+	namespaces := builtintest.Storages(t, builtin.Declare(core.Namespace), builtintest.NewEtcd(t))[""].(*core.NamespaceREST)
 	plugins := made(t, withoutWebhooks(""))
 	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage { return namespaces }, nil, nil, nil)
 	for _, test := range []struct {

@@ -28,7 +28,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/certificates/certificatesigningrequest"
+	"github.com/kx-apiserver/kx/server/builtin/certificates"
 )
 
 // nodeUser begins the name of a node's user. The name of the node follows.
@@ -568,7 +568,7 @@ func (r *nodeRules) signingRequest(ctx context.Context, w plugin.Write, node str
 			w.Step.Why(trace.PluginLeft)
 			return nil
 		}
-		asked, err := certificatesigningrequest.Parse(request.Spec.Request)
+		asked, err := certificates.ParseRequest(request.Spec.Request)
 		if err != nil {
 			return w.Refused("unable to parse csr: %w", err)
 		}

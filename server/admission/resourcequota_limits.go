@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota/install"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota/validation"
 
-	quotaresource "github.com/kx-apiserver/kx/server/builtin/core/resourcequota"
+	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/quota"
 )
 
@@ -49,7 +49,7 @@ func validateScopes(selectors []corev1.ScopedResourceSelectorRequirement, path *
 	for i, r := range selectors {
 		at := path.Index(i)
 		switch {
-		case !slices.Contains(quotaresource.Scopes, r.ScopeName):
+		case !slices.Contains(core.QuotaScopes, r.ScopeName):
 			errs = append(errs, field.Invalid(at.Child("scopeName"), r.ScopeName, "there is no such scope"))
 		case r.ScopeName == corev1.ResourceQuotaScopePriorityClass, r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass:
 			errs = append(errs, validateSelector(r, at)...) // others select without an operator

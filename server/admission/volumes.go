@@ -13,7 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
-	"github.com/kx-apiserver/kx/server/builtin/storage/storageclass"
+	"github.com/kx-apiserver/kx/server/builtin/storage"
 )
 
 func storageClasses(kit *plugin.Kit) plugin.Objects[*storagev1.StorageClass] {
@@ -34,7 +34,7 @@ func defaultStorageClass(kit *plugin.Kit) plugin.Plugin {
 			if err != nil {
 				return w.Refused("%w", err)
 			}
-			return chooseDefault(w, all, storageclass.IsDefault, &claim.Spec.StorageClassName)
+			return chooseDefault(w, all, storage.IsDefaultClass, &claim.Spec.StorageClassName)
 		}),
 	}
 }

@@ -24,7 +24,7 @@ type AnyResource struct {
 	// pointer is the Go type of the objects, and kind the name of the struct: Kubernetes calls types as their kinds.
 	pointer reflect.Type
 	kind    string
-	// declared is where the resource is written: "…/core/configmap.Resource".
+	// declared is where the resource is written: "…/builtin/core.ConfigMap".
 	declared string
 	// attrs is nil without Fields, and table without Row and RowInList.
 	attrs store.AttrFunc
@@ -37,7 +37,7 @@ var _ Declaration = &AnyResource{}
 func Declare[T Object](r Resource[T]) *AnyResource {
 	pointer := reflect.TypeFor[T]()
 	return &AnyResource{
-		pointer: pointer, kind: pointer.Elem().Name(), declared: placeOf(r.Validate),
+		pointer: pointer, kind: pointer.Elem().Name(), declared: placeOf(r.Validate, pointer.Elem().Name()),
 		attrs: attrsOf(r.Fields), table: tableOf(r.Columns, r.Row, r.RowInList),
 		Resource: Resource[Object]{
 			Names: r.Names, List: r.List, Stored: r.Stored, Served: r.Served, Alike: r.Alike, ResetIn: r.ResetIn, ClusterScoped: r.ClusterScoped,
@@ -55,13 +55,13 @@ func Declare[T Object](r Resource[T]) *AnyResource {
 	}
 }
 
-// placeOf is where a resource is declared: "…/core/configmap.Resource". The package is that of its function Validate, which
-// every resource has.
-func placeOf(validate any) string {
+// placeOf is where a resource is declared: "…/builtin/core.ConfigMap". The package is that of its function Validate, which every
+// resource has, and its name there that of its kind.
+func placeOf(validate any, kind string) string {
 	name := runtime.FuncForPC(reflect.ValueOf(validate).Pointer()).Name()
 	slash := strings.LastIndexByte(name, '/')
 	pkg, _, _ := strings.Cut(name[slash+1:], ".")
-	return name[:slash+1] + pkg + ".Resource"
+	return name[:slash+1] + pkg + "." + kind
 }
 
 // labelsOf are fields without their values.

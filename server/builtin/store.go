@@ -46,7 +46,7 @@ type REST struct {
 	declared               string
 }
 
-// Declaration is where the rules of the resource are written: "…/core/configmap.Resource".
+// Declaration is where the rules of the resource are written: "…/builtin/core.ConfigMap".
 func (r *REST) Declaration() string { return r.declared }
 
 // ShortNames are what kubectl users type.

@@ -23,7 +23,7 @@ type Strategy struct {
 	name     string
 }
 
-// String names the declaration that has the rules: "configmap.Resource".
+// String names the declaration that has the rules: "core.ConfigMap".
 func (s Strategy) String() string { return s.name }
 
 var (

@@ -20,12 +20,9 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
-	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
-	"github.com/kx-apiserver/kx/server/builtin/core/event"
-	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
+	"github.com/kx-apiserver/kx/server/builtin/apps"
+	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/builtin/core/pod"
-	"github.com/kx-apiserver/kx/server/builtin/core/secret"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -150,8 +147,8 @@ func coreGroup(t testing.TB, getter backend.RESTOptionsGetter) *endpoint.APIGrou
 	t.Helper()
 	group := endpoint.NewDefaultAPIGroupInfo("", scheme.Scheme)
 	for _, r := range []builtin.Declaration{
-		builtin.Declare(configmap.Resource), builtin.Declare(secret.Resource), builtin.Declare(event.Resource(time.Hour)),
-		builtin.Declare(pod.Resource), builtin.Declare(namespace.Resource),
+		builtin.Declare(core.ConfigMap), builtin.Declare(core.Secret), builtin.Declare(core.Event(time.Hour)),
+		builtin.Declare(pod.Resource), builtin.Declare(core.Namespace),
 	} {
 		install(t, &group, r, getter)
 	}
@@ -162,7 +159,7 @@ func coreGroup(t testing.TB, getter backend.RESTOptionsGetter) *endpoint.APIGrou
 func appsGroup(t testing.TB, getter backend.RESTOptionsGetter) *endpoint.APIGroupInfo {
 	t.Helper()
 	group := endpoint.NewDefaultAPIGroupInfo("apps", scheme.Scheme)
-	install(t, &group, builtin.Declare(deployment.Resource), getter)
+	install(t, &group, builtin.Declare(apps.Deployment), getter)
 	return &group
 }
 

@@ -27,8 +27,8 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
-	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
+	"github.com/kx-apiserver/kx/server/builtin/apps"
+	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -63,9 +63,9 @@ func newReal(t *testing.T) *real {
 		MaxRequestBodyBytes:        3 << 20,
 	}
 	getter := optionsGetter{t, embedtest.Prefix()}
-	configMaps, err := builtin.Declare(configmap.Resource).NewREST(getter)
+	configMaps, err := builtin.Declare(core.ConfigMap).NewREST(getter)
 	check(err)
-	deployments, err := builtin.Declare(deployment.Resource).NewREST(getter)
+	deployments, err := builtin.Declare(apps.Deployment).NewREST(getter)
 	check(err)
 	core := endpoint.NewDefaultAPIGroupInfo("", scheme.Scheme)
 	core.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{"configmaps": configMaps}

@@ -49,7 +49,7 @@ func TestFrames(t *testing.T) {
 	h.Show(screen.ToStructure{Group: "apps", Resource: "deployments"})
 	h.Golden("resource")
 	h.Press("enter", "G")
-	h.Shows("deployments.v1.apps", "below /apis/apps/v1/", "no list: the storage is not a rest.Lister", "no watch: the storage is not a rest.Watcher", "no create: the storage is not a rest.Creater")
+	h.Shows("deployments.v1.apps", "below /apis/apps/v1/", "no delete: the storage is not a rest.GracefulDeleter")
 	h.Show(screen.ToStructure{Group: "stable.example.com", Resource: "crontabs"})
 	h.Press("/")
 	h.Type("definition: stable")

@@ -23,18 +23,12 @@ import (
 	"github.com/kx-apiserver/kx/core/lines"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/admissionregistration"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/mutatingadmissionpolicy"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/mutatingadmissionpolicybinding"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/mutatingwebhookconfiguration"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/validatingadmissionpolicy"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/validatingadmissionpolicybinding"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/validatingwebhookconfiguration"
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
 // MutatingWebhooks reads configurations of mutating webhooks.
 func MutatingWebhooks(files []reload.File) ([]*registrationv1.MutatingWebhookConfiguration, error) {
-	of := kindOf(mutatingwebhookconfiguration.Resource.Default, mutatingwebhookconfiguration.Resource.Validate, func(c *registrationv1.MutatingWebhookConfiguration) field.ErrorList {
+	of := kindOf(admissionregistration.MutatingWebhookConfiguration.Default, admissionregistration.MutatingWebhookConfiguration.Validate, func(c *registrationv1.MutatingWebhookConfiguration) field.ErrorList {
 		return eachClient(len(c.Webhooks), func(i int) *registrationv1.WebhookClientConfig { return &c.Webhooks[i].ClientConfig })
 	})
 	err := read(files, of)
@@ -43,7 +37,7 @@ func MutatingWebhooks(files []reload.File) ([]*registrationv1.MutatingWebhookCon
 
 // ValidatingWebhooks reads configurations of validating webhooks.
 func ValidatingWebhooks(files []reload.File) ([]*registrationv1.ValidatingWebhookConfiguration, error) {
-	of := kindOf(validatingwebhookconfiguration.Resource.Default, validatingwebhookconfiguration.Resource.Validate, func(c *registrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+	of := kindOf(admissionregistration.ValidatingWebhookConfiguration.Default, admissionregistration.ValidatingWebhookConfiguration.Validate, func(c *registrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 		return eachClient(len(c.Webhooks), func(i int) *registrationv1.WebhookClientConfig { return &c.Webhooks[i].ClientConfig })
 	})
 	err := read(files, of)
@@ -52,10 +46,10 @@ func ValidatingWebhooks(files []reload.File) ([]*registrationv1.ValidatingWebhoo
 
 // MutatingPolicies reads mutating policies and their bindings.
 func MutatingPolicies(files []reload.File) ([]*registrationv1.MutatingAdmissionPolicy, []*registrationv1.MutatingAdmissionPolicyBinding, error) {
-	policies := kindOf(mutatingadmissionpolicy.Resource.Default, mutatingadmissionpolicy.Resource.Validate, func(p *registrationv1.MutatingAdmissionPolicy) field.ErrorList {
+	policies := kindOf(admissionregistration.MutatingAdmissionPolicy.Default, admissionregistration.MutatingAdmissionPolicy.Validate, func(p *registrationv1.MutatingAdmissionPolicy) field.ErrorList {
 		return withoutParams(p.Spec.ParamKind)
 	})
-	bindings := kindOf(mutatingadmissionpolicybinding.Resource.Default, mutatingadmissionpolicybinding.Resource.Validate, func(b *registrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
+	bindings := kindOf(admissionregistration.MutatingAdmissionPolicyBinding.Default, admissionregistration.MutatingAdmissionPolicyBinding.Validate, func(b *registrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
 		return bound(b.Spec.PolicyName, b.Spec.ParamRef)
 	})
 	err := read(files, policies, bindings)
@@ -67,10 +61,10 @@ func MutatingPolicies(files []reload.File) ([]*registrationv1.MutatingAdmissionP
 
 // ValidatingPolicies reads validating policies and their bindings.
 func ValidatingPolicies(files []reload.File) ([]*registrationv1.ValidatingAdmissionPolicy, []*registrationv1.ValidatingAdmissionPolicyBinding, error) {
-	policies := kindOf(validatingadmissionpolicy.Resource.Default, validatingadmissionpolicy.Resource.Validate, func(p *registrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+	policies := kindOf(admissionregistration.ValidatingAdmissionPolicy.Default, admissionregistration.ValidatingAdmissionPolicy.Validate, func(p *registrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 		return withoutParams(p.Spec.ParamKind)
 	})
-	bindings := kindOf(validatingadmissionpolicybinding.Resource.Default, validatingadmissionpolicybinding.Resource.Validate, func(b *registrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
+	bindings := kindOf(admissionregistration.ValidatingAdmissionPolicyBinding.Default, admissionregistration.ValidatingAdmissionPolicyBinding.Validate, func(b *registrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 		return bound(b.Spec.PolicyName, b.Spec.ParamRef)
 	})
 	err := read(files, policies, bindings)

@@ -1,8 +1,8 @@
-// Package admissionregistration has what webhooks, admission policies and their bindings share: rules, match conditions,
-// references to parameters, and the expressions in them.
+// Package admissionregistration declares webhooks, admission policies and their bindings, with what they share: rules, match
+// conditions, references to parameters, and the expressions in them.
 //
-// In come parts of the objects of admissionregistration.k8s.io; out go their defaults, validation errors and columns. The
-// resources are packages below this one. Nothing here admits or refuses a request.
+// In come parts of the objects of admissionregistration.k8s.io; out go their defaults, validation errors and columns. Nothing
+// here admits or refuses a request.
 //
 // Invariants:
 //

@@ -11,14 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/authentication"
 	"github.com/kx-apiserver/kx/server/builtin/authorization"
-	"github.com/kx-apiserver/kx/server/builtin/certificates/certificatesigningrequest"
-	"github.com/kx-apiserver/kx/server/builtin/certificates/clustertrustbundle"
-	"github.com/kx-apiserver/kx/server/builtin/certificates/podcertificaterequest"
+	"github.com/kx-apiserver/kx/server/builtin/certificates"
 	grants "github.com/kx-apiserver/kx/server/builtin/rbac"
-	"github.com/kx-apiserver/kx/server/builtin/rbac/clusterrole"
-	"github.com/kx-apiserver/kx/server/builtin/rbac/clusterrolebinding"
-	"github.com/kx-apiserver/kx/server/builtin/rbac/role"
-	"github.com/kx-apiserver/kx/server/builtin/rbac/rolebinding"
 )
 
 func authenticationGroup(n Needs) builtin.Group {
@@ -40,31 +34,31 @@ func authorizationGroup(n Needs) builtin.Group {
 	}
 }
 
-func certificates(n Needs) builtin.Group {
+func certificatesGroup(n Needs) builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
-			{GroupVersion: certificatesv1.SchemeGroupVersion, Types: certificatesv1.AddToScheme, Convert: podcertificaterequest.AddVersions},
+			{GroupVersion: certificatesv1.SchemeGroupVersion, Types: certificatesv1.AddToScheme, Convert: certificates.AddPodCertificateRequests},
 			beta(certificatesv1beta1.SchemeGroupVersion, certificatesv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(certificatesigningrequest.Resource),
-			builtin.Declare(clustertrustbundle.Resource),
-			builtin.Declare(podcertificaterequest.Resource(n.Authorizer)),
+			builtin.Declare(certificates.CertificateSigningRequest),
+			builtin.Declare(certificates.ClusterTrustBundle),
+			builtin.Declare(certificates.PodCertificateRequest(n.Authorizer)),
 		},
 	}
 }
 
-func rbac(n Needs) builtin.Group {
+func rbacGroup(n Needs) builtin.Group {
 	guard := &grants.Guard{Authorizer: n.Authorizer, Storage: n.Storage}
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(rbacv1.SchemeGroupVersion, rbacv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(clusterrolebinding.Resource(guard)),
-			builtin.Declare(clusterrole.Resource(guard)),
-			builtin.Declare(rolebinding.Resource(guard)),
-			builtin.Declare(role.Resource(guard)),
+			builtin.Declare(grants.ClusterRoleBinding(guard)),
+			builtin.Declare(grants.ClusterRole(guard)),
+			builtin.Declare(grants.RoleBinding(guard)),
+			builtin.Declare(grants.Role(guard)),
 		},
 	}
 }

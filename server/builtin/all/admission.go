@@ -9,68 +9,61 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/mutatingadmissionpolicy"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/mutatingadmissionpolicybinding"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/mutatingwebhookconfiguration"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/validatingadmissionpolicy"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/validatingadmissionpolicybinding"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/validatingwebhookconfiguration"
-	"github.com/kx-apiserver/kx/server/builtin/apiregistration/apiservice"
-	"github.com/kx-apiserver/kx/server/builtin/coordination/lease"
-	"github.com/kx-apiserver/kx/server/builtin/coordination/leasecandidate"
-	"github.com/kx-apiserver/kx/server/builtin/flowcontrol/flowschema"
-	"github.com/kx-apiserver/kx/server/builtin/flowcontrol/prioritylevelconfiguration"
+	"github.com/kx-apiserver/kx/server/builtin/admissionregistration"
+	"github.com/kx-apiserver/kx/server/builtin/apiregistration"
+	"github.com/kx-apiserver/kx/server/builtin/coordination"
+	"github.com/kx-apiserver/kx/server/builtin/flowcontrol"
 )
 
-func admissionregistration() builtin.Group {
+func admissionregistrationGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(admissionregistrationv1.SchemeGroupVersion, admissionregistrationv1.AddToScheme),
 			beta(admissionregistrationv1beta1.SchemeGroupVersion, admissionregistrationv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(mutatingadmissionpolicy.Resource),
-			builtin.Declare(mutatingadmissionpolicybinding.Resource),
-			builtin.Declare(mutatingwebhookconfiguration.Resource),
-			builtin.Declare(validatingadmissionpolicy.Resource),
-			builtin.Declare(validatingadmissionpolicybinding.Resource),
-			builtin.Declare(validatingwebhookconfiguration.Resource),
+			builtin.Declare(admissionregistration.MutatingAdmissionPolicy),
+			builtin.Declare(admissionregistration.MutatingAdmissionPolicyBinding),
+			builtin.Declare(admissionregistration.MutatingWebhookConfiguration),
+			builtin.Declare(admissionregistration.ValidatingAdmissionPolicy),
+			builtin.Declare(admissionregistration.ValidatingAdmissionPolicyBinding),
+			builtin.Declare(admissionregistration.ValidatingWebhookConfiguration),
 		},
 	}
 }
 
-func flowcontrol() builtin.Group {
+func flowcontrolGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(flowcontrolv1.SchemeGroupVersion, flowcontrolv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(flowschema.Resource),
-			builtin.Declare(prioritylevelconfiguration.Resource),
+			builtin.Declare(flowcontrol.FlowSchema),
+			builtin.Declare(flowcontrol.PriorityLevelConfiguration),
 		},
 	}
 }
 
-func apiregistration() builtin.Group {
+func apiregistrationGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(apiregistrationv1.SchemeGroupVersion, apiregistrationv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(apiservice.Resource),
+			builtin.Declare(apiregistration.APIService),
 		},
 	}
 }
 
-func coordination() builtin.Group {
+func coordinationGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(coordinationv1.SchemeGroupVersion, coordinationv1.AddToScheme),
 			beta(coordinationv1beta1.SchemeGroupVersion, coordinationv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(lease.Resource),
-			builtin.Declare(leasecandidate.Resource),
+			builtin.Declare(coordination.Lease),
+			builtin.Declare(coordination.LeaseCandidate),
 		},
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/serviceaccount"
+	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
@@ -33,12 +33,12 @@ type Needs struct {
 	// Kubelets reach nodes and pods.
 	Kubelets *kubelet.Client
 	// Tokens says how tokens of service accounts are made. Its Storage is the one below.
-	Tokens serviceaccount.Tokens
+	Tokens core.Tokens
 	// Storage returns the storage of a resource, nil if it is not served. It is asked when requests come.
 	Storage func(schema.GroupVersionResource) rest.Storage
 }
 
-func (n Needs) tokens() serviceaccount.Tokens {
+func (n Needs) tokens() core.Tokens {
 	n.Tokens.Storage = n.Storage
 	return n.Tokens
 }
@@ -46,10 +46,10 @@ func (n Needs) tokens() serviceaccount.Tokens {
 // Groups are all built-in groups, in the order of discovery. Without its needs a group can be looked at, but not served.
 func Groups(n Needs) []builtin.Group {
 	return []builtin.Group{
-		core(n),
-		apiregistration(), apps(), events(n), authenticationGroup(n), authorizationGroup(n), autoscaling(), batch(),
-		certificates(n), networking(), policy(), rbac(n), storage(), admissionregistration(), scheduling(), coordination(),
-		node(), discovery(), flowcontrol(), resource(n), storagemigration(),
+		coreGroup(n), apiregistrationGroup(), appsGroup(), eventsGroup(n), authenticationGroup(n), authorizationGroup(n),
+		autoscalingGroup(), batchGroup(), certificatesGroup(n), networkingGroup(), policyGroup(), rbacGroup(n), storageGroup(),
+		admissionregistrationGroup(), schedulingGroup(), coordinationGroup(), nodeGroup(), discoveryGroup(), flowcontrolGroup(),
+		resourceGroup(n), storagemigrationGroup(),
 	}
 }
 

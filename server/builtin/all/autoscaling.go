@@ -5,19 +5,19 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/autoscaling/horizontalpodautoscaler"
+	"github.com/kx-apiserver/kx/server/builtin/autoscaling"
 	"github.com/kx-apiserver/kx/server/builtin/autoscaling/v1"
 )
 
 // autoscaling also has the Scale of everything that can be scaled.
-func autoscaling() builtin.Group {
+func autoscalingGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(autoscalingv2.SchemeGroupVersion, autoscalingv2.AddToScheme),
 			{GroupVersion: autoscalingv1.SchemeGroupVersion, Types: autoscalingv1.AddToScheme, Convert: v1.AddToScheme},
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(horizontalpodautoscaler.Resource),
+			builtin.Declare(autoscaling.HorizontalPodAutoscaler),
 		},
 	}
 }

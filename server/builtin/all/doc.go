@@ -4,7 +4,7 @@
 // few of them need of the server; what goes out is a list of builtin.Groups. Schemes, storages and what --runtime-config
 // knows are made from it (server/builtin/scheme, server/builtin/rest).
 //
-// A new resource is a package that declares it, and a line here.
+// A new resource is a variable in the package of its group, and a line here.
 //
 // What code below the API must know of resources is made from the table too: go generate writes the samples of core/sample.
 package all

@@ -7,45 +7,41 @@ import (
 	networkingv1beta1 "k8s.io/api/networking/v1beta1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/event"
-	"github.com/kx-apiserver/kx/server/builtin/discovery/endpointslice"
-	"github.com/kx-apiserver/kx/server/builtin/networking/ingress"
-	"github.com/kx-apiserver/kx/server/builtin/networking/ingressclass"
-	"github.com/kx-apiserver/kx/server/builtin/networking/ipaddress"
-	"github.com/kx-apiserver/kx/server/builtin/networking/networkpolicy"
-	"github.com/kx-apiserver/kx/server/builtin/networking/servicecidr"
+	"github.com/kx-apiserver/kx/server/builtin/core"
+	"github.com/kx-apiserver/kx/server/builtin/discovery"
+	"github.com/kx-apiserver/kx/server/builtin/networking"
 )
 
-func networking() builtin.Group {
+func networkingGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(networkingv1.SchemeGroupVersion, networkingv1.AddToScheme),
 			beta(networkingv1beta1.SchemeGroupVersion, networkingv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(ingressclass.Resource),
-			builtin.Declare(ingress.Resource),
-			builtin.Declare(ipaddress.Resource),
-			builtin.Declare(networkpolicy.Resource),
-			builtin.Declare(servicecidr.Resource),
+			builtin.Declare(networking.IngressClass),
+			builtin.Declare(networking.Ingress),
+			builtin.Declare(networking.IPAddress),
+			builtin.Declare(networking.NetworkPolicy),
+			builtin.Declare(networking.ServiceCIDR),
 		},
 	}
 }
 
-func discovery() builtin.Group {
+func discoveryGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(discoveryv1.SchemeGroupVersion, discoveryv1.AddToScheme),
 		},
-		Resources: []builtin.Declaration{builtin.Declare(endpointslice.Resource)},
+		Resources: []builtin.Declaration{builtin.Declare(discovery.EndpointSlice)},
 	}
 }
 
-func events(n Needs) builtin.Group {
+func eventsGroup(n Needs) builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
-			{GroupVersion: eventsv1.SchemeGroupVersion, Types: eventsv1.AddToScheme, Convert: event.Convert},
+			{GroupVersion: eventsv1.SchemeGroupVersion, Types: eventsv1.AddToScheme, Convert: core.ConvertEvents},
 		},
-		Resources: []builtin.Declaration{builtin.Declare(event.ResourceOfEvents(n.EventTTL))},
+		Resources: []builtin.Declaration{builtin.Declare(core.EventOfEvents(n.EventTTL))},
 	}
 }

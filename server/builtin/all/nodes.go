@@ -7,41 +7,35 @@ import (
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/node/runtimeclass"
+	"github.com/kx-apiserver/kx/server/builtin/node"
 	resourceaccess "github.com/kx-apiserver/kx/server/builtin/resource"
-	"github.com/kx-apiserver/kx/server/builtin/resource/deviceclass"
-	"github.com/kx-apiserver/kx/server/builtin/resource/devicetaintrule"
-	"github.com/kx-apiserver/kx/server/builtin/resource/resourceclaim"
-	"github.com/kx-apiserver/kx/server/builtin/resource/resourceclaimtemplate"
-	"github.com/kx-apiserver/kx/server/builtin/resource/resourceslice"
-	"github.com/kx-apiserver/kx/server/builtin/resource/v1beta1"
 )
 
-func node() builtin.Group {
+func nodeGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(nodev1.SchemeGroupVersion, nodev1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(runtimeclass.Resource),
+			builtin.Declare(node.RuntimeClass),
 		},
 	}
 }
 
-func resource(n Needs) builtin.Group {
+func resourceGroup(n Needs) builtin.Group {
 	access := resourceaccess.Access{Namespace: n.Namespace, Authorizer: n.Authorizer}
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(resourcev1.SchemeGroupVersion, resourcev1.AddToScheme),
 			beta(resourcev1beta2.SchemeGroupVersion, resourcev1beta2.AddToScheme),
-			{GroupVersion: resourcev1beta1.SchemeGroupVersion, Types: resourcev1beta1.AddToScheme, Convert: v1beta1.AddToScheme, OffByDefault: true},
+			{GroupVersion: resourcev1beta1.SchemeGroupVersion, Types: resourcev1beta1.AddToScheme, Convert: resourceaccess.AddV1beta1, OffByDefault: true},
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(deviceclass.Resource),
-			builtin.Declare(devicetaintrule.Resource),
-			builtin.Declare(resourceclaim.Resource(access)),
-			builtin.Declare(resourceclaimtemplate.Resource(access)),
-			builtin.Declare(resourceslice.Resource),
+			builtin.Declare(resourceaccess.DeviceClass),
+			builtin.Declare(resourceaccess.DeviceTaintRule),
+			builtin.Declare(resourceaccess.ResourceClaim(access)),
+			builtin.Declare(resourceaccess.ResourceClaimTemplate(access)),
+			builtin.Declare(resourceaccess.ResourceSlice),
 		},
 	}
 }

@@ -7,40 +7,35 @@ import (
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/storage/csidriver"
-	"github.com/kx-apiserver/kx/server/builtin/storage/csinode"
-	"github.com/kx-apiserver/kx/server/builtin/storage/csistoragecapacity"
-	"github.com/kx-apiserver/kx/server/builtin/storage/storageclass"
-	"github.com/kx-apiserver/kx/server/builtin/storage/volumeattachment"
-	"github.com/kx-apiserver/kx/server/builtin/storage/volumeattributesclass"
-	"github.com/kx-apiserver/kx/server/builtin/storagemigration/storageversionmigration"
+	"github.com/kx-apiserver/kx/server/builtin/storage"
+	"github.com/kx-apiserver/kx/server/builtin/storagemigration"
 )
 
-func storage() builtin.Group {
+func storageGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(storagev1.SchemeGroupVersion, storagev1.AddToScheme),
 			beta(storagev1beta1.SchemeGroupVersion, storagev1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(storageclass.Resource),
-			builtin.Declare(volumeattachment.Resource),
-			builtin.Declare(volumeattributesclass.Resource),
-			builtin.Declare(csinode.Resource),
-			builtin.Declare(csidriver.Resource),
-			builtin.Declare(csistoragecapacity.Resource),
+			builtin.Declare(storage.StorageClass),
+			builtin.Declare(storage.VolumeAttachment),
+			builtin.Declare(storage.VolumeAttributesClass),
+			builtin.Declare(storage.CSINode),
+			builtin.Declare(storage.CSIDriver),
+			builtin.Declare(storage.CSIStorageCapacity),
 		},
 	}
 }
 
-func storagemigration() builtin.Group {
+func storagemigrationGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(storagemigrationv1.SchemeGroupVersion, storagemigrationv1.AddToScheme),
 			beta(storagemigrationv1beta1.SchemeGroupVersion, storagemigrationv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(storageversionmigration.Resource),
+			builtin.Declare(storagemigration.StorageVersionMigration),
 		},
 	}
 }

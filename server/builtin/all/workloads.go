@@ -10,20 +10,15 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/apps/controllerrevision"
-	"github.com/kx-apiserver/kx/server/builtin/apps/daemonset"
-	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
-	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
-	"github.com/kx-apiserver/kx/server/builtin/apps/statefulset"
+	"github.com/kx-apiserver/kx/server/builtin/apps"
 	"github.com/kx-apiserver/kx/server/builtin/apps/v1beta1"
 	"github.com/kx-apiserver/kx/server/builtin/apps/v1beta2"
-	"github.com/kx-apiserver/kx/server/builtin/batch/cronjob"
-	"github.com/kx-apiserver/kx/server/builtin/batch/job"
-	"github.com/kx-apiserver/kx/server/builtin/policy/poddisruptionbudget"
-	"github.com/kx-apiserver/kx/server/builtin/scheduling/priorityclass"
+	"github.com/kx-apiserver/kx/server/builtin/batch"
+	"github.com/kx-apiserver/kx/server/builtin/policy"
+	"github.com/kx-apiserver/kx/server/builtin/scheduling"
 )
 
-func apps() builtin.Group {
+func appsGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			{GroupVersion: appsv1.SchemeGroupVersion, Types: appsv1.AddToScheme},
@@ -31,46 +26,46 @@ func apps() builtin.Group {
 			{GroupVersion: appsv1beta1.SchemeGroupVersion, Types: appsv1beta1.AddToScheme, Convert: v1beta1.AddToScheme, OffByDefault: true},
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(controllerrevision.Resource),
-			builtin.Declare(daemonset.Resource),
-			builtin.Declare(deployment.Resource),
-			builtin.Declare(replicaset.Resource),
-			builtin.Declare(statefulset.Resource),
+			builtin.Declare(apps.ControllerRevision),
+			builtin.Declare(apps.DaemonSet),
+			builtin.Declare(apps.Deployment),
+			builtin.Declare(apps.ReplicaSet),
+			builtin.Declare(apps.StatefulSet),
 		},
 	}
 }
 
-func batch() builtin.Group {
+func batchGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(batchv1.SchemeGroupVersion, batchv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(cronjob.Resource),
-			builtin.Declare(job.Resource),
+			builtin.Declare(batch.CronJob),
+			builtin.Declare(batch.Job),
 		},
 	}
 }
 
-func policy() builtin.Group {
+func policyGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(policyv1.SchemeGroupVersion, policyv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(poddisruptionbudget.Resource),
+			builtin.Declare(policy.PodDisruptionBudget),
 		},
 	}
 }
 
-func scheduling() builtin.Group {
+func schedulingGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(schedulingv1.SchemeGroupVersion, schedulingv1.AddToScheme),
 			beta(schedulingv1beta1.SchemeGroupVersion, schedulingv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			builtin.Declare(priorityclass.Resource),
+			builtin.Declare(scheduling.PriorityClass),
 		},
 	}
 }

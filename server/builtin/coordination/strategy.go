@@ -1,4 +1,4 @@
-// Package coordination has what leases and their candidates share: the rule for how a holder is chosen.
+// Package coordination declares leases and their candidates, with what they share: the rule for how a holder is chosen.
 package coordination
 
 import (

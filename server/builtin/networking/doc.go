@@ -1,4 +1,3 @@
-// Package networking has what resources of networking.k8s.io share: the reference by which they name an object of any kind.
-//
-// The resources are packages below this one.
+// Package networking declares the resources of networking.k8s.io, with a file for each and one for the reference by which they name
+// an object of any kind.
 package networking

@@ -1,8 +1,8 @@
-// Package rbac has what roles and their bindings share: the rules of a role, and the subjects and the reference of a
+// Package rbac declares roles and their bindings, with what they share: the rules of a role, and the subjects and the reference of a
 // binding. And it keeps users from granting more than they have.
 //
 // In come parts of the objects of rbac.authorization.k8s.io; out go their defaults, their mistakes and their columns, and the
-// refusal of a write that grants too much. The resources are packages below this one. Who may do what is decided in server/authz.
+// refusal of a write that grants too much. Who may do what is decided in server/authz.
 //
 // Invariants of a write by anybody but system:masters:
 //

@@ -1,2 +1,2 @@
-// Package storage has what the resources of storage.k8s.io share: the rules for drivers, provisioners and parameters.
+// Package storage declares the resources of storage.k8s.io, with a file for each and one for the rules that they share.
 package storage

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
+	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/crd/controller/finalizing"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
@@ -33,7 +33,7 @@ type objects struct {
 
 func newObjects(t testing.TB, etcd *builtintest.Etcd) *objects {
 	t.Helper()
-	return &objects{t: t, StandardStorage: builtintest.Storages(t, builtin.Declare(configmap.Resource), etcd)[""].(rest.StandardStorage)}
+	return &objects{t: t, StandardStorage: builtintest.Storages(t, builtin.Declare(core.ConfigMap), etcd)[""].(rest.StandardStorage)}
 }
 
 func (o *objects) GetCustomResourceListerCollectionDeleter(*apiextensionsv1.CustomResourceDefinition) (finalizing.ListerCollectionDeleter, error) {

@@ -31,7 +31,7 @@ import (
 
 	kxrest "github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
+	"github.com/kx-apiserver/kx/server/builtin/core"
 	kxopenapi "github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/embedded"
 )
@@ -63,7 +63,7 @@ func startUpstream(t *testing.T) *httptest.Server {
 
 	storage := storagebackend.NewDefaultConfig("/registry", codecs.LegacyCodec(corev1.SchemeGroupVersion))
 	storage.Transport.ServerList = []string{startEtcd(t)}
-	declared := builtin.Declare(configmap.Resource)
+	declared := builtin.Declare(core.ConfigMap)
 	store := &registry.Store{
 		NewFunc:                   func() runtime.Object { return &corev1.ConfigMap{} },
 		NewListFunc:               func() runtime.Object { return &corev1.ConfigMapList{} },

@@ -18,10 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/mutatingadmissionpolicy"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/mutatingadmissionpolicybinding"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/validatingadmissionpolicy"
-	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/validatingadmissionpolicybinding"
+	"github.com/kx-apiserver/kx/server/builtin/admissionregistration"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 )
 
@@ -107,13 +104,13 @@ func (s *Set) add(document []byte) error {
 	}
 	switch obj := obj.(type) {
 	case *registrationv1.MutatingAdmissionPolicy:
-		s.Policies, err = append(s.Policies, obj), valid(obj, mutatingadmissionpolicy.Resource.Default, mutatingadmissionpolicy.Resource.Validate)
+		s.Policies, err = append(s.Policies, obj), valid(obj, admissionregistration.MutatingAdmissionPolicy.Default, admissionregistration.MutatingAdmissionPolicy.Validate)
 	case *registrationv1.ValidatingAdmissionPolicy:
-		s.Policies, err = append(s.Policies, obj), valid(obj, validatingadmissionpolicy.Resource.Default, validatingadmissionpolicy.Resource.Validate)
+		s.Policies, err = append(s.Policies, obj), valid(obj, admissionregistration.ValidatingAdmissionPolicy.Default, admissionregistration.ValidatingAdmissionPolicy.Validate)
 	case *registrationv1.MutatingAdmissionPolicyBinding:
-		s.Bindings, err = append(s.Bindings, obj), valid(obj, mutatingadmissionpolicybinding.Resource.Default, mutatingadmissionpolicybinding.Resource.Validate)
+		s.Bindings, err = append(s.Bindings, obj), valid(obj, admissionregistration.MutatingAdmissionPolicyBinding.Default, admissionregistration.MutatingAdmissionPolicyBinding.Validate)
 	case *registrationv1.ValidatingAdmissionPolicyBinding:
-		s.Bindings, err = append(s.Bindings, obj), valid(obj, validatingadmissionpolicybinding.Resource.Default, validatingadmissionpolicybinding.Resource.Validate)
+		s.Bindings, err = append(s.Bindings, obj), valid(obj, admissionregistration.ValidatingAdmissionPolicyBinding.Default, admissionregistration.ValidatingAdmissionPolicyBinding.Validate)
 	}
 	return err
 }

@@ -11,4 +11,7 @@
 //  3. Updates may keep a mistake that the stored object already has, if it is one of [Mistakes].
 //
 // Paths that look wrong here, such as `volumeMounts.subPath` without an index, are what clients have always been sent.
+//
+// The rules for the spec of a persistent volume are here too: of an object of its own, or inline in the attachment
+// of a volume to a node.
 package podspec

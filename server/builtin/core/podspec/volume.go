@@ -9,8 +9,6 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/kx-apiserver/kx/server/builtin/storage"
 )
 
 // validateVolumes validates the volumes, and remembers the good ones for the containers' mounts.
@@ -214,7 +212,7 @@ func nonEmpty(path *field.Path, list []string) field.ErrorList {
 }
 
 func validateCSI(_ *validator, s *corev1.Volume, path *field.Path) field.ErrorList {
-	errs := storage.ValidateDriverName(s.CSI.Driver, path.Child("driver"))
+	errs := ValidateDriverName(s.CSI.Driver, path.Child("driver"))
 	if ref := s.CSI.NodePublishSecretRef; ref != nil {
 		if ref.Name == "" {
 			return append(errs, required(path.Child("nodePublishSecretRef"), "name", "")...)

@@ -1,0 +1,2 @@
+// Package apiregistration declares APIServices, which say who serves which version of which group.
+package apiregistration

@@ -1,0 +1,73 @@
+package coordination
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+// Lease declares leases.coordination.k8s.io, by which processes agree who leads and nodes say that they live.
+var Lease = builtin.Resource[*coordinationv1.Lease]{
+	Names:             builtin.Names{Plural: "leases", Singular: "lease"},
+	List:              &coordinationv1.LeaseList{},
+	Stored:            coordinationv1.SchemeGroupVersion,
+	PrepareCreate:     func(_ context.Context, l *coordinationv1.Lease) { dropDisabledFields(l, nil) },
+	PrepareUpdate:     dropDisabledFields,
+	Validate:          validateLease,
+	ValidateUpdate:    validateLeaseUpdate,
+	CreateOnUpdate:    true,
+	ConditionalUpdate: true,
+	Sample:            "spec: {holderIdentity: me, leaseDurationSeconds: 15}",
+	Columns: []table.Column{
+		table.NameColumn,
+		{Name: "Holder", Type: "string", Description: coordinationv1.LeaseSpec{}.SwaggerDoc()["holderIdentity"]},
+		table.AgeColumn,
+	},
+	Row: func(l *coordinationv1.Lease) metav1.TableRow {
+		return table.Row(l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), table.Age(l.CreationTimestamp))
+	},
+}
+
+// dropDisabledFields clears what belongs to coordinated leader election, which is off by default, unless old has it.
+func dropDisabledFields(l, old *coordinationv1.Lease) {
+	if old == nil || old.Spec.Strategy == nil {
+		l.Spec.Strategy = nil
+	}
+	if old == nil || old.Spec.PreferredHolder == nil {
+		l.Spec.PreferredHolder = nil
+	}
+}
+
+// Kubernetes lets leases have finalizers without a domain, unlike other built-in objects.
+func validateLease(l *coordinationv1.Lease) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&l.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return append(errs, validateLeaseSpec(&l.Spec, field.NewPath("spec"))...)
+}
+
+func validateLeaseUpdate(l, old *coordinationv1.Lease) field.ErrorList {
+	return append(apivalidation.ValidateObjectMetaUpdate(&l.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata")), validateLeaseSpec(&l.Spec, field.NewPath("spec"))...)
+}
+
+func validateLeaseSpec(spec *coordinationv1.LeaseSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s := spec.LeaseDurationSeconds; s != nil && *s <= 0 {
+		errs = append(errs, field.Invalid(path.Child("leaseDurationSeconds"), s, "must be greater than 0"))
+	}
+	if n := spec.LeaseTransitions; n != nil && *n < 0 {
+		errs = append(errs, field.Invalid(path.Child("leaseTransitions"), n, "must be greater than or equal to 0"))
+	}
+	if spec.Strategy != nil {
+		errs = append(errs, ValidateStrategy(*spec.Strategy, path.Child("strategy"))...)
+	}
+	if ptr.Deref(spec.PreferredHolder, "") != "" && ptr.Deref(spec.Strategy, "") == "" {
+		errs = append(errs, field.Forbidden(path.Child("preferredHolder"), "may only be specified if `strategy` is defined"))
+	}
+	return errs
+}

@@ -1,2 +1,0 @@
-// Package configmap is the resource configmaps: small data for programs, which may be declared immutable.
-package configmap

@@ -1,0 +1,61 @@
+package core
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+)
+
+// LimitRange is the resource limitranges: how much pods, containers and claims of a namespace may ask for.
+var LimitRange = builtin.Resource[*corev1.LimitRange]{
+	Names:          builtin.Names{Plural: "limitranges", Singular: "limitrange", Short: []string{"limits"}},
+	List:           &corev1.LimitRangeList{},
+	Stored:         corev1.SchemeGroupVersion,
+	Default:        setLimitRangeDefaults,
+	PrepareCreate:  giveName,
+	Validate:       validateLimitRange,
+	ValidateUpdate: func(l, _ *corev1.LimitRange) field.ErrorList { return validateLimitRange(l) },
+	CreateOnUpdate: true,
+	Sample: `
+spec:
+  limits:
+  - type: Container
+    default: {cpu: 500m, memory: 256Mi}
+    defaultRequest: {cpu: 100m, memory: 64Mi}`,
+}
+
+// giveName names a limit range that came without a name: no other resource does that.
+func giveName(_ context.Context, l *corev1.LimitRange) {
+	if l.Name == "" {
+		l.Name = string(uuid.NewUUID())
+	}
+}
+
+func setLimitRangeDefaults(l *corev1.LimitRange) {
+	for i := range l.Spec.Limits {
+		limit := &l.Spec.Limits[i]
+		if limit.Type == corev1.LimitTypeContainer {
+			setDefaultsContainer(limit)
+		}
+		amount.RoundUp(limit.Max, limit.Min, limit.Default, limit.DefaultRequest, limit.MaxLimitRequestRatio)
+	}
+}
+
+// setDefaultsContainer takes the maximum as default, the default as default request, and the minimum where there is no
+// default either.
+func setDefaultsContainer(limit *corev1.LimitRangeItem) {
+	if limit.Default == nil {
+		limit.Default = corev1.ResourceList{}
+	}
+	if limit.DefaultRequest == nil {
+		limit.DefaultRequest = corev1.ResourceList{}
+	}
+	amount.FillIn(limit.Default, limit.Max)
+	amount.FillIn(limit.DefaultRequest, limit.Default)
+	amount.FillIn(limit.DefaultRequest, limit.Min)
+}

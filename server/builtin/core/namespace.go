@@ -1,0 +1,96 @@
+package core
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+// Namespace is the resource namespaces, with its subresources status and finalize.
+//
+// A namespace does not go when it is deleted. The first DELETE gives it a deletionTimestamp and the phase Terminating;
+// it stays until spec.finalizers is empty, so that a controller can first delete what lives in it. That controller takes
+// its finalizer away by PUT to finalize, and the update that leaves spec.finalizers and metadata.finalizers empty removes
+// the namespace.
+//
+// Invariants: a namespace has a phase, Terminating if and only if it has a deletionTimestamp; its label
+// kubernetes.io/metadata.name is its name; spec.finalizers changes through finalize alone.
+var Namespace = builtin.Resource[*corev1.Namespace]{
+	Names:         builtin.Names{Plural: "namespaces", Singular: "namespace", Short: []string{"ns"}},
+	List:          &corev1.NamespaceList{},
+	Stored:        corev1.SchemeGroupVersion,
+	ClusterScoped: true,
+	Default:       setNamespaceDefaults,
+	Fields: []builtin.Field[*corev1.Namespace]{
+		{Label: "status.phase", Value: func(ns *corev1.Namespace) string { return string(ns.Status.Phase) }},
+	},
+	PrepareCreate:  prepareNamespaceCreate,
+	PrepareUpdate:  func(ns, old *corev1.Namespace) { ns.Spec.Finalizers = old.Spec.Finalizers },
+	Canonicalize:   setNameLabel,
+	Validate:       validateNamespace,
+	ValidateUpdate: validateNamespaceUpdate,
+	Status: &builtin.Status[*corev1.Namespace]{
+		Of: func(ns *corev1.Namespace) any { return &ns.Status },
+		Part: builtin.Part[*corev1.Namespace]{
+			Keep:  func(ns, old *corev1.Namespace) { ns.Spec = old.Spec },
+			Check: validateNamespaceStatusUpdate,
+		},
+	},
+	Sub:    []builtin.Sub{{Name: "finalize", New: builtin.Make(newFinalizeREST)}},
+	Sample: "{}",
+	Columns: []table.Column{
+		table.NameColumn,
+		{Name: "Status", Type: "string", Description: "The status of the namespace"},
+		table.AgeColumn,
+	},
+	Row: func(ns *corev1.Namespace) metav1.TableRow {
+		return table.Row(ns.Name, string(ns.Status.Phase), table.Age(ns.CreationTimestamp))
+	},
+	Hooks:               registry.Hooks{ShouldDeleteDuringUpdate: shouldDeleteDuringUpdate},
+	ReturnDeletedObject: true,
+	REST:                builtin.Make(func(r *builtin.REST) rest.Storage { return &NamespaceREST{verbs: r, store: r.Store} }),
+}
+
+// finalize declares the subresource finalize, to which spec.finalizers belongs.
+var finalize = builtin.Part[*corev1.Namespace]{
+	Keep:  func(ns, old *corev1.Namespace) { ns.Status = old.Status },
+	Reset: []string{"status"},
+	Check: validateFinalizeUpdate,
+}
+
+func newFinalizeREST(r *builtin.REST) rest.Storage {
+	return &FinalizeREST{builtin.NewPart(r, "finalize", corev1.SchemeGroupVersion, finalize)}
+}
+
+// prepareNamespaceCreate makes the namespace active, with the finalizer of the controller that empties it. The finalizer is
+// no default: clients must be able to remove it.
+func prepareNamespaceCreate(_ context.Context, ns *corev1.Namespace) {
+	ns.Status.Phase = corev1.NamespaceActive
+	if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
+		ns.Spec.Finalizers = append(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
+	}
+}
+
+// setNameLabel labels the namespace with its name.
+func setNameLabel(ns *corev1.Namespace) {
+	if ns.Labels == nil {
+		ns.Labels = map[string]string{}
+	}
+	ns.Labels[corev1.LabelMetadataName] = ns.Name
+}
+
+func setNamespaceDefaults(ns *corev1.Namespace) {
+	if ns.Name != "" {
+		setNameLabel(ns)
+	}
+	if ns.Status.Phase == "" {
+		ns.Status.Phase = corev1.NamespaceActive
+	}
+}

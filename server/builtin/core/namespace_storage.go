@@ -1,0 +1,68 @@
+package core
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+// verbs are the verbs that namespaces take from a Store as they are. DeleteCollection is not among them: nobody may
+// delete all namespaces with one request.
+type verbs interface {
+	rest.StorageWithReadiness
+	rest.Scoper
+	rest.SingularNameProvider
+	rest.ShortNamesProvider
+	rest.CategoriesProvider
+	rest.StorageVersionProvider
+	rest.Getter
+	rest.EncodedGetter
+	rest.Lister
+	rest.EncodedLister
+	rest.CreaterUpdater
+	rest.Watcher
+	rest.EncodedWatcher
+	rest.ResetFieldsStrategy
+
+	Declaration() string
+}
+
+// NamespaceREST is the storage of namespaces.
+type NamespaceREST struct {
+	verbs
+
+	store *registry.Store
+}
+
+// FinalizeREST is the subresource finalize.
+type FinalizeREST struct {
+	subresource *builtin.StatusREST
+}
+
+// shouldDeleteDuringUpdate keeps a namespace until spec.finalizers is empty too.
+func shouldDeleteDuringUpdate(ctx context.Context, key string, obj, existing runtime.Object) bool {
+	ns, ok := obj.(*corev1.Namespace)
+	return ok && len(ns.Spec.Finalizers) == 0 && registry.ShouldDeleteDuringUpdate(ctx, key, obj, existing)
+}
+
+func (r *FinalizeREST) New() runtime.Object { return r.subresource.New() }
+
+// Destroy does nothing: the storage is namespaces'.
+func (r *FinalizeREST) Destroy() {}
+
+func (r *FinalizeREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return r.subresource.GetResetFields()
+}
+
+// Update changes spec.finalizers, and removes the namespace if that was the last thing that kept it.
+func (r *FinalizeREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return r.subresource.Update(ctx, name, objInfo, createValidation, updateValidation, forceAllowCreate, options)
+}

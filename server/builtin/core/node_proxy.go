@@ -1,0 +1,76 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/kubelet"
+)
+
+// ServedNodes declares nodes with the subresource that reaches them.
+func ServedNodes(kubelets *kubelet.Client) builtin.Resource[*corev1.Node] {
+	r := Node
+	proxy := builtin.Make(func(*builtin.REST) rest.Storage { return newProxyREST(kubelets) })
+	r.Sub = append(slices.Clone(r.Sub), builtin.Sub{Name: "proxy", New: proxy})
+	return r
+}
+
+// AddNodeOptions registers how the options of the proxy are made of a query.
+func AddNodeOptions(s *runtime.Scheme) error {
+	return builtin.AddQueryOptions(s, &corev1.NodeProxyOptions{})
+}
+
+func newProxyREST(kubelets *kubelet.Client) rest.Storage {
+	return &kubelet.ProxyREST{
+		Options:          func() runtime.Object { return &corev1.NodeProxyOptions{} },
+		Path:             func(o runtime.Object) string { return o.(*corev1.NodeProxyOptions).Path },
+		ResourceLocation: func(ctx context.Context, id string) (kubelet.Location, error) { return locate(ctx, kubelets, id) },
+	}
+}
+
+// locate finds the node's kubelet, or another port of the node if the ID names one.
+func locate(ctx context.Context, kubelets *kubelet.Client, id string) (kubelet.Location, error) {
+	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
+	if !ok {
+		return kubelet.Location{}, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q", id))
+	}
+	info, err := kubelets.GetConnectionInfo(ctx, name)
+	if err != nil {
+		return kubelet.Location{}, err
+	}
+	if err := checkHost(ctx, info.Hostname); err != nil {
+		return kubelet.Location{}, apierrors.NewBadRequest(err.Error())
+	}
+	if port == "" || port == info.Port {
+		return kubelet.Location{URL: &url.URL{Scheme: info.Scheme, Host: info.Host()}, Transport: info.Transport}, nil
+	}
+	return kubelet.Location{URL: &url.URL{Scheme: scheme, Host: net.JoinHostPort(info.Hostname, port)}, Transport: kubelets.Pods()}, nil
+}
+
+// checkHost refuses addresses of this machine: who may change a node could reach what listens here.
+func checkHost(ctx context.Context, host string) error {
+	addresses, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return err
+	}
+	if len(addresses) == 0 {
+		return errors.New("no addresses for hostname")
+	}
+	for _, a := range addresses {
+		if !a.IP.IsGlobalUnicast() {
+			return errors.New("address not allowed")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/diff"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/claim"
+	"github.com/kx-apiserver/kx/server/builtin/quote"
+)
+
+var (
+	persistentVolumeClaimSpecPath   = field.NewPath("spec")
+	storagePath                     = persistentVolumeClaimSpecPath.Child("resources", "requests", "storage")
+	classPath                       = persistentVolumeClaimSpecPath.Child("volumeAttributesClassName")
+	persistentVolumeClaimStatusPath = field.NewPath("status")
+)
+
+func validatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorList {
+	return validatePersistentVolumeClaimAll(c, claim.Mistakes{})
+}
+
+func validatePersistentVolumeClaimAll(c *corev1.PersistentVolumeClaim, tolerated claim.Mistakes) field.ErrorList {
+	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	return append(errs, claim.Validate(&c.Spec, persistentVolumeClaimSpecPath, tolerated)...)
+}
+
+func validatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	// Claims that were stored when there was one data source say it once.
+	was := old.DeepCopy()
+	completeSpec(&was.Spec)
+	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, validatePersistentVolumeClaimAll(c, claim.MistakesIn(&was.Spec))...)
+	errs = append(errs, validateImmutable(c, was)...)
+	errs = append(errs, validateSize(c, was)...)
+	errs = append(errs, apivalidation.ValidateImmutableField(c.Spec.VolumeMode, was.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+	class := c.Spec.VolumeAttributesClassName
+	if was.Status.CurrentVolumeAttributesClassName != nil && !apiequality.Semantic.DeepEqual(class, was.Spec.VolumeAttributesClassName) {
+		switch {
+		case class == nil:
+			errs = append(errs, field.Forbidden(classPath, "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"))
+		case *class == "":
+			errs = append(errs, field.Forbidden(classPath, "update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil"))
+		}
+	}
+	return errs
+}
+
+// validateImmutable compares the specs without the changes that are allowed: a volume and a storage class once, and a size
+// and a class of attributes while the claim is bound.
+func validateImmutable(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	var errs field.ErrorList
+	next, was := c.Spec.DeepCopy(), old.Spec.DeepCopy()
+	if was.VolumeName == "" {
+		was.VolumeName = next.VolumeName
+	}
+	if fromAnnotation(c, old) {
+		next.StorageClassName = nil
+	} else {
+		errs = append(errs, validateAnnotation(c, old)...)
+		if fromNothing(c, old) {
+			next.StorageClassName = was.StorageClassName
+		}
+	}
+	if c.Status.Phase == corev1.ClaimBound {
+		if next.Resources.Requests != nil {
+			next.Resources.Requests[corev1.ResourceStorage] = was.Resources.Requests[corev1.ResourceStorage]
+		}
+		next.VolumeAttributesClassName = was.VolumeAttributesClassName
+	}
+	if !apiequality.Semantic.DeepEqual(next, was) {
+		errs = append(errs, field.Forbidden(persistentVolumeClaimSpecPath, fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
+			diff.Diff(quote.Internal(was), quote.Internal(next)))))
+	}
+	return errs
+}
+
+// fromAnnotation says whether the storage class moves from the annotation into the field that has replaced it.
+func fromAnnotation(c, old *corev1.PersistentVolumeClaim) bool {
+	class, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
+	kept, still := c.Annotations[corev1.BetaStorageClassAnnotation]
+	next := c.Spec.StorageClassName
+	return annotated && old.Spec.StorageClassName == nil && next != nil && *next == class && (!still || kept == class)
+}
+
+// fromNothing says whether a claim without a storage class gets one, which must be that of the annotation if there is one.
+func fromNothing(c, old *corev1.PersistentVolumeClaim) bool {
+	class, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
+	next := c.Spec.StorageClassName
+	return next != nil && old.Spec.StorageClassName == nil && (!annotated || *next == class)
+}
+
+func validateAnnotation(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	next := c.Annotations[corev1.BetaStorageClassAnnotation]
+	if next == old.Annotations[corev1.BetaStorageClassAnnotation] {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations", corev1.BetaStorageClassAnnotation), next, apivalidation.FieldImmutableErrorMsg)}
+}
+
+// validateSize lets a claim ask for less again if it never got what it asked for, but for more than it has.
+func validateSize(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	size, has := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Status.Capacity[corev1.ResourceStorage]
+	if size.Cmp(old.Spec.Resources.Requests[corev1.ResourceStorage]) >= 0 || size.Cmp(has) > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(storagePath, "field can not be less than status.capacity")}
+}
+
+func validatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	capacity := persistentVolumeClaimStatusPath.Child("capacity")
+	for _, name := range amount.Names(c.Status.Capacity) {
+		errs = append(errs, validateNotNegative(c.Status.Capacity, name, capacity)...)
+	}
+	errs = append(errs, validateResizes(c.Status.AllocatedResourceStatuses)...)
+	allocated := persistentVolumeClaimStatusPath.Child("allocatedResources")
+	for _, name := range amount.Names(c.Status.AllocatedResources) {
+		wrong := validateResource(string(name), allocated)
+		if len(wrong) == 0 {
+			wrong = validateNotNegative(c.Status.AllocatedResources, name, allocated)
+		}
+		errs = append(errs, wrong...)
+	}
+	return errs
+}
+
+func validateNotNegative(list corev1.ResourceList, name corev1.ResourceName, path *field.Path) field.ErrorList {
+	if size := list[name]; size.Value() < 0 {
+		return field.ErrorList{field.Invalid(path.Key(string(name)), size.Value(), "must be a valid resource quantity")}
+	}
+	return nil
+}
+
+// validateResizes requires states that are known. The message about another one names the resource.
+func validateResizes(states map[corev1.ResourceName]corev1.ClaimResourceStatus) field.ErrorList {
+	known := []corev1.ClaimResourceStatus{
+		corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
+		corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible,
+		corev1.PersistentVolumeClaimNodeResizePending,
+	}
+	path := persistentVolumeClaimStatusPath.Child("allocatedResourceStatuses")
+	var errs field.ErrorList
+	for name, state := range states {
+		errs = append(errs, validateResource(string(name), path)...)
+		if !slices.Contains(known, state) {
+			errs = append(errs, field.NotSupported(path, name, known))
+		}
+	}
+	return errs
+}
+
+// validateResource requires storage, or a resource of somebody else's.
+func validateResource(name string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, message := range validation.IsQualifiedName(name) {
+		errs = append(errs, field.Invalid(path, name, message))
+	}
+	if len(errs) == 0 && amount.IsNative(corev1.ResourceName(name)) && name != string(corev1.ResourceStorage) {
+		errs = append(errs, field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage}))
+	}
+	return errs
+}

@@ -1,0 +1,30 @@
+package podspec
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+)
+
+// SetDefaults fills in what every volume has, and shares the defaults of pods' volumes where the types are the same.
+func SetDefaults(spec *corev1.PersistentVolumeSpec) {
+	amount.RoundUp(spec.Capacity)
+	SetDefaultsSource(&corev1.VolumeSource{HostPath: spec.HostPath, AzureDisk: spec.AzureDisk})
+	setDefault := func(field *string, value string) {
+		if *field == "" {
+			*field = value
+		}
+	}
+	if spec.RBD != nil {
+		setDefault(&spec.RBD.RBDPool, "rbd")
+		setDefault(&spec.RBD.RadosUser, "admin")
+		setDefault(&spec.RBD.Keyring, "/etc/ceph/keyring")
+	}
+	if spec.ISCSI != nil {
+		setDefault(&spec.ISCSI.ISCSIInterface, "default")
+	}
+	if spec.ScaleIO != nil {
+		setDefault(&spec.ScaleIO.StorageMode, "ThinProvisioned")
+		setDefault(&spec.ScaleIO.FSType, "xfs")
+	}
+}

@@ -1,0 +1,80 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+// ResourceQuota is the resource resourcequotas: how much of everything the objects of a namespace may use together.
+//
+// It owns their validation, columns and status. Admission counts the usage, and refuses an object that would exceed a quota.
+var ResourceQuota = builtin.Resource[*corev1.ResourceQuota]{
+	Names:          builtin.Names{Plural: "resourcequotas", Singular: "resourcequota", Short: []string{"quota"}},
+	List:           &corev1.ResourceQuotaList{},
+	Stored:         corev1.SchemeGroupVersion,
+	Default:        func(q *corev1.ResourceQuota) { amount.RoundUp(q.Spec.Hard, q.Status.Hard, q.Status.Used) },
+	Validate:       validateResourceQuota,
+	ValidateUpdate: validateResourceQuotaUpdate,
+	Warnings:       resourceQuotaWarnings,
+	Status: &builtin.Status[*corev1.ResourceQuota]{
+		Of: func(q *corev1.ResourceQuota) any { return &q.Status },
+		Part: builtin.Part[*corev1.ResourceQuota]{
+			Keep:  func(q, old *corev1.ResourceQuota) { q.Spec = old.Spec },
+			Check: validateResourceQuotaStatusUpdate,
+		},
+	},
+	Sample: `
+spec:
+  hard: {requests.cpu: "4", requests.memory: 8Gi, limits.cpu: "8", limits.memory: 16Gi, pods: "20"}`,
+	Columns: []table.Column{
+		table.NameColumn,
+		{Name: "Request", Type: "string", Description: "Request represents a minimum amount of cpu/memory that a container may consume."},
+		{Name: "Limit", Type: "string", Description: "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."},
+		table.AgeColumn,
+	},
+	Row:                 resourceQuotaRow,
+	ReturnDeletedObject: true,
+}
+
+// resourceQuotaRow has one cell for limits, and one for everything else.
+func resourceQuotaRow(q *corev1.ResourceQuota) metav1.TableRow {
+	var requests, limits []string
+	for _, name := range amount.Names(q.Status.Hard) {
+		used, hard := q.Status.Used[name], q.Status.Hard[name]
+		text := fmt.Sprintf("%s: %s/%s", name, used.String(), hard.String())
+		if strings.HasPrefix(string(name), "limits.") {
+			limits = append(limits, text)
+		} else {
+			requests = append(requests, text)
+		}
+	}
+	return table.Row(q.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), table.Age(q.CreationTimestamp))
+}
+
+// resourceQuotaWarnings tell the author of a new quota of requests that may be larger than limits.
+func resourceQuotaWarnings(q, old *corev1.ResourceQuota) []string {
+	if old != nil {
+		return nil
+	}
+	var messages []string
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage} {
+		requests, limits := "requests."+name, "limits."+name
+		request, requested := q.Spec.Hard[requests]
+		if !requested && (name == corev1.ResourceCPU || name == corev1.ResourceMemory) {
+			requests = name
+			request, requested = q.Spec.Hard[requests]
+		}
+		limit, limited := q.Spec.Hard[limits]
+		if requested && limited && request.Cmp(limit) > 0 {
+			messages = append(messages, fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", requests, request.String(), limits, limit.String()))
+		}
+	}
+	return messages
+}

@@ -1,0 +1,2 @@
+// Package discovery declares endpoint slices.
+package discovery

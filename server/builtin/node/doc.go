@@ -1,0 +1,2 @@
+// Package node declares runtime classes.
+package node

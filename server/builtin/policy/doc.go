@@ -1,0 +1,2 @@
+// Package policy declares pod disruption budgets.
+package policy

@@ -1,0 +1,72 @@
+package resource
+
+import (
+	"context"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/operation"
+	apivalidate "k8s.io/apimachinery/pkg/api/validate"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+var deviceClassSpecPath = field.NewPath("spec")
+
+// validateDeviceClass takes nil for old.
+func validateDeviceClass(c, old *resourcev1.DeviceClass) field.ErrorList {
+	errs := validateMeta(c, old)
+	stored := old != nil && apiequality.Semantic.DeepEqual(c.Spec.Selectors, old.Spec.Selectors)
+	errs = append(errs, ValidateSelectors(c.Spec.Selectors, stored, deviceClassSpecPath.Child("selectors"))...)
+	stored = old != nil && apiequality.Semantic.DeepEqual(c.Spec.Config, old.Spec.Config)
+	errs = append(errs, validateConfig(c.Spec.Config, stored, deviceClassSpecPath.Child("config"))...)
+	name := c.Spec.ExtendedResourceName
+	extended := apivalidate.ExtendedResourceName(context.Background(), operation.Operation{}, deviceClassSpecPath.Child("extendedResourceName"), name, nil)
+	return append(errs, extended.MarkCoveredByDeclarative()...)
+}
+
+// anyName accepts every name: the declared rule checks it, and nothing checks generated ones.
+func anyName(string, bool) []string { return nil }
+
+// validateMeta checks the name by the rule that its type declares.
+func validateMeta(c, old *resourcev1.DeviceClass) (errs field.ErrorList) {
+	if c.Name != "" {
+		named := apivalidate.LongName(context.Background(), operation.Operation{}, field.NewPath("metadata", "name"), &c.Name, nil)
+		errs = append(errs, named.MarkCoveredByDeclarative()...)
+	}
+	errs = append(errs, builtin.ValidateObjectMeta(&c.ObjectMeta, false, anyName)...)
+	if old != nil {
+		errs = append(errs, builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
+	}
+	return errs
+}
+
+// validateConfig leaves out the rules that the type of a configuration declares.
+func validateConfig(config []resourcev1.DeviceClassConfiguration, stored bool, path *field.Path) (errs field.ErrorList) {
+	if len(config) > resourcev1.DeviceConfigMaxSize {
+		return nil
+	}
+	for i := range config {
+		errs = append(errs, ValidateConfiguration(&config[i].DeviceConfiguration, stored, path.Index(i))...)
+	}
+	return Written(errs)
+}
+
+// deviceClassStrategy knows the version of the request, whose declared rules apply.
+type deviceClassStrategy struct {
+	builtin.Strategy
+}
+
+func (s deviceClassStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	return append(s.Strategy.Validate(ctx, obj), declared(ctx, obj)...)
+}
+
+func (s deviceClassStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return append(s.Strategy.ValidateUpdate(ctx, obj, old), declared(ctx, obj)...)
+}
+
+func declared(ctx context.Context, obj runtime.Object) field.ErrorList {
+	return DeclaredIn(ctx).ClassConfig(obj.(*resourcev1.DeviceClass).Spec.Config, deviceClassSpecPath.Child("config"))
+}

@@ -1,0 +1,84 @@
+package resource
+
+import (
+	"context"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta1 "k8s.io/api/resource/v1beta1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+var (
+	resourceClaimTemplateSpecPath = field.NewPath("spec")
+	claimPath                     = resourceClaimTemplateSpecPath.Child("spec")
+)
+
+// ResourceClaimTemplate declares resourceclaimtemplates.resource.k8s.io, from which claims of single pods are made.
+func ResourceClaimTemplate(access Access) builtin.Resource[*resourcev1.ResourceClaimTemplate] {
+	return builtin.Resource[*resourcev1.ResourceClaimTemplate]{
+		Names:   builtin.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
+		List:    &resourcev1.ResourceClaimTemplateList{},
+		Stored:  resourcev1.SchemeGroupVersion,
+		Served:  []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion},
+		Alike:   []schema.GroupVersion{resourcev1beta2.SchemeGroupVersion},
+		Default: func(t *resourcev1.ResourceClaimTemplate) { SetDefaultsClaim(&t.Spec.Spec) },
+		PrepareCreate: func(_ context.Context, t *resourcev1.ResourceClaimTemplate) {
+			DropDisabledClaim(&t.Spec.Spec, nil)
+		},
+		PrepareUpdate: func(t, old *resourcev1.ResourceClaimTemplate) {
+			DropDisabledClaim(&t.Spec.Spec, &old.Spec.Spec)
+		},
+		Validate:       validateResourceClaimTemplate,
+		ValidateUpdate: validateResourceClaimTemplateUpdate,
+		Special: builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy {
+			return resourceClaimTemplateStrategy{s, access}
+		}),
+		ReturnDeletedObject: true,
+		Sample:              `spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}`,
+		Columns:             []table.Column{table.NameColumn, table.AgeColumn},
+		Row: func(t *resourcev1.ResourceClaimTemplate) metav1.TableRow {
+			return table.Row(t.Name, table.Age(t.CreationTimestamp))
+		},
+	}
+}
+
+// resourceClaimTemplateStrategy knows the request: the declared rules are those of its version, and its namespace may let it watch over devices.
+type resourceClaimTemplateStrategy struct {
+	builtin.Strategy
+	access Access
+}
+
+func (s resourceClaimTemplateStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	t := obj.(*resourcev1.ResourceClaimTemplate)
+	errs := s.access.Claim(ctx, &t.Spec.Spec, t.Namespace)
+	errs = append(errs, s.Strategy.Validate(ctx, obj)...)
+	return append(errs, DeclaredIn(ctx).Claim(&t.Spec.Spec, claimPath)...)
+}
+
+func (s resourceClaimTemplateStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
+	return append(errs, DeclaredIn(ctx).Claim(&obj.(*resourcev1.ResourceClaimTemplate).Spec.Spec, claimPath)...)
+}
+
+func validateResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
+	errs := builtin.ValidateObjectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, podspec.ValidateTemplateMeta(&t.Spec.ObjectMeta, resourceClaimTemplateSpecPath.Child("metadata"))...)
+	return append(errs, ValidateClaim(&t.Spec.Spec, claimPath)...)
+}
+
+// validateResourceClaimTemplateUpdate refuses a changed spec, and checks it nevertheless.
+func validateResourceClaimTemplateUpdate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
+	errs := append(validateResourceClaimTemplate(t), builtin.ValidateObjectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)...)
+	return append(errs, quote.ValidateImmutable(t.Spec, old.Spec, resourceClaimTemplateSpecPath)...)
+}

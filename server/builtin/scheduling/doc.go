@@ -1,0 +1,2 @@
+// Package scheduling declares priority classes.
+package scheduling

@@ -1,0 +1,2 @@
+// Package storagemigration declares storage version migrations.
+package storagemigration
