@@ -44,7 +44,7 @@ func (t *Tasks) leave(ctx context.Context) {
 	if !t.config.Address.IsValid() || t.config.Leases == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, retryAfter)
+	ctx, cancel := context.WithTimeout(ctx, attemptMost)
 	defer cancel()
 	err := t.config.Leases.Delete(ctx, t.leaseKey(), &corev1.Endpoints{}, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{})
 	if store.IsNotFound(err) {
