@@ -188,6 +188,9 @@ func (t *teller) step(i int) {
 // failsBelow says whether a step that the i-th called failed in the same words: these are told once, where it began.
 func (t *teller) failsBelow(i int) bool {
 	steps := t.j.Status.Steps
+	if steps[i].Error == "" {
+		return false
+	}
 	for k := i + 1; k < len(steps); k++ {
 		if int(steps[k].Parent) == i && steps[k].Error == steps[i].Error {
 			return true
@@ -279,7 +282,7 @@ func micros(n int64) string { return duration(time.Duration(n) * time.Microsecon
 // duration is a duration with three digits.
 func duration(d time.Duration) string {
 	unit := time.Nanosecond
-	for d >= 1000*unit {
+	for d/unit >= 1000 { // 1000*unit overflows for the longest durations
 		unit *= 10
 	}
 	return d.Round(unit).String()

@@ -1,17 +1,23 @@
 package story_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/capture"
+	"github.com/kx-apiserver/kx/core/capture/capturetest"
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -252,4 +258,49 @@ func TestUnknown(t *testing.T) {
 	if got := story.Of(j, lang.English)[1]; got.Text != `does what is new x\x1b[2J. (1.2µs)` || got.Depth != 0 {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestTimes tells times of three digits, up to the longest that there is.
+func TestTimes(t *testing.T) {
+	for took, want := range map[int64]string{0: "0s", 1: "1ns", 999: "999ns", 1000: "1µs", 1234: "1.23µs", 123_456_789: "123ms", math.MaxInt64: "2561111h6m40s"} {
+		j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{{ID: "later.step", Title: "does", TookNanos: took}}}}
+		for _, in := range []lang.Language{lang.English, lang.Chinese} {
+			if got := story.Of(j, in)[1].Text; !strings.Contains(got, want) {
+				t.Errorf("%d nanoseconds in %s: %q, want %s", took, in, got, want)
+			}
+		}
+	}
+}
+
+// FuzzStory tells a recorded capture that was changed, in each language, each sentence on one line that acts on no terminal.
+func FuzzStory(f *testing.F) {
+	for _, recipe := range capturetest.Seeds() {
+		f.Add(recipe)
+	}
+	f.Fuzz(func(t *testing.T, recipe []byte) {
+		capturetest.Watch(t)
+		all := read(capturetest.Changed(recipe))
+		for _, j := range all {
+			others := refusal.Related(j, slices.Values(all))
+			for _, in := range []lang.Language{lang.English, lang.Chinese} {
+				for _, l := range story.Of(j, in, others...) {
+					if raw := escapetest.Find(l.Text, ""); raw != "" || l.Step < -1 || l.Step >= len(j.Status.Steps) || l.Depth < 0 {
+						t.Fatalf("%s in %+v", raw, l)
+					}
+				}
+			}
+		}
+	})
+}
+
+// read are the journeys of a capture up to the first that is wrong.
+func read(data []byte) (all []*v1alpha1.Journey) {
+	r, err := capture.NewReader(bytes.NewReader(data))
+	for err == nil {
+		var j *v1alpha1.Journey
+		if j, err = r.Next(); err == nil {
+			all = append(all, j)
+		}
+	}
+	return all
 }
