@@ -65,6 +65,8 @@ func (w *Writer) Write(j *v1alpha1.Journey) error {
 // Reader reads a capture.
 type Reader struct {
 	Header Header
+	// Bytes is about how much memory the journey takes that Next returned last.
+	Bytes int64
 
 	lines *bufio.Scanner
 	line  int
@@ -78,8 +80,11 @@ func NewReader(r io.Reader) (*Reader, error) {
 	lines.Buffer(nil, LineMost)
 	reader := &Reader{lines: lines}
 	if err := reader.next(&reader.Header); err != nil {
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil, errors.New("the capture is empty")
+		case bytes.HasPrefix(lines.Bytes(), gzipped):
+			return nil, errors.New("the capture is compressed: unpack it with gunzip")
 		}
 		return nil, err
 	}
@@ -94,6 +99,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return reader, nil
 }
 
+// gzipped begins a file that gzip wrote.
+var gzipped = []byte{0x1f, 0x8b}
+
 // Next is the next journey, or io.EOF.
 func (r *Reader) Next() (*v1alpha1.Journey, error) {
 	j := &v1alpha1.Journey{}
@@ -103,6 +111,10 @@ func (r *Reader) Next() (*v1alpha1.Journey, error) {
 	if j.Name == "" {
 		return nil, fmt.Errorf("line %d of the capture is no journey: it has no name", r.line)
 	}
+	if err := check(j); err != nil {
+		return nil, fmt.Errorf("line %d of the capture: %w", r.line, err)
+	}
+	r.Bytes = sizeOf(j, len(r.lines.Bytes()))
 	return j, nil
 }
 
@@ -122,7 +134,10 @@ func (r *Reader) next(into any) error {
 			r.ended = true
 			return io.EOF
 		}
-		err := json.Unmarshal(line, into)
+		err := crowded(line)
+		if err == nil {
+			err = json.Unmarshal(line, into)
+		}
 		switch {
 		case err == nil:
 			return nil
@@ -132,12 +147,20 @@ func (r *Reader) next(into any) error {
 		return fmt.Errorf("line %d of the capture: %w", r.line, err)
 	}
 	if err := r.lines.Err(); err != nil {
-		return fmt.Errorf("line %d of the capture: %w", r.line+1, err)
+		return fmt.Errorf("line %d of the capture: %w", r.line+1, tooLong(err))
 	}
 	if r.page && !r.ended {
 		return fmt.Errorf("the page is cut off behind line %d, within its capture; what comes before is good", r.line)
 	}
 	return io.EOF
+}
+
+// tooLong is an error of the scanner in words for users.
+func tooLong(err error) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("it has more than %d MiB, and no journey has", LineMost>>20)
+	}
+	return err
 }
 
 // cutOff says whether a line ends before its JSON does.

@@ -43,7 +43,7 @@ func (r *Reader) enterPage() error {
 		}
 	}
 	if err := r.lines.Err(); err != nil {
-		return fmt.Errorf("line %d of the page: %w", r.line+1, err)
+		return fmt.Errorf("line %d of the page: %w", r.line+1, tooLong(err))
 	}
 	return errPage
 }

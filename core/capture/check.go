@@ -1,0 +1,165 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Bounds of a journey in a capture. A journey that a server recorded stays below them: it has at most a mebibyte there.
+const (
+	// entriesMost bounds the steps, and the entries of each other list.
+	entriesMost = 1 << 14
+	// callsMost bounds how many steps lead from the first one to the last one that it called.
+	callsMost = 256
+	// nestingMost bounds the nesting of an object. Readers indent by it.
+	nestingMost = 256
+	// tookMost bounds each duration. Sums and products of a few of them fit into an int64.
+	tookMost = 366 * 24 * time.Hour
+)
+
+// crowdedFrom is the length from which a line is counted before it is decoded: a step of three bytes takes hundreds in memory.
+const crowdedFrom = 256 << 10
+
+// entries is the length of a list. Its entries have no size.
+type entries []struct{}
+
+// crowded refuses a line with a list that is too long, without decoding the list. It leaves other errors to whoever decodes the line.
+func crowded(line []byte) error {
+	if len(line) < crowdedFrom {
+		return nil
+	}
+	var j struct {
+		Metadata struct{ OwnerReferences, ManagedFields, Finalizers entries }
+		Status   struct{ Held, Touched, Interventions, Effects, Steps, Marks, Deliveries entries }
+	}
+	_ = json.Unmarshal(line, &j)
+	s, m := &j.Status, &j.Metadata
+	return short(len(s.Steps), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
+		len(m.OwnerReferences), len(m.ManagedFields), len(m.Finalizers))
+}
+
+// short refuses lists that are too long.
+func short(lists ...int) error {
+	if n := slices.Max(lists); n > entriesMost {
+		return fmt.Errorf("a list of the journey has %d entries: no journey has more than %d steps, watch events or effects", n, entriesMost)
+	}
+	return nil
+}
+
+// check refuses a journey that no server recorded, so that its readers can add up its times and follow its steps. It takes out
+// objects that are nested too deep, and counts them as missing.
+func check(j *v1alpha1.Journey) error {
+	s := &j.Status
+	if err := short(len(s.Steps), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched)); err != nil {
+		return err
+	}
+	if err := checkTimes(s); err != nil {
+		return err
+	}
+	depths := make([]int, len(s.Steps))
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		if step.Parent < 0 || int(step.Parent) >= i {
+			step.Parent = -1 // a step begins after the one that called it
+		} else {
+			depths[i] = depths[step.Parent] + 1
+		}
+		if depths[i] > callsMost {
+			return fmt.Errorf("step %d is called through more than %d others", i+1, callsMost)
+		}
+		for _, object := range []**runtime.RawExtension{&step.Before, &step.After} {
+			if *object != nil && nesting((*object).Raw) > nestingMost {
+				*object = nil
+				s.Cut = min(s.Cut, math.MaxInt32-1) + 1
+			}
+		}
+	}
+	return nil
+}
+
+// checkTimes refuses times that can't be, each alone and what readers add up.
+func checkTimes(s *v1alpha1.JourneyStatus) error {
+	micros := []int64{s.TookMicros, s.HeldMicros}
+	sum := time.Duration(0)
+	for i := range s.Steps {
+		took := time.Duration(s.Steps[i].TookNanos)
+		if took > tookMost || sum > math.MaxInt64-tookMost {
+			return fmt.Errorf("step %d took %d nanoseconds: %w", i+1, took, errTime)
+		}
+		sum += max(took, 0)
+		micros = append(micros, s.Steps[i].StartMicros)
+	}
+	for i := range s.Interventions {
+		micros = append(micros, s.Interventions[i].StartMicros, s.Interventions[i].TookMicros)
+	}
+	for i := range s.Marks {
+		micros = append(micros, s.Marks[i].AfterMicros)
+	}
+	for i := range s.Deliveries {
+		micros = append(micros, s.Deliveries[i].AfterMicros)
+	}
+	for i := range s.Effects {
+		micros = append(micros, s.Effects[i].AfterMicros)
+	}
+	for _, n := range micros {
+		if most := tookMost.Microseconds(); n > most || n < -most {
+			return fmt.Errorf("something took %d microseconds: %w", n, errTime)
+		}
+	}
+	return nil
+}
+
+var errTime = errors.New("no request takes longer than a year")
+
+// nesting is how many objects and lists stand within each other in a JSON document.
+func nesting(data []byte) (most int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+			skip := bytes.IndexAny(data[i:], `"\`)
+			if skip < 0 {
+				return most
+			}
+			i += skip - 1
+		case c == '{' || c == '[':
+			depth++
+			most = max(most, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return most
+}
+
+// sizeOf is about how many bytes a journey takes in memory whose line has some length.
+func sizeOf(j *v1alpha1.Journey, line int) int64 {
+	s := &j.Status
+	size := int64(line) + sizeOfType[v1alpha1.Journey]() + listOf(s.Steps) + listOf(s.Marks) + listOf(s.Deliveries) + listOf(s.Effects) +
+		listOf(s.Interventions) + listOf(s.Held) + listOf(s.Touched) + listOf(j.OwnerReferences) + listOf(j.ManagedFields)
+	for i := range s.Steps {
+		size += listOf(s.Steps[i].Attributes)
+		if r := s.Steps[i].Reason; r != nil {
+			size += listOf(r.Values)
+		}
+	}
+	return size
+}
+
+func listOf[T any](list []T) int64 { return int64(cap(list)) * sizeOfType[T]() }
+
+func sizeOfType[T any]() int64 { return int64(reflect.TypeFor[T]().Size()) }
