@@ -210,7 +210,7 @@ func TestSaveOnScreen(t *testing.T) {
 			t.Errorf("%s: %v, %v", file, info.Mode(), err)
 		}
 		if form.ending == "html" || form.ending == "ndjson" {
-			saved, err := readSaved(file)
+			saved, err := readSaved(file, memoryMost)
 			if err != nil || len(saved.Journeys) != 1 || saved.Journeys[0].Status.Phase != v1alpha1.JourneyComplete {
 				t.Errorf("%s: %+v, %v", file, saved, err)
 			}

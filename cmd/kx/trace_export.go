@@ -17,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/export"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
+	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/refusal"
@@ -117,7 +118,7 @@ const otherSource = "the capture was made by a kx with other source than the one
 func (e *traceExport) addOthers(ctx context.Context, d *export.Document) (err error) {
 	all := d.Journeys // of a capture on standard input, which is read by now
 	if e.file != "" && e.file != "-" {
-		if all, err = chosen(e.file, "", nil); err != nil {
+		if all, err = relatedIn(e.file, d.Journeys); err != nil {
 			return err
 		}
 	}
@@ -141,6 +142,34 @@ func (e *traceExport) addOthers(ctx context.Context, d *export.Document) (err er
 	return nil
 }
 
+// relatedIn returns the journeys of a capture that [refusal.Related] picks for any of those that were refused.
+func relatedIn(file string, refused []*v1alpha1.Journey) (all []*v1alpha1.Journey, err error) {
+	refused = slices.DeleteFunc(slices.Clone(refused), func(j *v1alpha1.Journey) bool { return refusal.Wanted(j) == "" })
+	if len(refused) == 0 {
+		return nil, nil
+	}
+	size := int64(0)
+	for other, err := range saved(file, nil) {
+		if err != nil {
+			return nil, err
+		}
+		one := slices.Values([]*v1alpha1.Journey{other})
+		if !slices.ContainsFunc(refused, func(j *v1alpha1.Journey) bool { return len(refusal.Related(j, one)) > 0 }) {
+			continue
+		}
+		if size += capture.Size(other); size > memoryMost {
+			return nil, errMemory
+		}
+		all = append(all, other)
+	}
+	return all, nil
+}
+
+// memoryMost bounds how much memory the journeys of a capture take that a command holds at a time.
+const memoryMost = 1 << 30
+
+var errMemory = fmt.Errorf("the requests take more than %d MiB of memory: give an ID, or a filter that wants fewer", memoryMost>>20)
+
 // addCode adds the code that made the journeys. A capture of another kx goes without.
 func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done func(), err error) {
 	for i, j := range d.Journeys {
@@ -162,6 +191,7 @@ func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done fun
 // chosen are the journeys of a capture that an ID or a filter names.
 func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err error) {
 	wanted, wrong := filter.Parse(which)
+	size := int64(0)
 	for j, err := range saved(file, in) {
 		if err != nil {
 			return nil, err
@@ -171,6 +201,9 @@ func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err erro
 		}
 		// A request that after: names may come later, so only that filter has to wait for all.
 		if wrong == nil && (wanted.Asks("after") || wanted.Match(subject.Of(j))) {
+			if size += capture.Size(j); size > memoryMost {
+				return nil, errMemory
+			}
 			all = append(all, j)
 		}
 	}

@@ -101,7 +101,7 @@ func TestTraceExportAgain(t *testing.T) {
 			}
 		}
 	}
-	shown, err := readSaved(page)
+	shown, err := readSaved(page, memoryMost)
 	if err != nil || len(shown.Journeys) != 1 || shown.Journeys[0].Name != id {
 		t.Errorf("kx tui -r reads %+v, %v", shown, err)
 	}

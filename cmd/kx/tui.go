@@ -124,7 +124,7 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 	}
 	switch {
 	case o.saved != "":
-		if screen.Saved, err = readSaved(o.saved); err != nil {
+		if screen.Saved, err = readSaved(o.saved, memoryMost); err != nil {
 			return err
 		}
 	case o.kubeconfig != "":
@@ -141,8 +141,8 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 	return o.show(ctx, screen)
 }
 
-// readSaved reads a capture. If it is too long, only the newest journeys are kept.
-func readSaved(file string) (*tui.Saved, error) {
+// readSaved reads a capture. If it is too long, or takes more memory than most, only the newest journeys are kept.
+func readSaved(file string, most int64) (*tui.Saved, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("open the capture: %w", err)
@@ -152,7 +152,7 @@ func readSaved(file string) (*tui.Saved, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	saved := &tui.Saved{File: file}
+	saved, size := &tui.Saved{File: file}, int64(0)
 	for {
 		j, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -161,9 +161,11 @@ func readSaved(file string) (*tui.Saved, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", file, err)
 		}
-		if saved.Journeys = append(saved.Journeys, j); len(saved.Journeys) > tui.SavedMost {
+		saved.Journeys = append(saved.Journeys, j)
+		for size += capture.Size(j); len(saved.Journeys) > 1 && (len(saved.Journeys) > tui.SavedMost || size > most); saved.Dropped++ {
+			size -= capture.Size(saved.Journeys[0])
+			saved.Journeys[0] = nil // the array still holds it
 			saved.Journeys = saved.Journeys[1:]
-			saved.Dropped++
 		}
 	}
 }

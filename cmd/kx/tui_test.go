@@ -189,6 +189,10 @@ func TestTUIReads(t *testing.T) {
 	if err := runTUI(context.Background(), o); err != nil {
 		t.Error(err)
 	}
+	few, err := readSaved(file, 10*capture.Size(&v1alpha1.Journey{ObjectMeta: metav1.ObjectMeta{Name: "j-10000"}}))
+	if n := tui.SavedMost + 2; err != nil || len(few.Journeys) != 10 || few.Dropped != n-10 || few.Journeys[9].Name != fmt.Sprint("j-", n-1) {
+		t.Errorf("with memory for ten: %d journeys, %d dropped, %v", len(few.Journeys), few.Dropped, err)
+	}
 	for _, file := range []string{"/does/not/exist", "tui_test.go"} {
 		o.saved = file
 		if err := runTUI(context.Background(), o); err == nil || !strings.Contains(err.Error(), file) {

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kx-apiserver/kx/core/capture/capturetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
@@ -133,16 +132,4 @@ func TestWriteFails(t *testing.T) {
 	if err := w.Write(journey("a-1")); err == nil || !strings.Contains(err.Error(), "a-1") {
 		t.Errorf("%v", err)
 	}
-}
-
-// FuzzReader reads anything; what it can read, it writes and reads again the same.
-func FuzzReader(f *testing.F) {
-	f.Add(write(f, journey("a-1"), journey("a-2")))
-	f.Add([]byte(`{"kind":"KxCapture","version":1}` + "\n" + `{"metadata":{"name":"x"}}`))
-	f.Add([]byte("{}\n\n[]"))
-	f.Add(capturetest.Recorded)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		capturetest.Watch(t)
-		roundTrip(t, data)
-	})
 }

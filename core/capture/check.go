@@ -146,20 +146,30 @@ func nesting(data []byte) (most int) {
 	return most
 }
 
-// sizeOf is about how many bytes a journey takes in memory whose line has some length.
-func sizeOf(j *v1alpha1.Journey, line int) int64 {
+// Size is about how many bytes a journey takes in memory.
+func Size(j *v1alpha1.Journey) int64 {
 	s := &j.Status
-	size := int64(line) + sizeOfType[v1alpha1.Journey]() + listOf(s.Steps) + listOf(s.Marks) + listOf(s.Deliveries) + listOf(s.Effects) +
+	size := sizeOf[v1alpha1.Journey]() + listOf(s.Steps) + listOf(s.Marks) + listOf(s.Deliveries) + listOf(s.Effects) +
 		listOf(s.Interventions) + listOf(s.Held) + listOf(s.Touched) + listOf(j.OwnerReferences) + listOf(j.ManagedFields)
 	for i := range s.Steps {
-		size += listOf(s.Steps[i].Attributes)
-		if r := s.Steps[i].Reason; r != nil {
-			size += listOf(r.Values)
+		step := &s.Steps[i]
+		size += listOf(step.Attributes)
+		if step.Reason != nil {
+			size += listOf(step.Reason.Values)
+		}
+		for _, object := range []*runtime.RawExtension{step.Before, step.After} {
+			if object != nil {
+				size += int64(cap(object.Raw))
+			}
 		}
 	}
+	j.Texts(func(text string) string {
+		size += int64(len(text))
+		return text
+	})
 	return size
 }
 
-func listOf[T any](list []T) int64 { return int64(cap(list)) * sizeOfType[T]() }
+func listOf[T any](list []T) int64 { return int64(cap(list)) * sizeOf[T]() }
 
-func sizeOfType[T any]() int64 { return int64(reflect.TypeFor[T]().Size()) }
+func sizeOf[T any]() int64 { return int64(reflect.TypeFor[T]().Size()) }

@@ -10,7 +10,7 @@
 //  1. A Reader returns the journeys that a Writer wrote, unchanged. Objects that are nested more than 256 levels deep are left
 //     out, and counted as missing.
 //  2. A Reader takes at most [LineMost] bytes of memory for a line, whatever the stream holds, and never panics.
-//     [Reader.Bytes] says how much a journey takes.
+//     Callers that hold journeys bound them by [Size].
 //  3. An error names the line. Journeys before that line are good.
 //  4. A journey has as many steps, calls and times as a server can record, so that its readers may follow, index and add them.
 //  5. A capture of a later version is refused as a whole.

@@ -1,7 +1,6 @@
 package story_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/capture/capturetest"
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -279,7 +277,7 @@ func FuzzStory(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, recipe []byte) {
 		capturetest.Watch(t)
-		all := read(capturetest.Changed(recipe))
+		all := capturetest.Read(capturetest.Changed(recipe))
 		for _, j := range all {
 			others := refusal.Related(j, slices.Values(all))
 			for _, in := range []lang.Language{lang.English, lang.Chinese} {
@@ -291,16 +289,4 @@ func FuzzStory(f *testing.F) {
 			}
 		}
 	})
-}
-
-// read are the journeys of a capture up to the first that is wrong.
-func read(data []byte) (all []*v1alpha1.Journey) {
-	r, err := capture.NewReader(bytes.NewReader(data))
-	for err == nil {
-		var j *v1alpha1.Journey
-		if j, err = r.Next(); err == nil {
-			all = append(all, j)
-		}
-	}
-	return all
 }

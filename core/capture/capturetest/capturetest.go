@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
 // Recorded is a capture of a real server: an update, one that was refused over a conflict, and a patch that watchers were sent.
@@ -87,6 +89,18 @@ func Changed(recipe []byte) []byte {
 	return b.Bytes()
 }
 
+// Read returns the journeys of a capture up to the first that its reader refuses.
+func Read(data []byte) (all []*v1alpha1.Journey) {
+	r, err := capture.NewReader(bytes.NewReader(data))
+	for err == nil {
+		var j *v1alpha1.Journey
+		if j, err = r.Next(); err == nil {
+			all = append(all, j)
+		}
+	}
+	return all
+}
+
 // recipeReader reads a recipe.
 type recipeReader struct{ left []byte }
 
@@ -104,7 +118,7 @@ type place struct {
 }
 
 // sizeMost is how large a capture becomes, about.
-const sizeMost = 3 << 20
+const sizeMost = 1 << 20
 
 // walk lists the values of a document.
 type walk struct {
@@ -239,12 +253,12 @@ func (r *recipeReader) object(v map[string]any, how byte, which int) any {
 	return other
 }
 
-// Seeds are recipes that do each kind of change once, to places all over the capture.
+// Seeds are recipes that do each kind of change, a few at a time, to places all over the capture.
 func Seeds() (recipes [][]byte) {
-	for how := range byte(16) {
+	for i := range byte(48) {
 		recipe := []byte{}
-		for i := range byte(12) {
-			recipe = append(recipe, i*21, how*16+i, how, i*23+how)
+		for k := range 1 + i%3 {
+			recipe = append(recipe, i*5+k*83, i*37+k*11, i%16, i*23+k*7)
 		}
 		recipes = append(recipes, recipe)
 	}
