@@ -105,7 +105,7 @@ func files(file string) (string, error) {
 // words are what a text could be mistaken for, where it stands in a document.
 var words = []string{
 	"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</title></style></pre></details>", "--><b>", "]]><b>", "<!--", "&amp;&lt;", "`code`", "```", "~~~~",
-	"| a | b |", "[a](javascript:alert(1))", "![a](https://example.com/a.png)", "*a* _b_ ~~c~~ $d$", "@somebody #7", "https://example.com www.example.com",
+	"| a | b |", "[a](javascript:alert(1))", "![a](https://example.com/a.png)", "*a* _b_ ~~c~~ $d$", "@somebody #7", ":bug: a:+1:b:x_y:c GH-1 gh-2", "https://example.com www.example.com",
 	"# title", "- item", "1. item", "===", "end", "%%{init: {}}%%", "a;b#c", "Note over client: x", "{{.}}", "\"'", "A->>B: x", `\`, "a\n```\n# b", "a\r\n\r\n    b",
 }
 
@@ -225,6 +225,9 @@ func shape(t *testing.T, b *strings.Builder, line string) {
 	}
 	if regexp.MustCompile(`[@#]($|[^<])`).MatchString(strings.ReplaceAll(rest, "&#", "")) {
 		t.Errorf("a mention in the line %q", line)
+	}
+	if found := regexp.MustCompile(`(?i):(\w+[a-z+-]|[+-]1):|gh-\d`).FindString(strings.ReplaceAll(rest, `\_`, "_")); found != "" {
+		t.Errorf("the emoji or issue %q in the line %q", found, line)
 	}
 	if regexp.MustCompile(`^(\d+[.)]|[+=])`).MatchString(rest) {
 		t.Errorf("the line %q begins something", line)

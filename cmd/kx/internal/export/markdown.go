@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -103,9 +104,31 @@ func inMarkdown(text string) string {
 	case text == "":
 		return ""
 	case strings.ContainsRune("-+=", rune(text[0])):
-		return `\` + active.Replace(text)
+		return `\` + inLine(text)
 	case digits > 0 && digits < len(text) && strings.ContainsRune(".)", rune(text[digits])): // a numbered list
-		return text[:digits] + `\` + active.Replace(text[digits:])
+		return text[:digits] + `\` + inLine(text[digits:])
 	}
-	return active.Replace(text)
+	return inLine(text)
+}
+
+// shortForm is what GitHub replaces after it has read the Markdown, up to where a comment in them prevents that: an emoji such as
+// :bug:, and an issue such as GH-1.
+var shortForm = regexp.MustCompile(`^(:)(?:[\w+-]*[a-zA-Z][\w+-]*|[+-]1|100|1234):|^([gG][hH])-\d`)
+
+// inLine escapes what begins something within a line.
+func inLine(text string) string {
+	var b strings.Builder
+	from := 0
+	for i := range len(text) {
+		if c := text[i]; c != ':' && c != 'g' && c != 'G' {
+			continue
+		}
+		if m := shortForm.FindStringSubmatch(text[i:]); m != nil {
+			end := i + len(m[1]) + len(m[2])
+			b.WriteString(active.Replace(text[from:end]) + "<!-- -->")
+			from = end
+		}
+	}
+	b.WriteString(active.Replace(text[from:]))
+	return b.String()
 }
