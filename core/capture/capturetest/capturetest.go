@@ -53,6 +53,9 @@ var Texts = func() (texts []string) {
 	)
 }()
 
+// changesMost bounds the changes of a recipe.
+const changesMost = 24
+
 // Changed is the recorded capture as a recipe changes it.
 func Changed(recipe []byte) []byte {
 	var lines []any
@@ -67,7 +70,7 @@ func Changed(recipe []byte) []byte {
 	}
 	header, journeys := lines[0], any(lines[1:])
 	all, _ := places(&journeys)
-	for r := (&recipeReader{left: recipe}); len(r.left) >= 4; {
+	for r := (&recipeReader{left: recipe[:min(len(recipe), 4*changesMost)]}); len(r.left) >= 4; {
 		at := all[(int(r.next())<<8|int(r.next()))%len(all)]
 		at.set(r.change(at.value, all))
 		after, size := places(&journeys)
