@@ -13,6 +13,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -403,6 +404,19 @@ func TestSavedCapture(t *testing.T) {
 	d.press("T")
 	if !strings.Contains(d.stateText(), "there is no server") {
 		t.Errorf("the demo: %q", d.stateText())
+	}
+}
+
+// TestSavedNames has the names of a capture be one word of a command, whatever a shell makes of them.
+func TestSavedNames(t *testing.T) {
+	j := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Method: "GET", URI: "/x", Verb: "get"}, Status: v1alpha1.JourneyStatus{Steps: make([]v1alpha1.Step, 1)}}
+	j.Name = "a; touch b #"
+	d := openSaved(t, []*v1alpha1.Journey{j}, lang.English)
+	d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+	d.until("it is there", func() bool { return d.requests() == 1 })
+	d.press("g", "enter", "S")
+	if got := d.part("same"); !strings.Contains(got, "kx trace show 'a; touch b #' --story") {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -50,6 +50,9 @@ func command(s *v1alpha1.JourneySpec, file string, patch []string) string {
 	if s.Resource == "" || s.Subresource != "" && s.Subresource != "status" && s.Subresource != "scale" || unusual(uri.Query()) {
 		return raw(s, file)
 	}
+	if shell.Option(s.Resource) || shell.Option(s.Name) { // kubectl would send it elsewhere, or with other credentials
+		return raw(s, file)
+	}
 	words := []string{"kubectl"}
 	switch s.Verb {
 	case "get", "list", "watch":

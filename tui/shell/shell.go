@@ -23,6 +23,9 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// Option says that a program may read a word as an option, where it expects a name.
+func Option(word string) bool { return strings.HasPrefix(word, "-") }
+
 // special says that a character may mean something to a shell.
 func special(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,@%+=", r))

@@ -17,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/shell"
 	"github.com/kx-apiserver/kx/tui/sources"
 )
 
@@ -236,7 +237,7 @@ func (s *Screen) Foot() (sameAs, state string) {
 	if s.journey == nil {
 		return "", ""
 	}
-	sameAs = s.host.Theme().SameAs("kx trace show " + s.journey.Name + " --story")
+	sameAs = s.host.Theme().SameAs(shell.Line("kx", "trace", "show", s.journey.Name, "--story"))
 	if s.turning != nil {
 		state = s.host.Theme().Notice(" " + s.host.Theme().Words.Phrase("reading on: %s stops", keys.Switch.Key()))
 	}

@@ -120,6 +120,9 @@ func (m Modules) Find(s Symbol) (*Code, error) {
 		c.Release = version
 	}
 	c.File = module + "@" + version + "/" + file
+	if !filepath.IsLocal(filepath.FromSlash(c.File)) { // a capture may name any release
+		return nil, fmt.Errorf("no module publishes %s at %s", s.File, s.Release)
+	}
 	data, err := os.ReadFile(filepath.Join(m.Root, filepath.FromSlash(c.File)))
 	if err != nil {
 		return nil, fmt.Errorf("%s %s is not on this machine: go mod download %s@%s gets it", module, version, module, version)

@@ -64,7 +64,7 @@ func required(t *testing.T, module string) string {
 }
 
 func TestFind(t *testing.T) {
-	root := t.TempDir()
+	root := filepath.Join(t.TempDir(), "mod")
 	write := func(file, text string) {
 		path := filepath.Join(root, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -76,6 +76,7 @@ func TestFind(t *testing.T) {
 	}
 	write("k8s.io/apiserver@v0.9.2/pkg/a.go", "package a\n\ntype Store[T any] struct{}\n\nfunc (s *Store[T]) Get() {}\n\nfunc Get() {}\n\ntype Reader interface {\n\tRead()\n}\n")
 	write("k8s.io/kubernetes@v1.9.1/pkg/b.go", "not Go")
+	write("../out/secret", "not for a capture to choose")
 	m := Modules{Root: root, Versions: map[string]string{"k8s.io/apiserver": "v0.9.2"}}
 	for _, test := range []struct {
 		symbol  Symbol
@@ -90,6 +91,8 @@ func TestFind(t *testing.T) {
 		{Symbol{"Anything", "pkg/b.go", "v1.9.1"}, 1, "v1.9.1", ""},
 		{Symbol{"Get", "staging/src/k8s.io/client-go/a.go", "v1.9.1"}, 0, "", "k8s.io/client-go v0.9.1 is not on this machine: go mod download k8s.io/client-go@v0.9.1 gets it"},
 		{Symbol{"Get", "staging/src/k8s.io/apiserver/../../../secret", "v1.9.1"}, 0, "", "no module publishes"},
+		{Symbol{"Get", "secret", "/../../../out"}, 0, "", "no module publishes"},
+		{Symbol{"Get", "staging/src/../../secret/x", "v1.9.1"}, 0, "", "no module publishes"},
 		{Symbol{"Get", "server/mvcc/kv.go", "v3.6.0"}, 0, "", "no module publishes"},
 		{Symbol{}, 0, "", "no module publishes"},
 	} {

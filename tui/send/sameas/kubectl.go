@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // flags are kubectl's for the query of each verb. What is not here kubectl has no flag for.
@@ -70,7 +71,7 @@ func own(r *request.Request, w Where) (words []string, ok bool) {
 	if apply {
 		known = applyFlags
 	}
-	if !hasOwn || !subresourceFlag(r) {
+	if !hasOwn || !subresourceFlag(r) || shell.Option(kubectlResource(r.Resource)) || shell.Option(r.Name) {
 		return nil, false
 	}
 	words = append([]string{"kubectl"}, kubeconfig(w)...)
