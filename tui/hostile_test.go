@@ -60,7 +60,7 @@ func TestHostileServer(t *testing.T) {
 		d.put(j.Name[strings.LastIndexByte(j.Name, '-')+1:])
 	}
 	d.settle()
-	seen := 0
+	seen, copies := 0, 0
 	look := func(keys ...string) {
 		t.Helper()
 		for _, key := range keys {
@@ -73,11 +73,18 @@ func TestHostileServer(t *testing.T) {
 			if strings.Contains(frame, "[2J") {
 				seen++
 			}
+			text := copied(t, d)
+			if raw := escapetest.Find(text, "\n\t"); raw != "" {
+				t.Fatalf("after %q the clipboard has %s", key, raw)
+			}
+			if text != "" {
+				copies++
+			}
 		}
 	}
 	look("g", "F", "g")
 	for range d.recorded {
-		look("enter", "enter", "d", "d", "u", "]", "]", "A", "]", "]", "]", "]", "z", "G", "z", "S", "n", "n", "esc", "1", "esc", "esc", "j")
+		look("y", "Y", "enter", "enter", "y", "d", "y", "d", "u", "]", "y", "]", "A", "y", "a", "y", "a", "y", "]", "y", "]", "]", "]", "y", "z", "G", "z", "S", "n", "n", "esc", "1", "esc", "esc", "j")
 	}
 	look("g", "m", "j", "D", "n", "u", "n", "tab", "j", "esc", "X", "esc", "B", "esc", "b", "esc", "r", "tab", "tab", "1", "V", "1", "Y", "y", "w", "esc", "ctrl+l", "esc", "?", "esc")
 	for _, before := range [][]string{{"/"}, {":"}, {"B", "b"}, {"g", "enter", "f"}, {"?"}} {
@@ -85,7 +92,7 @@ func TestHostileServer(t *testing.T) {
 		d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(escapetest.Any()), Paste: true})
 		look("tab", "enter", "esc", "esc", "esc", "1")
 	}
-	if seen < 100 {
-		t.Errorf("only %d frames show something of it", seen)
+	if seen < 100 || copies < 10 {
+		t.Errorf("only %d frames and %d copies show something of it", seen, copies)
 	}
 }

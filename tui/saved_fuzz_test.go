@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"encoding/base64"
 	"slices"
+	"strings"
 	"testing"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -20,6 +22,7 @@ import (
 var tour = []string{
 	"g", "enter", "z", "Z", "]", "]", "]", "]", "]", "]", "z", "j", "O", "a", "a", "a", "A", "Q", "U", "W", "P", "d", "d", "u", "v", "G", "l", "i", "o",
 	"n", "}", ")", "(", "{", "S", "n", "n", "G", "space", "p", "esc", "s", "esc", "esc", "1", "g", "m", "j", "m", "D", "n", "n", "u", "A", "tab", "esc", "g", "'", "esc",
+	"g", "y", "Y", "j", "Y", "enter", "y", "G", "y", "d", "y", "O", "y", "Q", "y", "esc",
 }
 
 // strolls are the keys that a fuzzer presses. None of them writes a file, starts a process or ends the screen.
@@ -55,11 +58,28 @@ func FuzzSaved(f *testing.F) {
 					t.Fatalf("after %q the screen shows %s", walk[:i+1], raw)
 				}
 			}
+			if raw := escapetest.Find(copied(t, d), "\n\t"); raw != "" {
+				t.Fatalf("after %q the clipboard has %s", walk[:i+1], raw)
+			}
 			if err := d.m.crash.failure(); err != nil {
 				t.Fatalf("after %q: %v", walk[:i+1], err)
 			}
 		}
 	})
+}
+
+// copied is what was copied to the clipboard last.
+func copied(t testing.TB, d *driver) string {
+	t.Helper()
+	_, sent, ok := strings.Cut(d.clipboard.String(), "\x1b]52;c;")
+	if d.clipboard.Reset(); !ok {
+		return ""
+	}
+	text, err := base64.StdEncoding.DecodeString(strings.TrimRight(sent, "\a\x1b\\"))
+	if err != nil {
+		t.Fatalf("%q was sent to the terminal: %v", sent, err)
+	}
+	return string(text)
 }
 
 // openSaved opens the screen on a capture, without colours, so that an escape code is the capture's.

@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/pane/list"
 	"github.com/kx-apiserver/kx/tui/replay"
@@ -31,14 +32,13 @@ func runnable(j *v1alpha1.Journey) (text, note string) {
 	case j.Spec.Method == "PATCH":
 		s := j.Spec
 		s.ContentType = again.ContentType // an apply is one of those now
-		return command(&s, file, []string{"--type", patchType(s.ContentType), "-p", string(again.Body)}), note
+		return command(&s, file, []string{"--type", patchType(s.ContentType), "-p", string(escape.JSON(again.Body))}), note
 	}
 	text = command(&j.Spec, "-", nil)
-	body, err := yaml.JSONToYAML(again.Body)
-	if text == "" || err != nil {
+	if text == "" {
 		return text, note
 	}
-	return shell.Heredoc(text, string(body)), note
+	return shell.Heredoc(text, string(escape.YAML(again.Body, yaml.JSONToYAML))), note
 }
 
 // command is the command that reads a body from a file, or has a patch as the words of its own options.

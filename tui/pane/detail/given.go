@@ -139,7 +139,7 @@ func (p *Pane) Text() (text, suffix string) {
 		return p.code().File().Text, ".go"
 	case p.tab == ObjectTab && p.selected():
 		if at, ok := objectAt(p.journey, p.step, p.before); ok {
-			if written, err := p.form.written(at.raw); err == nil {
+			if written, err := p.form.visible(at.raw); err == nil {
 				return written, suffixes[p.form]
 			}
 		}

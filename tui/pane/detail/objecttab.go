@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
@@ -83,6 +84,14 @@ func (f form) written(raw []byte) (string, error) {
 		return b.String(), err
 	}
 	return string(raw), nil
+}
+
+// visible is the object in a form, with escapes for what acts on a terminal: it may be pasted into one.
+func (f form) visible(raw []byte) (string, error) {
+	if f == asYAML {
+		return string(escape.YAML(raw, yaml.JSONToYAML)), nil
+	}
+	return f.written(escape.JSON(raw))
 }
 
 // object shows the object at a step.
