@@ -19,10 +19,12 @@ import (
 const (
 	// entriesMost bounds the steps, and the entries of each other list.
 	entriesMost = 1 << 14
+	// valuesMost bounds the attributes of all steps, and the values of their reasons.
+	valuesMost = 1 << 16
 	// callsMost bounds how many steps lead from the first one to the last one that it called.
 	callsMost = 256
 	// nestingMost bounds the nesting of an object. Readers indent by it.
-	nestingMost = 256
+	nestingMost = 128
 	// tookMost bounds each duration. Sums and products of a few of them fit into an int64.
 	tookMost = 366 * 24 * time.Hour
 )
@@ -44,8 +46,33 @@ func crowded(line []byte) error {
 	}
 	_ = json.Unmarshal(line, &j)
 	s, m := &j.Status, &j.Metadata
-	return short(len(s.Steps), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
+	err := short(len(s.Steps), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
 		len(m.OwnerReferences), len(m.ManagedFields), len(m.Finalizers))
+	if err != nil {
+		return err
+	}
+	var steps struct {
+		Status struct {
+			Steps []struct {
+				Attributes entries
+				Reason     struct{ Values entries }
+			}
+		}
+	}
+	_ = json.Unmarshal(line, &steps)
+	values := 0
+	for i := range steps.Status.Steps {
+		values += len(steps.Status.Steps[i].Attributes) + len(steps.Status.Steps[i].Reason.Values)
+	}
+	return few(values)
+}
+
+// few refuses a journey with too many values of steps, all together.
+func few(values int) error {
+	if values > valuesMost {
+		return fmt.Errorf("the steps of the journey have %d values: no journey has more than %d", values, valuesMost)
+	}
+	return nil
 }
 
 // short refuses lists that are too long.
@@ -60,13 +87,14 @@ func short(lists ...int) error {
 // objects that are nested too deep, and counts them as missing.
 func check(j *v1alpha1.Journey) error {
 	s := &j.Status
-	if err := short(len(s.Steps), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched)); err != nil {
+	if err := short(len(s.Steps), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
+		len(j.Labels), len(j.Annotations), len(j.OwnerReferences), len(j.ManagedFields), len(j.Finalizers)); err != nil {
 		return err
 	}
 	if err := checkTimes(s); err != nil {
 		return err
 	}
-	depths := make([]int, len(s.Steps))
+	depths, values := make([]int, len(s.Steps)), 0
 	for i := range s.Steps {
 		step := &s.Steps[i]
 		if step.Parent < 0 || int(step.Parent) >= i {
@@ -77,6 +105,9 @@ func check(j *v1alpha1.Journey) error {
 		if depths[i] > callsMost {
 			return fmt.Errorf("step %d is called through more than %d others", i+1, callsMost)
 		}
+		if values += len(step.Attributes); step.Reason != nil {
+			values += len(step.Reason.Values)
+		}
 		for _, object := range []**runtime.RawExtension{&step.Before, &step.After} {
 			if *object != nil && nesting((*object).Raw) > nestingMost {
 				*object = nil
@@ -84,7 +115,7 @@ func check(j *v1alpha1.Journey) error {
 			}
 		}
 	}
-	return nil
+	return few(values)
 }
 
 // checkTimes refuses times that can't be, each alone and what readers add up.

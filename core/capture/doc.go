@@ -7,7 +7,7 @@
 //
 // # Invariants
 //
-//  1. A Reader returns the journeys that a Writer wrote, unchanged. Objects that are nested more than 256 levels deep are left
+//  1. A Reader returns the journeys that a Writer wrote, unchanged. Objects that are nested more than 128 levels deep are left
 //     out, and counted as missing.
 //  2. A Reader takes at most [LineMost] bytes of memory for a line, whatever the stream holds, and never panics.
 //     Callers that hold journeys bound them by [Size].
