@@ -179,7 +179,7 @@ func TestHostileMarkdown(t *testing.T) {
 }
 
 var (
-	inSequence = regexp.MustCompile(`^(sequenceDiagram|  participant \w+ as [\w ]+|  \w+(->>|-->>|--x)\w+: (([^#;:<>{}%\x60|]|#\d+;)+))$`)
+	inSequence = regexp.MustCompile(`^(sequenceDiagram|  Note over client: [^#;:<>{}%\x60|]+|  participant \w+ as [\w ]+|  \w+(->>|-->>|--x)\w+: (([^#;:<>{}%\x60|]|#\d+;)+))$`)
 	markup     = regexp.MustCompile("[^\\\\]([`*\\[\\]|~$]|[<>]|&(#|lt;|gt;|amp;)?|://|www\\.)")
 	allowed    = map[string]bool{"&lt;": true, "&gt;": true, "&amp;": true}
 )

@@ -28,17 +28,16 @@ func FuzzDocument(f *testing.F) {
 		for _, j := range all {
 			d.Others[j.Name] = refusal.Related(j, slices.Values(all))
 		}
-		for _, d.Language = range []lang.Language{lang.English, lang.Chinese} {
-			for _, as := range forms {
-				written := write(t, as, d)
-				if raw := escapetest.Find(written, "\n"); raw != "" {
-					t.Fatalf("%s has %s", as, raw)
-				}
-				if len(written) > Most {
-					t.Fatalf("%s has %d bytes", as, len(written))
-				}
-				read[as](t, written)
+		d.Language = []lang.Language{lang.English, lang.Chinese}[len(recipe)/4%2]
+		for _, as := range forms {
+			written := write(t, as, d)
+			if raw := escapetest.Find(written, "\n"); raw != "" {
+				t.Fatalf("%s has %s", as, raw)
 			}
+			if len(written) > Most {
+				t.Fatalf("%s has %d bytes", as, len(written))
+			}
+			read[as](t, written)
 		}
 	})
 }
