@@ -166,7 +166,7 @@ func relatedIn(file string, refused []*v1alpha1.Journey) (all []*v1alpha1.Journe
 }
 
 // memoryMost bounds how much memory the journeys of a capture take that a command holds at a time.
-const memoryMost = 1 << 30
+const memoryMost = 512 << 20
 
 var errMemory = fmt.Errorf("the requests take more than %d MiB of memory: give an ID, or a filter that wants fewer", memoryMost>>20)
 
