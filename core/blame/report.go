@@ -162,20 +162,19 @@ func (o *objects) below(i int) int {
 
 // fill finds the fields that differ between before and after, and who is to blame.
 func (o *objects) fill(r *Report, before, after any, f flow) {
-	add := func(field Field) {
+	add := func(field Field, v any) {
 		if len(r.Fields) == fieldsMost {
 			r.More++
 			return
 		}
+		o.blame(&field, v, f)
 		r.Fields = append(r.Fields, field)
 	}
 	leaves(nil, before, after, func(path Path, a, b any) {
 		if typeOnly(path, a, b) || f.journey && !f.after.out && path.Key() == resourceVersion {
 			return // what is stored has no resourceVersion: it is the revision
 		}
-		field := Field{Path: path, Before: written(a), After: written(b)}
-		o.blame(&field, b, f)
-		add(field)
+		add(Field{Path: path, Before: written(a), After: written(b)}, b)
 	})
 	if f.request < 0 || after == nil {
 		return
@@ -184,9 +183,7 @@ func (o *objects) fill(r *Report, before, after any, f flow) {
 		if len(path) == 1 && (path[0] == "kind" || path[0] == "apiVersion") || at(after, path) != nil || at(before, path) != nil {
 			return
 		}
-		field := Field{Path: path, Before: written(sent), Dropped: true}
-		o.blame(&field, nil, f)
-		add(field)
+		add(Field{Path: path, Before: written(sent), Dropped: true}, nil)
 	})
 }
 

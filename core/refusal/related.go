@@ -1,6 +1,7 @@
 package refusal
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -41,7 +42,7 @@ func Related(j *v1alpha1.Journey, all iter.Seq[*v1alpha1.Journey]) []*v1alpha1.J
 			found = append(found, other)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *v1alpha1.Journey) int { return int(a.Status.Revision - b.Status.Revision) })
+	slices.SortStableFunc(found, func(a, b *v1alpha1.Journey) int { return cmp.Compare(a.Status.Revision, b.Status.Revision) })
 	if over := len(found) - relatedMost; over > 0 {
 		found = found[over:]
 	}
