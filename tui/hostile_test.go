@@ -84,7 +84,8 @@ func TestHostileServer(t *testing.T) {
 	}
 	look("g", "F", "g")
 	for range d.recorded {
-		look("y", "Y", "enter", "enter", "y", "d", "y", "d", "u", "]", "y", "]", "A", "y", "a", "y", "a", "y", "]", "y", "]", "]", "]", "y", "z", "G", "z", "S", "n", "n", "esc", "1", "esc", "esc", "j")
+		look("y", "Y", "enter", "enter", "y", "d", "y", "d", "u", "]", "y", "]", "A", "y", "a", "y", "a", "y", "]", "y", "]", "]",
+			"]", "y", "z", "G", "z", "S", "n", "n", "esc", "1", "esc", "esc", "j")
 	}
 	look("g", "m", "j", "D", "n", "u", "n", "tab", "j", "esc", "X", "esc", "B", "esc", "b", "esc", "r", "tab", "tab", "1", "V", "1", "Y", "y", "w", "esc", "ctrl+l", "esc", "?", "esc")
 	for _, before := range [][]string{{"/"}, {":"}, {"B", "b"}, {"g", "enter", "f"}, {"?"}} {

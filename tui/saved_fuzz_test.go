@@ -20,15 +20,19 @@ import (
 
 // tour goes through a request: its steps with all that is told of them, its story, the step in the map of the server, and a comparison.
 var tour = []string{
-	"g", "enter", "z", "Z", "]", "]", "]", "]", "]", "]", "z", "j", "O", "a", "a", "a", "A", "Q", "U", "W", "P", "d", "d", "u", "v", "G", "l", "i", "o",
-	"n", "}", ")", "(", "{", "S", "n", "n", "G", "space", "p", "esc", "s", "esc", "esc", "1", "g", "m", "j", "m", "D", "n", "n", "u", "A", "tab", "esc", "g", "'", "esc",
+	"g", "enter", "z", "Z", "]", "]", "]", "]", "]", "]", "z", "j", "O", "a", "a", "a", "A", "Q", "U", "W", "P", "d", "d", "u",
+	"v", "G", "l", "i", "o",
+	"n", "}", ")", "(", "{", "S", "n", "n", "G", "space", "p", "esc", "s", "esc", "esc", "1", "g", "m", "j", "m", "D", "n", "n",
+	"u", "A", "tab", "esc", "g", "'", "esc",
 	"g", "y", "Y", "j", "Y", "enter", "y", "G", "y", "d", "y", "O", "y", "Q", "y", "esc",
 }
 
 // strolls are the keys that a fuzzer presses. None of them writes a file, starts a process or ends the screen.
 var strolls = []string{
-	"j", "k", "g", "G", "enter", "esc", "tab", "shift+tab", "[", "]", "P", "O", "Z", "U", "W", "Q", "d", "v", "u", "A", "a", "n", "p", "h", "l", "i", "o", "}", "{", ")", "(",
-	"S", "D", "m", "'", "z", "+", "-", "f", "/", ":", "?", ".", "1", "2", "5", "V", "J", "H", "s", "r", "Y", "y", "ctrl+d", "ctrl+u", "ctrl+l", "F", "B", "x", "space", "code:4", "why:", "etcd",
+	"j", "k", "g", "G", "enter", "esc", "tab", "shift+tab", "[", "]", "P", "O", "Z", "U", "W", "Q", "d", "v", "u", "A", "a", "n",
+	"p", "h", "l", "i", "o", "}", "{", ")", "(",
+	"S", "D", "m", "'", "z", "+", "-", "f", "/", ":", "?", ".", "1", "2", "5", "V", "J", "H", "s", "r", "Y", "y", "ctrl+d",
+	"ctrl+u", "ctrl+l", "F", "B", "x", "space", "code:4", "why:", "etcd",
 }
 
 // FuzzSaved opens a recorded capture that was changed, goes through all of it, and presses keys.

@@ -409,8 +409,8 @@ func TestSavedCapture(t *testing.T) {
 
 // TestSavedNames has the names of a capture be one word of a command, whatever a shell makes of them.
 func TestSavedNames(t *testing.T) {
-	j := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Method: "GET", URI: "/x", Verb: "get"}, Status: v1alpha1.JourneyStatus{Steps: make([]v1alpha1.Step, 1)}}
-	j.Name = "a; touch b #"
+	j := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Method: "GET", URI: "/x", Verb: "get"}}
+	j.Name, j.Status.Steps = "a; touch b #", make([]v1alpha1.Step, 1)
 	d := openSaved(t, []*v1alpha1.Journey{j}, lang.English)
 	d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
 	d.until("it is there", func() bool { return d.requests() == 1 })

@@ -260,7 +260,9 @@ func TestUnknown(t *testing.T) {
 
 // TestTimes tells times of three digits, up to the longest that there is.
 func TestTimes(t *testing.T) {
-	for took, want := range map[int64]string{0: "0s", 1: "1ns", 999: "999ns", 1000: "1µs", 1234: "1.23µs", 123_456_789: "123ms", math.MaxInt64: "2561111h6m40s"} {
+	for took, want := range map[int64]string{
+		0: "0s", 1: "1ns", 999: "999ns", 1000: "1µs", 1234: "1.23µs", 123_456_789: "123ms", math.MaxInt64: "2561111h6m40s",
+	} {
 		j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{{ID: "later.step", Title: "does", TookNanos: took}}}}
 		for _, in := range []lang.Language{lang.English, lang.Chinese} {
 			if got := story.Of(j, in)[1].Text; !strings.Contains(got, want) {

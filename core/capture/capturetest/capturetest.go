@@ -46,10 +46,14 @@ var Texts = func() (texts []string) {
 		texts = append(texts, t.Raw)
 	}
 	return append(texts,
-		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "--><b>", "]]><b>", "```", "~~~~\n# a", "| a | b |\n|---|---|", "[a](javascript:alert(1))",
-		"![a](https://example.com/a.png)", "@somebody #7", "a\r\n\r\n    b", "%%{init: {}}%%", "A->>B: x;end", "{{.}}{a}{error:quote}", `\`, "", " ",
-		strings.Repeat("x", 1<<16), strings.Repeat("界", 300), "\ufdfd\U0001f468\u200d\U0001f469", strings.Repeat("a ", 5000), strings.Repeat("[", 500),
-		"filter", "etcd", "etcd.txn", "store.try-update", "handler.decode", "Held", "Running", "Complete", "Objects", "install", "DELETE", "delete ",
+		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "--><b>", "]]><b>", "```", "~~~~\n# a", "| a | b |\n|---|---|",
+		"[a](javascript:alert(1))",
+		"![a](https://example.com/a.png)", "@somebody #7", "a\r\n\r\n    b", "%%{init: {}}%%", "A->>B: x;end",
+		"{{.}}{a}{error:quote}", `\`, "", " ",
+		strings.Repeat("x", 1<<16), strings.Repeat("界", 300), "\ufdfd\U0001f468\u200d\U0001f469", strings.Repeat("a ",
+			5000), strings.Repeat("[", 500),
+		"filter", "etcd", "etcd.txn", "store.try-update", "handler.decode", "Held", "Running", "Complete", "Objects", "install",
+		"DELETE", "delete ",
 	)
 }()
 

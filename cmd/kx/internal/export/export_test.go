@@ -105,7 +105,8 @@ func files(file string) (string, error) {
 // words are what a text could be mistaken for, where it stands in a document.
 var words = []string{
 	"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</title></style></pre></details>", "--><b>", "]]><b>", "<!--", "&amp;&lt;", "`code`", "```", "~~~~",
-	"| a | b |", "[a](javascript:alert(1))", "![a](https://example.com/a.png)", "*a* _b_ ~~c~~ $d$", "@somebody #7", ":bug: a:+1:b:x_y:c GH-1 gh-2", "https://example.com www.example.com",
+	"| a | b |", "[a](javascript:alert(1))", "![a](https://example.com/a.png)", "*a* _b_ ~~c~~ $d$", "@somebody #7",
+	":bug: a:+1:b:x_y:c GH-1 gh-2", "https://example.com www.example.com",
 	"# title", "- item", "1. item", "===", "end", "%%{init: {}}%%", "a;b#c", "Note over client: x", "{{.}}", "\"'", "A->>B: x", `\`, "a\n```\n# b", "a\r\n\r\n    b",
 }
 
@@ -179,9 +180,10 @@ func TestHostileMarkdown(t *testing.T) {
 }
 
 var (
-	inSequence = regexp.MustCompile(`^(sequenceDiagram|  Note over client: [^#;:<>{}%\x60|]+|  participant \w+ as [\w ]+|  \w+(->>|-->>|--x)\w+: (([^#;:<>{}%\x60|]|#\d+;)+))$`)
-	markup     = regexp.MustCompile("[^\\\\]([`*\\[\\]|~$]|[<>]|&(#|lt;|gt;|amp;)?|://|www\\.)")
-	allowed    = map[string]bool{"&lt;": true, "&gt;": true, "&amp;": true}
+	inSequence = regexp.MustCompile(`^(sequenceDiagram|  Note over client: [^#;:<>{}%\x60|]+|` +
+		`  participant \w+ as [\w ]+|  \w+(->>|-->>|--x)\w+: (([^#;:<>{}%\x60|]|#\d+;)+))$`)
+	markup  = regexp.MustCompile("[^\\\\]([`*\\[\\]|~$]|[<>]|&(#|lt;|gt;|amp;)?|://|www\\.)")
+	allowed = map[string]bool{"&lt;": true, "&gt;": true, "&amp;": true}
 )
 
 // outline is the structure of a Markdown document: what each line is.

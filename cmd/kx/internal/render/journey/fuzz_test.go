@@ -60,7 +60,8 @@ func written(t *testing.T, b *bytes.Buffer, j, other *v1alpha1.Journey, all []*v
 			_, _ = blame.Step(j, i)
 		}
 	}
-	err := errors.Join(Line(b, j, p), render.One(b, render.JSON, j), render.One(b, render.YAML, j), render.One(b, render.JSON, Pairs(j, other)))
+	err := errors.Join(Line(b, j, p), render.One(b, render.JSON, j), render.One(b, render.YAML, j),
+		render.One(b, render.JSON, Pairs(j, other)))
 	if err != nil {
 		t.Fatal(err)
 	}
