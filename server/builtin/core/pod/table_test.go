@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden file")
+var rewrite = flag.Bool("rewrite", false, "write the golden file anew")
 
 // tableCases are pods, in YAML without their names, whose rows are in testdata/table.txt.
 var tableCases = []struct{ name, pod string }{
@@ -79,7 +79,7 @@ func TestTable(t *testing.T) {
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
+	if *rewrite {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}

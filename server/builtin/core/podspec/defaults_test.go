@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
 // TestDefaults fills in testdata/*.in.json and compares with testdata/*.out.json.
 func TestDefaults(t *testing.T) {
@@ -47,7 +47,7 @@ func TestDefaults(t *testing.T) {
 			}
 			got = append(got, '\n')
 			output := "testdata/" + name + ".out.json"
-			if *update {
+			if *rewrite {
 				if err := os.WriteFile(output, got, 0o644); err != nil {
 					t.Fatal(err)
 				}
