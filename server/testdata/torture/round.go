@@ -128,7 +128,7 @@ func (r *round) noteCompaction(revision int64) {
 func (r *round) check(log history.Log, final map[string]history.Object) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history.Log, r.history.Final = log, final
+	r.history.Log, r.history.Final, r.history.Guards = log, final, []history.Guard{guard()}
 	if err := history.Check(&r.history); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type crowd struct {
 	workers   []*worker
 	watchers  []*watcher
 	informers []*informer
+	guests    []*guest
 	// working and watching end when their stop was called and all are done.
 	working, watching sync.WaitGroup
 	stopWorkers       context.CancelFunc
@@ -88,12 +89,21 @@ func (w *world) gather(ctx context.Context, random *rand.Rand) (*crowd, error) {
 			c.informers = append(c.informers, i)
 		}
 	}
+	for range guestsEach * len(w.kxs) {
+		g := &guest{id: 200 + len(c.guests), random: source(), world: w, held: map[string]bool{}}
+		c.guests = append(c.guests, g)
+	}
 	working, stopWorkers := context.WithCancel(ctx)
 	watching, stopWatchers := context.WithCancel(ctx)
 	c.stopWorkers, c.stopWatchers = stopWorkers, stopWatchers
 	for _, one := range c.workers {
 		c.working.Go(func() { one.run(working) })
 	}
+	for _, one := range c.guests {
+		c.working.Go(func() { one.run(working) })
+	}
+	restarts := source()
+	c.working.Go(func() { w.hook.restart(working, w, restarts) })
 	for _, one := range c.watchers {
 		c.watching.Go(func() { one.run(watching) })
 	}
@@ -156,6 +166,9 @@ func (w *world) settle(ctx context.Context, c *crowd) error {
 		if err := s.ready(ctx); err != nil {
 			return err
 		}
+	}
+	if err := w.leave(ctx, c.guests); err != nil {
+		return err
 	}
 	marks, err := w.mark(ctx)
 	if err != nil {

@@ -41,6 +41,8 @@ type world struct {
 	witness    *witness
 	encryption *encryption
 	round      *round
+	// hook is asked about writes in the guarded namespace.
+	hook *hook
 
 	mu sync.Mutex
 	// log says what is done, as it is done.
@@ -110,6 +112,9 @@ func newWorld(ctx context.Context, program, dir string, plan plan, log func(stri
 		return w, err
 	}
 	if err := w.furnish(ctx); err != nil {
+		return w, err
+	}
+	if err := w.guardNamespace(ctx); err != nil {
 		return w, err
 	}
 	if w.witness, err = newWitness(ctx, w.etcd, w.encryption); err != nil {
@@ -312,6 +317,9 @@ func (w *world) end() {
 	}
 	if w.etcd != nil {
 		_ = w.etcd.Close()
+	}
+	if w.hook != nil && w.hook.server != nil {
+		w.hook.end()
 	}
 	for _, s := range w.kxs {
 		if s.Process != nil {

@@ -17,6 +17,7 @@ var Checkers = []Checker{
 	{"acknowledged", acknowledged},
 	{"final", final},
 	{"revisions", revisions},
+	{"guards", guards},
 	{"reads", reads},
 	{"lists", lists},
 	{"watches", watches},

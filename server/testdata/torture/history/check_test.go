@@ -35,6 +35,7 @@ func newPerfect(seed uint64, operations int) *History {
 		p.watch(n)
 	}
 	p.Final = p.state
+	p.Guards = []Guard{{Prefix: "things/a/", Most: operations, Refused: []string{"black"}}}
 	return &p.History
 }
 

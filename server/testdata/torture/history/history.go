@@ -12,6 +12,8 @@ type History struct {
 	Reads      []Read
 	Lists      []List
 	Streams    []Stream
+	// Guards are what must hold of parts of the log.
+	Guards []Guard
 	// Log is etcd's history, in the order of revisions, from the round's begin on.
 	Log Log
 	// Final is what etcd has at the end, read anew after all processes were started once more.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // Mutation makes of a history without violations one that a certain checker must not accept.
@@ -149,6 +150,23 @@ var stateMutations = []Mutation{
 	{"the last write is undone", "final", object(func(h *History, key string) {
 		h.Final[key] = Object{key, "red-0-0", h.Final[key].Revision - 1}
 	})},
+	{"a quota is exceeded", "guards", func(h *History, _ *rand.Rand) bool {
+		for _, g := range h.Guards {
+			for n := range g.Most + 1 {
+				h.Log = append(h.Log, Change{Object: Object{fmt.Sprintf("%smore-%d", g.Prefix, n), "red-0-0", 1 << 40}})
+			}
+		}
+		return len(h.Guards) > 0
+	}},
+	{"what must be refused was written", "guards", func(h *History, random *rand.Rand) bool {
+		i, ok := victim(random, len(h.Log), func(i int) bool {
+			return !h.Log[i].Deleted && len(h.Guards) > 0 && strings.HasPrefix(h.Log[i].Key, h.Guards[0].Prefix)
+		})
+		if ok {
+			h.Log[i].Value = h.Guards[0].Refused[0] + "-0-0"
+		}
+		return ok
+	}},
 	{"a deleted object is there again", "final", func(h *History, random *rand.Rand) bool {
 		i, ok := victim(random, len(h.Log), func(i int) bool {
 			_, there := h.Final[h.Log[i].Key]
