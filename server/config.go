@@ -29,6 +29,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/authz/rbac"
 	"github.com/kx-apiserver/kx/server/authz/roles"
+	"github.com/kx-apiserver/kx/server/backup"
 	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
@@ -111,6 +112,8 @@ type Config struct {
 	Etcd *kxapi.Etcd
 	// Encryption keeps what is encrypted there as its file says; nil without a file.
 	Encryption *reload.Keeper
+	// Backups makes archives; nil for none.
+	Backups *backup.Keeper
 	// Moments remember when it had which revision, while they run.
 	Moments *kxapi.Moments
 	// Compact compacts etcd's history at once.
@@ -306,6 +309,21 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 		return factory.Compact(ctx, *config, revision)
 	}
 	c.EtcdReady, err = factory.CreateReadyCheck(ctx, *config)
+	return err
+}
+
+// backups makes what makes archives, and writes down for commands how this server was started.
+func (c *Config) backups(dir *identity.DataDir) error {
+	record, err := backup.NewRecord(c.Options)
+	if err == nil {
+		err = record.Write(dir)
+	}
+	if err != nil {
+		return err
+	}
+	c.Backups, err = backup.New(backup.Config{
+		Options: c.Options.Backup, DataDir: dir.Path, Record: record, Live: c.Etcd.Live, Registry: c.Metrics.Registry, Log: c.Logger,
+	})
 	return err
 }
 

@@ -80,6 +80,9 @@ func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) ch
 	if c.Options.Etcd.EncryptionReload {
 		access = append(access, health.Check{Name: "encryption", Run: c.Encryption.Ready})
 	}
+	if c.Backups != nil {
+		access = append(access, health.Check{Name: "backup", Run: c.Backups.Ready})
+	}
 	ping, etcds := []health.Check{health.Ping, etcd}, []health.Check{health.Ping, etcd, etcdReady}
 	return checks{
 		// Another start of the server does not help a plugin that is away.

@@ -115,6 +115,9 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 	if err := ready(ctx); err != nil {
 		return s, err
 	}
+	if err := c.backups(dir); err != nil {
+		return s, err
+	}
 	handler, err := s.handler(ctx, c, chain)
 	if err != nil {
 		return s, err
@@ -131,6 +134,7 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 		return s, err
 	}
 	s.inBackground(tls.Keep)
+	s.inBackground(c.Backups.Run)
 	return s, dir.SetOwner(s.URL)
 }
 

@@ -21,7 +21,8 @@ type DataDir struct {
 }
 
 const (
-	lockName   = "kx.lock"
+	// LockName is the name of the lock file.
+	LockName   = "kx.lock"
 	lockBegins = "pid "
 )
 
@@ -35,7 +36,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 	if err := d.secure(); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(path, lockName)
+	file := filepath.Join(path, LockName)
 	lock, err := fileutil.TryLockFile(file, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
 		return nil, &inUse{fmt.Sprintf("%s is in use by another kx%s: stop it, or choose another --data-dir", path, owner(file))}
@@ -93,6 +94,18 @@ func owner(file string) string {
 
 // File returns the path of a file in the directory.
 func (d *DataDir) File(name string) string { return filepath.Join(d.Path, name) }
+
+// KeptFiles returns the names of the files that clients and tokens believe the server by: a server over a copy of them is the same one
+// to them. needed are in each directory, and optional ones are made when they are first used.
+func KeptFiles() (needed, optional []string) {
+	return []string{authorityName + ".crt", authorityName + ".key"},
+		[]string{proxyName + ".crt", proxyName + ".key", tokenKeyName, "kubeconfig"}
+}
+
+// WriteFile replaces a file of the directory, which only its owner can read.
+func (d *DataDir) WriteFile(name string, data []byte) error {
+	return writeFile(d.File(name), data, 0o600)
+}
 
 // Close unlocks the directory, and removes it if it is ephemeral.
 func (d *DataDir) Close() error {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
 // ErrInUse says that another process owns a data directory.
@@ -25,7 +27,7 @@ type Owner struct {
 
 // ReadOwner reads the lock file of the data directory at path. The process in it may have ended.
 func ReadOwner(path string) (Owner, error) {
-	data, err := os.ReadFile(filepath.Join(path, lockName))
+	data, err := os.ReadFile(filepath.Join(path, LockName))
 	if err != nil {
 		return Owner{}, err
 	}
@@ -33,4 +35,17 @@ func ReadOwner(path string) (Owner, error) {
 	var o Owner
 	_, _ = fmt.Sscanf(strings.TrimSpace(string(data)), "pid %d %s", &o.PID, &o.Address)
 	return o, nil
+}
+
+// InUse says whether a process has the lock of the data directory at path, and which.
+func InUse(path string) (Owner, bool) {
+	lock, err := fileutil.TryLockFile(filepath.Join(path, LockName), os.O_RDWR|noFollow, 0o600)
+	if err == nil {
+		lock.Close()
+	}
+	if !errors.Is(err, fileutil.ErrLocked) {
+		return Owner{}, false
+	}
+	owner, _ := ReadOwner(path) // who it is helps, and is not needed
+	return owner, true
 }

@@ -43,7 +43,7 @@ func TestOthersInTheDirectory(t *testing.T) {
 				t.Fatalf("%v, want %q", err, test.err)
 			}
 			if err != nil {
-				if _, err := os.Stat(filepath.Join(dir, lockName)); err == nil {
+				if _, err := os.Stat(filepath.Join(dir, LockName)); err == nil {
 					t.Error("a directory that is refused was written to")
 				}
 				return
@@ -92,7 +92,7 @@ func TestLockIsNoOtherFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			must(t, os.Chmod(dir, 0o700))
-			target, lock := filepath.Join(dir, "target"), filepath.Join(dir, lockName)
+			target, lock := filepath.Join(dir, "target"), filepath.Join(dir, LockName)
 			must(t, os.WriteFile(target, []byte(precious), 0o600))
 			must(t, test.put(target, lock))
 			d, err := OpenDataDir(dir)

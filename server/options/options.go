@@ -41,6 +41,7 @@ type Options struct {
 	Issuers    Issuers
 	Admission  Admission
 	Aggregator Aggregator
+	Backup     Backup
 
 	Authorization Authorization
 
@@ -195,6 +196,7 @@ func New() *Options {
 		Admission:  Admission{Tolerations: admission.Tolerations{NotReadySeconds: 300, UnreachableSeconds: 300}},
 		EventTTL:   time.Hour,
 		Profiling:  true,
+		Backup:     Backup{Interval: time.Hour, Keep: 24},
 
 		Audit:         defaultAudit(),
 		Authorization: defaultAuthorization(),
@@ -237,6 +239,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Kubelet.addFlags(fs)
 	o.Aggregator.addFlags(fs)
 	o.Admission.addFlags(fs)
+	o.Backup.addFlags(fs)
 	fs.BoolVar(&o.Allow.Breakpoints, "allow-breakpoints", o.Allow.Breakpoints, "let administrators, and whoever has the role kx:admin, hold requests at a step, with breakpoints.kx.dev")
 	fs.BoolVar(&o.Allow.Faults, "allow-faults", o.Allow.Faults, "let administrators, and whoever has the role kx:admin, make requests slow or fail, with faults.kx.dev")
 	fs.BoolVar(&o.Limits.PriorityAndFairness, "enable-priority-and-fairness", o.Limits.PriorityAndFairness, "give each priority level its share of --max-requests-inflight and --max-mutating-requests-inflight together, and have requests beyond it wait in queues; without it, more than the one or the other are answered 429")
@@ -279,6 +282,30 @@ func (o *Options) Flags() map[string]string {
 	values := map[string]string{}
 	fs.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })
 	return values
+}
+
+// Changed returns the words that each flag needs whose value is not the default: a flag of a list is given once for each.
+func (o *Options) Changed() map[string][]string {
+	changed, defaults := map[string][]string{}, New().Flags()
+	present := *o
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	present.AddFlags(fs)
+	fs.VisitAll(func(f *pflag.Flag) {
+		text := f.Value.String()
+		if text == defaults[f.Name] {
+			return
+		}
+		several, ok := f.Value.(pflag.SliceValue)
+		switch {
+		case ok:
+			changed[f.Name] = several.GetSlice()
+		case f.Value.Type() == "stringToString":
+			changed[f.Name] = []string{strings.Trim(text, "[]")}
+		default:
+			changed[f.Name] = []string{text}
+		}
+	})
+	return changed
 }
 
 // KeyPrefix is the Prefix with a slash before it and none behind it, whatever slashes --etcd-prefix has.
@@ -359,7 +386,7 @@ func (o *Options) Validate() error {
 	if err := o.Controllers.Validate(); err != nil {
 		bad("--controllers: %w", err)
 	}
-	errs = append(errs, o.Audit.validate(), o.Tokens.validate(), o.Issuers.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Admission.Check(), service.Addresses(o.Admission.Services).Check())
+	errs = append(errs, o.Audit.validate(), o.Tokens.validate(), o.Issuers.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Backup.validate(), o.Admission.Check(), service.Addresses(o.Admission.Services).Check())
 	return errors.Join(errs...)
 }
 

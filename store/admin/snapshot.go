@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -8,10 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/kx-apiserver/kx/store/datadir"
 )
 
 // A snapshot from etcd ends with the SHA-256 of all bytes before it. A database file consists of whole pages.
@@ -63,6 +67,35 @@ func (l *Live) SaveSnapshot(ctx context.Context, file string, progress func(byte
 		return nil, fmt.Errorf("%s: snapshot to %s: %w", l.Name(), file, err)
 	}
 	return SnapshotStatus(ctx, file)
+}
+
+// Stream is a snapshot on its way from etcd.
+type Stream struct {
+	io.ReadCloser
+	// Size is the number of bytes to read, with the sum at the end. Version is the version of etcd's files.
+	Size    int64
+	Version string
+}
+
+// OpenSnapshot requests a snapshot. Its size is in its first bytes. The caller closes the stream, and then ends ctx.
+func (l *Live) OpenSnapshot(ctx context.Context) (*Stream, error) {
+	resp, err := l.Client.SnapshotWithVersion(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: snapshot: %w", l.Name(), err)
+	}
+	buffered := bufio.NewReader(resp.Snapshot)
+	head, err := buffered.Peek(datadir.HeadBytes)
+	var size int64
+	if err == nil {
+		size, err = datadir.SizeOf(head)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: snapshot: %w", l.Name(), err), resp.Snapshot.Close())
+	}
+	return &Stream{ReadCloser: struct {
+		io.Reader
+		io.Closer
+	}{buffered, resp.Snapshot}, Size: size + sumBytes, Version: resp.Version}, nil
 }
 
 type counting struct {
@@ -154,15 +187,18 @@ var errNoDirectory = errors.New("no directory to make was given: its name is emp
 
 // Restored is the result of a restore.
 type Restored struct {
-	Dir string `json:"dir"`
+	Dir  string `json:"dir"`
+	Keys int64  `json:"keys"`
 	// Snapshot is the snapshot's revision, Revision the first one of the new etcd. History before Revision is compacted, so that
 	// a watch from an older revision fails and its client lists again.
 	Snapshot int64 `json:"snapshot"`
 	Revision int64 `json:"revision"`
+	// Encryption counts the values by the key of an encryption configuration that they need.
+	Encryption []NeededKey `json:"encryption,omitempty"`
 }
 
 // Restore makes a data directory from a snapshot. It holds keys, values and leases and belongs to no cluster: each etcd that
-// is started in a copy of it is a new member of the cluster that its flags name.
+// is started in a copy of it is a new member of the cluster that its flags name. A restore that fails leaves nothing.
 //
 // The new etcd finds no log and begins one, so the database must not claim to have applied any entry. An unfinished
 // compaction in the database is no problem: etcd finishes it when it starts.
@@ -174,40 +210,90 @@ func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*
 	if err != nil {
 		return nil, err
 	}
+	in, err := os.Open(info.File)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	c, err := readDatabase(ctx, in, info.Size)
+	if err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w", info.File, err)
+	}
+	return RestoreDatabase(ctx, info.File, in, c, o, progress)
+}
+
+// RestoreDatabase is [Restore] from a reader, whose contents are known. name is what errors call it.
+func RestoreDatabase(
+	ctx context.Context, name string, in io.Reader, c *Contents, o RestoreOptions, progress func(bytes int),
+) (_ *Restored, err error) {
 	if o.Bump < 1 {
 		return nil, fmt.Errorf("a revision can't be raised by %d: clients would take what is new for what they know", o.Bump)
 	}
-	if entries, err := os.ReadDir(o.Dir); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("%s is not empty: a restore makes a new directory", o.Dir)
+	if o.Bump > math.MaxInt64/2-c.Revision {
+		return nil, fmt.Errorf("a revision can't be raised by %d: too few would be left to count writes with", o.Bump)
 	}
+	if err := CheckStorageVersion(c.StorageVersion); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if entries, err := os.ReadDir(o.Dir); err == nil && len(entries) > 0 {
+		return nil, notEmpty(o.Dir)
+	}
+	_, missing := os.Stat(o.Dir)
+	defer func() {
+		if err == nil {
+			return
+		}
+		err = fmt.Errorf("restore %s to %s: %w", name, o.Dir, err)
+		made := filepath.Join(o.Dir, "member")
+		if missing != nil {
+			made = o.Dir
+		}
+		err = errors.Join(err, os.RemoveAll(made))
+	}()
 	dir := filepath.Join(o.Dir, "member", "snap")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	// It has another name until it is complete: with half a database etcd does not start, and with none it starts empty.
 	database, part := filepath.Join(dir, "db"), filepath.Join(dir, "db.part")
-	if err := copyDatabase(info, part, progress); err != nil {
-		return nil, fmt.Errorf("restore %s to %s: %w", info.File, o.Dir, err)
+	if err := copyDatabase(ctx, in, c.Database, part, progress); err != nil {
+		return nil, err
 	}
-	out := &Restored{Dir: o.Dir, Snapshot: info.Revision, Revision: info.Revision + o.Bump}
+	out := &Restored{Dir: o.Dir, Keys: c.Keys, Snapshot: c.Revision, Revision: c.Revision + o.Bump, Encryption: c.Encryption}
 	if err := makeNew(part, out.Revision); err != nil {
-		return nil, fmt.Errorf("restore %s to %s: %w", info.File, o.Dir, err)
+		return nil, err
 	}
 	return out, os.Rename(part, database)
 }
 
-func copyDatabase(info *SnapshotInfo, to string, progress func(bytes int)) error {
-	in, err := os.Open(info.File)
-	if err != nil {
-		return err
+// notEmpty refuses a directory that holds something, and says if an etcd runs there.
+func notEmpty(dir string) error {
+	if _, err := datadir.ReadDatabase(datadir.DatabasePath(dir)); errors.Is(err, datadir.ErrInUse) {
+		return fmt.Errorf("an etcd runs on %s: stop it, and restore to a new directory", dir)
 	}
-	defer in.Close()
+	return fmt.Errorf("%s is not empty: a restore makes a new directory", dir)
+}
+
+func copyDatabase(ctx context.Context, in io.Reader, size int64, to string, progress func(bytes int)) error {
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyN(out, &counting{in, progress}, info.Size)
-	return errors.Join(err, out.Sync(), out.Close())
+	_, err = io.CopyN(out, &interruptible{ctx, &counting{in, progress}}, size)
+	return errors.Join(err, ctx.Err(), out.Sync(), out.Close())
+}
+
+// interruptible is a reader that fails once ctx has ended.
+type interruptible struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r *interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // makeNew detaches a database from its cluster and log, and raises its revision.

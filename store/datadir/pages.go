@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"os"
 )
 
@@ -41,7 +42,8 @@ type Pages struct {
 	// Lost lists the unreadable pages so far.
 	Lost []LostPages
 
-	file       *os.File
+	file       io.ReaderAt
+	closer     io.Closer
 	size       int64
 	pageSize   int64
 	root, high uint64
@@ -57,40 +59,77 @@ func OpenPages(path string) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pages{file: file}
 	info, err := file.Stat()
-	if err == nil {
-		p.size = info.Size()
-		err = p.readMeta()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
+	p, err := NewPages(file, info.Size())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
 	}
+	p.closer = file
 	return p, nil
 }
 
-// Close closes the file.
-func (p *Pages) Close() { _ = p.file.Close() }
+// NewPages reads a database of size bytes, which may be a part of a file. The caller closes the file.
+func NewPages(file io.ReaderAt, size int64) (*Pages, error) {
+	p := &Pages{file: file, size: size}
+	return p, p.readMeta()
+}
+
+// Close closes the file that OpenPages opened.
+func (p *Pages) Close() {
+	if p.closer != nil {
+		_ = p.closer.Close()
+	}
+}
+
+// HeadBytes is how much of a database says how large it is.
+const HeadBytes = pageHeadBytes + metaSummed + 8
+
+// SizeOf returns how many bytes a database has that begins with head.
+func SizeOf(head []byte) (int64, error) {
+	if len(head) < HeadBytes {
+		return 0, io.ErrUnexpectedEOF
+	}
+	m, ok := parseMeta(head[pageHeadBytes:HeadBytes])
+	if !ok || m.high > uint64(math.MaxInt64/m.pageSize) {
+		return 0, errors.New("it does not begin like a database")
+	}
+	return int64(m.high) * m.pageSize, nil
+}
+
+// meta is the content of a meta page.
+type meta struct {
+	pageSize         int64
+	root, high, txid uint64
+}
+
+func parseMeta(data []byte) (m meta, ok bool) {
+	sum := fnv.New64a()
+	sum.Write(data[:metaSummed])
+	u32, u64 := binary.LittleEndian.Uint32, binary.LittleEndian.Uint64
+	m = meta{pageSize: int64(u32(data[8:])), root: u64(data[16:]), high: u64(data[40:]), txid: u64(data[48:])}
+	ok = u32(data) == boltMagic && u32(data[4:]) == boltVersion && u64(data[metaSummed:]) == sum.Sum64() && m.pageSize >= pageHeadBytes
+	return m, ok
+}
 
 // readMeta takes the newer of the readable meta pages. The second begins where the first ends, whatever the page size.
 func (p *Pages) readMeta() error {
 	var newest uint64
 	found := false
 	for _, offset := range []int64{0, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
-		meta := make([]byte, metaSummed+8)
-		if _, err := p.file.ReadAt(meta, offset+pageHeadBytes); err != nil {
+		data := make([]byte, metaSummed+8)
+		if _, err := p.file.ReadAt(data, offset+pageHeadBytes); err != nil {
 			continue
 		}
-		sum := fnv.New64a()
-		sum.Write(meta[:metaSummed])
-		u32, u64 := binary.LittleEndian.Uint32, binary.LittleEndian.Uint64
-		pageSize, txid := int64(u32(meta[8:])), u64(meta[48:])
-		if u32(meta) != boltMagic || u32(meta[4:]) != boltVersion || u64(meta[metaSummed:]) != sum.Sum64() || offset != 0 && offset != pageSize || pageSize < pageHeadBytes {
+		m, ok := parseMeta(data)
+		if !ok || offset != 0 && offset != m.pageSize {
 			continue
 		}
-		if !found || txid > newest {
-			found, newest = true, txid
-			p.pageSize, p.root, p.high = pageSize, u64(meta[16:]), min(u64(meta[40:]), uint64(p.size/pageSize))
+		if !found || m.txid > newest {
+			found, newest = true, m.txid
+			p.pageSize, p.root, p.high = m.pageSize, m.root, min(m.high, uint64(p.size/m.pageSize))
 		}
 	}
 	if !found {

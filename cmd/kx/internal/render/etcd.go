@@ -10,7 +10,9 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/putback"
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/backup"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 func dash(text string) string {
@@ -68,10 +70,44 @@ var Snapshots = columns("FILE  REVISION  COMPACTED  KEYS  SIZE  SUM", func(i *ad
 	return []any{i.File, i.Revision, i.Compacted, Count(i.Keys), Bytes(i.Size), sum}
 })
 
-// Restored lists restored directories.
-var Restored = columns("DIRECTORY  SNAPSHOT'S REVISION  REVISION", func(r *admin.Restored) []any {
-	return []any{r.Dir, r.Snapshot, r.Revision}
+// Archives lists archives.
+var Archives = columns("FILE  REVISION  KEYS  SIZE  FILES  READ BACK", func(s *backup.Saved) []any {
+	return []any{s.File, s.Manifest.Etcd.Revision, Count(s.Manifest.Etcd.Keys), Bytes(s.Size), len(s.Parts), s.Manifest.Verified}
 })
+
+// Restore is what a restore did.
+type Restore struct {
+	*admin.Restored
+	// Parts are the files beside etcd's. Missing are keys that are not in an archive and without which values can't be read.
+	Parts   []string          `json:"parts,omitempty"`
+	Missing []admin.NeededKey `json:"missing,omitempty"`
+	// Serve is the command that serves it again as it was.
+	Serve []string `json:"serve,omitempty"`
+}
+
+var restored = columns("DIRECTORY  KEYS  SNAPSHOT'S REVISION  REVISION", func(r *Restore) []any {
+	return []any{r.Dir, Count(r.Keys), r.Snapshot, r.Revision}
+})
+
+// Write writes a table of one row, and below it what is there and what is missing.
+func (r *Restore) Write(out io.Writer) error {
+	if err := All(out, Table, restored, r); err != nil {
+		return err
+	}
+	var b strings.Builder
+	if len(r.Parts) > 0 {
+		fmt.Fprintf(&b, "restored: etcd, %s\n", strings.Join(r.Parts, ", "))
+	}
+	for _, m := range r.Missing {
+		fmt.Fprintf(&b, "missing: the key %s of %s, which %s values need: start kx serve with an --encryption-provider-config that has it\n",
+			escape.Line(m.Key), escape.Line(m.Provider), Count(m.Values))
+	}
+	if len(r.Serve) > 0 {
+		fmt.Fprintf(&b, "serve it: %s\n", escape.Line(shell.Line(r.Serve...)))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
 
 // PutBack lists the objects that were created again.
 var PutBack = columns("KIND  NAMESPACE  NAME  OUTCOME  NOTES", func(p putback.Result) []any {

@@ -1,0 +1,165 @@
+package backup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/kx-apiserver/kx/server/identity"
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/version"
+	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/backup"
+)
+
+// RecordName is the file in a data directory that has its Record.
+const RecordName = "serving.json"
+
+// Record says how a server was started. It has names of files, and nothing that is in them.
+type Record struct {
+	// Prefix begins the keys in etcd.
+	Prefix string `json:"prefix"`
+	// Flags are those that differ from their defaults.
+	Flags map[string][]string `json:"flags,omitempty"`
+	// Files are those outside the data directory that clients and tokens believe the server by, by the names of their parts.
+	Files map[string]string `json:"files,omitempty"`
+	// Etcd is a cluster outside kx.
+	Etcd *admin.Endpoint `json:"etcd,omitempty"`
+}
+
+// NewRecord describes the server that starts with these options.
+func NewRecord(o *options.Options) (*Record, error) {
+	r := &Record{Prefix: o.Etcd.KeyPrefix(), Flags: o.Changed(), Files: map[string]string{}}
+	var errs []error
+	file := func(part, path string) {
+		if path == "" {
+			return
+		}
+		absolute, err := filepath.Abs(path)
+		errs = append(errs, err)
+		r.Files[part] = absolute
+	}
+	for flag, path := range map[string]string{
+		"service-account-signing-key-file": o.Tokens.SigningKeyFile,
+		"tls-cert-file":                    o.Serving.TLSCertFile,
+		"tls-private-key-file":             o.Serving.TLSPrivateKeyFile,
+		"client-ca-file":                   o.Access.ClientCAFile,
+		"requestheader-client-ca-file":     o.Access.RequestHeader.ClientCAFile,
+		"proxy-client-cert-file":           o.Aggregator.CertFile,
+		"proxy-client-key-file":            o.Aggregator.KeyFile,
+	} {
+		file(partOf(flag), path)
+	}
+	for i, path := range o.Tokens.KeyFiles {
+		file(partOf("service-account-key-file")+"."+strconv.Itoa(i+1), path)
+	}
+	if len(o.Etcd.Servers) > 0 {
+		r.Etcd = &admin.Endpoint{URLs: o.Etcd.Servers, CAFile: o.Etcd.CAFile, CertFile: o.Etcd.CertFile, KeyFile: o.Etcd.KeyFile}
+		for _, path := range []*string{&r.Etcd.CAFile, &r.Etcd.CertFile, &r.Etcd.KeyFile} {
+			if *path != "" {
+				absolute, err := filepath.Abs(*path)
+				errs = append(errs, err)
+				*path = absolute
+			}
+		}
+	}
+	return r, errors.Join(errs...)
+}
+
+// partOf is the name of the part that has the file of a flag.
+func partOf(flag string) string { return "flags/" + flag }
+
+// Write keeps the record in a data directory.
+func (r *Record) Write(dir *identity.DataDir) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = dir.WriteFile(RecordName, append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write down how the server was started: %w", err)
+	}
+	return nil
+}
+
+// ReadRecord reads the record of the server that had a data directory last.
+func ReadRecord(dir string) (*Record, error) {
+	path := filepath.Join(dir, RecordName)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing, which kx serve writes: start kx serve on %s again, or save a plain snapshot", path, dir)
+	}
+	r := &Record{}
+	if err == nil {
+		err = json.Unmarshal(data, r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w: start kx serve on %s again, which writes it anew", path, err, dir)
+	}
+	return r, nil
+}
+
+// Parts reads the files of a data directory, and those that flags name, that make a server the same one to its clients.
+func (r *Record) Parts(dir string) (parts []backup.Part, err error) {
+	needed, optional := identity.KeptFiles()
+	for i, name := range append(needed, optional...) {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) && i >= len(needed) {
+			continue
+		} else if err != nil {
+			return nil, fmt.Errorf("read what is to be saved: %w", err)
+		}
+		parts = append(parts, backup.Part{Name: name, Data: data})
+	}
+	for _, name := range sortedKeys(r.Files) {
+		data, err := os.ReadFile(r.Files[name])
+		if err != nil {
+			return nil, fmt.Errorf("read what is to be saved: --%s: %w", filepath.Base(name), err)
+		}
+		parts = append(parts, backup.Part{Name: name, Data: data})
+	}
+	return parts, nil
+}
+
+// Describe is what the record says of an archive.
+func (r *Record) Describe() backup.Manifest {
+	m := backup.Manifest{KX: Here(), Prefix: r.Prefix, Flags: r.Flags}
+	if r.Etcd != nil {
+		m.Etcd.Servers = r.Etcd.URLs
+	}
+	return m
+}
+
+// Here is the version of this program.
+func Here() backup.Version {
+	info := version.Info()
+	return backup.Version{Release: version.Release, Commit: info.GitCommit, Kubernetes: info.GitVersion}
+}
+
+// elsewhere are flags that say where a server was, and not how it serves.
+var elsewhere = []string{"data-dir", "ephemeral", "kubeconfig-out"}
+
+// Words is the command that serves a restored archive as it was served. Files that flags named are in the new directory now.
+func Words(dir string, a *backup.Archive) []string {
+	words := []string{"kx", "serve", "--data-dir", dir}
+	parts := a.Parts()
+	for _, flag := range slices.Sorted(maps.Keys(a.Manifest.Flags)) {
+		if slices.Contains(elsewhere, flag) {
+			continue
+		}
+		for i, value := range a.Manifest.Flags[flag] {
+			for _, part := range []string{partOf(flag), partOf(flag) + "." + strconv.Itoa(i+1)} {
+				if slices.Contains(parts, part) {
+					value = filepath.Join(dir, filepath.FromSlash(part))
+				}
+			}
+			words = append(words, "--"+flag+"="+value)
+		}
+	}
+	return words
+}

@@ -1,0 +1,120 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+// RestoreOptions say where an archive is restored.
+type RestoreOptions struct {
+	// Dir is the data directory to make. It is missing, or has nothing but what Ignore names.
+	Dir    string
+	Ignore []string
+	// Bump is added to the revision of etcd.
+	Bump int64
+	// Here is the version of this program, which has to be able to read what the archive holds.
+	Here Version
+}
+
+// stage is where a restore makes the directory's content.
+const stage = ".restoring"
+
+// Restore makes the data directory of a server. A restore that fails leaves the directory as it was.
+func (a *Archive) Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (_ *admin.Restored, err error) {
+	if err := a.Manifest.checkVersion(o.Here); err != nil {
+		return nil, fmt.Errorf("%s: %w: use that kx, or a newer one", a.path, err)
+	}
+	if err := CheckEmpty(o.Dir, o.Ignore...); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	made := filepath.Join(o.Dir, stage)
+	defer func() { err = errors.Join(err, os.RemoveAll(made)) }()
+	for _, name := range a.Parts() {
+		if err := a.unpack(name, made); err != nil {
+			return nil, fmt.Errorf("restore %s to %s: %w", a.path, o.Dir, err)
+		}
+	}
+	snapshot := a.part(snapshotName)
+	in := io.NewSectionReader(&interruptible{ctx, a.file}, snapshot.offset, snapshot.size)
+	etcd := admin.RestoreOptions{Dir: filepath.Join(made, "etcd"), Bump: o.Bump}
+	restored, err := admin.RestoreDatabase(ctx, a.path, in, a.contents, etcd, progress)
+	if err != nil {
+		return nil, err
+	}
+	restored.Dir = o.Dir
+	return restored, publish(made, o.Dir)
+}
+
+// unpack writes one part.
+func (a *Archive) unpack(name, dir string) error {
+	data, err := a.small(a.part(name))
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// publish moves what was made into its place, etcd first: without it, a server that starts would begin with nothing.
+func publish(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(entries, func(a, b os.DirEntry) int {
+		switch {
+		case a.Name() == "etcd":
+			return -1
+		case b.Name() == "etcd":
+			return 1
+		}
+		return strings.Compare(a.Name(), b.Name())
+	})
+	var moved []string
+	for _, entry := range entries {
+		path := filepath.Join(to, entry.Name())
+		if err := os.Rename(filepath.Join(from, entry.Name()), path); err != nil {
+			for _, path := range moved {
+				err = errors.Join(err, os.RemoveAll(path))
+			}
+			return err
+		}
+		moved = append(moved, path)
+	}
+	return syncDir(to)
+}
+
+// CheckEmpty refuses a directory that has more in it than what is ignored.
+func CheckEmpty(dir string, ignored ...string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if !slices.Contains(ignored, entry.Name()) {
+			return fmt.Errorf("%s is not empty: a restore makes a new directory, so give --to another name", dir)
+		}
+	}
+	return nil
+}
