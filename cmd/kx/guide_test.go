@@ -43,7 +43,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// followGuide runs a block as its reader would.
+// followGuide runs a block twice, as a reader does who pastes it again.
 func followGuide(t *testing.T, script string) {
 	dir, bin := t.TempDir(), t.TempDir()
 	self, err := os.Executable()
@@ -53,9 +53,9 @@ func followGuide(t *testing.T, script string) {
 	if err := os.Symlink(self, filepath.Join(bin, "kx")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-e", "-c", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"+script+"\nwait\n")
+	cmd := exec.CommandContext(ctx, "sh", "-e", "-c", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"+script+"\n"+script+"\nwait\n")
 	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
 	cmd.Env = append(kx(t).Env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
