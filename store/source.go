@@ -10,7 +10,7 @@ import "embed"
 // A pattern must match something, so there are only those that do; a test of package server tells when one is missing.
 //
 //go:embed *[^t].go
-//go:embed */*[^t].go */*[^s]t.go */*[^e]st.go
+//go:embed */*[^t].go */*[^s]t.go */*[^e]st.go */*[^t]est.go
 //go:embed [^t]*/*/*[^t].go [^t]*/*/*[^s]t.go
 //go:embed t[^e]*/[^t]*/*[^t].go t[^e]*/[^t]*/*[^s]t.go t[^e]*/[^t]*/[^t]*/*[^t].go
 var Source embed.FS

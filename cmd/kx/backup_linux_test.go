@@ -71,11 +71,16 @@ func TestBackupFullDisk(t *testing.T) {
 	limit(unix.RLIM_INFINITY)
 	awaitBackup(t, "ready again", p, func() bool { _, ok := raw(t, c, "/readyz"); return ok })
 	awaitBackup(t, "a new archive", p, func() bool { now := archives(); return len(now) == 2 && now[0] > kept[1] })
+	byHand := filepath.Join(dir, "by-hand.tar")
+	mustSnapshot(t, "save", "--archive", byHand, "--data-dir", data)
 	p.stop(t)
-	for _, path := range archives() {
+	for _, path := range append(archives(), byHand) {
 		archive, err := backup.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !archive.Manifest.External() || len(archive.Parts()) < 4 {
+			t.Errorf("%s has %v of an etcd at %v", path, archive.Parts(), archive.Manifest.Etcd.Servers)
 		}
 		if err := archive.Close(); err != nil {
 			t.Error(err)
