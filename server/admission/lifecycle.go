@@ -128,7 +128,7 @@ func (l *NamespaceLifecycle) admitInto(ctx context.Context, a plugin.Write) (err
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err() // the handler says that the time is up
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err): // bad: no namespace can have the name
 		return err
 	case err != nil:
 		return apierrors.NewInternalError(err)

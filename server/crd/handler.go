@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -130,6 +131,9 @@ func (h *crdHandler) find(ctx context.Context, name string, info *request.Reques
 	served, why := serves(crd, info)
 	if served {
 		return crd, why, nil
+	}
+	if len(content.IsPathSegmentName(name)) > 0 {
+		return nil, why, nil // no object can have this name
 	}
 	if _, err := h.lister.GetFresh(ctx, name); err != nil && !apierrors.IsNotFound(err) {
 		return nil, 0, err
