@@ -46,7 +46,7 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 	if err := ctx.Err(); err != nil {
 		return nil, requestTimedOut(err)
 	}
-	applied, err = p.scope.FieldManager.Apply(current, configuration, p.manager, force)
+	applied, err = applyOwners(p.scope, current, configuration, p.manager, force)
 	forgetKind(current)
 	if err != nil {
 		if step.Recording() && !step.Confidential() {
@@ -135,6 +135,11 @@ const (
 	// maxMessage is how long a message about fields may be.
 	maxMessage = 64 << 10
 )
+
+func applyOwners(scope *RequestScope, current, configuration runtime.Object, manager string, force bool) (applied runtime.Object, err error) {
+	defer refuseUndecodable(&err)
+	return scope.FieldManager.Apply(current, configuration, manager, force)
+}
 
 // applyError tells the client what does not fit the schema, value included, and traces and logs only that something
 // does not. What it tells is bounded: an apply may conflict in each field of an object.

@@ -64,7 +64,9 @@ func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj run
 	_, step := trace.Start(ctx, trace.HandlerManagedFields, manager)
 	defer step.End(&err)
 	step.Before(obj)
-	obj = updateOwners(scope, live, obj, manager)
+	if obj, err = updateOwners(scope, live, obj, manager); err != nil {
+		return nil, err
+	}
 	forgetKind(live)
 	forgetKind(obj)
 	step.After(obj)
@@ -79,15 +81,29 @@ func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj run
 
 // updateOwners leaves the owners as they are in live if they can't be updated: an object can't be taken apart that its
 // schema is about to refuse. The error is not told: it may have each value of the object.
-func updateOwners(scope *RequestScope, live, obj runtime.Object, manager string) runtime.Object {
-	updated, err := scope.FieldManager.Update(live, obj, manager)
+func updateOwners(scope *RequestScope, live, obj runtime.Object, manager string) (updated runtime.Object, err error) {
+	defer refuseUndecodable(&err)
+	updated, err = scope.FieldManager.Update(live, obj, manager)
 	if err == nil {
-		return updated
+		return updated, nil
 	}
 	if m, metaErr := meta.Accessor(obj); metaErr == nil {
 		m.SetManagedFields(managedFieldsOf(live))
 	}
-	return obj
+	return obj, nil
+}
+
+// refuseUndecodable makes an error of the library's panic about an embedded object with a value that it can't decode, such as a number
+// that no float64 can hold. Such an object must not be stored: clients without Go types could not decode it either.
+func refuseUndecodable(err *error) {
+	reason := recover()
+	if reason == nil {
+		return
+	}
+	if cause, ok := reason.(error); !ok || !strings.HasPrefix(cause.Error(), "error decoding ") {
+		panic(reason)
+	}
+	*err = apierrors.NewBadRequest("an embedded object has a value that can not be decoded: a number may be out of range")
 }
 
 // newLiveObject stands for an object that does not exist yet.
