@@ -51,7 +51,10 @@ func FuzzAPI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { w.play(t, data) })
 }
 
-var fuzzFor = flag.Duration("fuzzfor", 0, "how long TestRandomRequests sends requests made of random inputs")
+var (
+	fuzzFor  = flag.Duration("fuzzfor", 0, "how long TestRandomRequests sends requests made of random inputs")
+	fuzzSeed = flag.Uint64("fuzzseed", uint64(time.Now().UnixNano()), "what decides them")
+)
 
 // TestRandomRequests plays random inputs for as long as -fuzzfor says: FuzzAPI without the instrumented build, which takes longer than
 // all other tests. An input that fails is printed as a file of the corpus.
@@ -60,8 +63,8 @@ func TestRandomRequests(t *testing.T) {
 		t.Skip("-fuzzfor says how long")
 	}
 	w := newWorld(t)
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("-fuzzseed %d", *fuzzSeed)
+	random := rand.New(rand.NewPCG(*fuzzSeed, 0))
 	failed := 0
 	begun := time.Now()
 	for time.Since(begun) < *fuzzFor && failed < maxFailures {
