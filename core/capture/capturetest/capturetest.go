@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Recorded is a capture of a real server: an update, one that was refused over a conflict, and a patch that watchers were sent.
@@ -24,10 +25,10 @@ var Recorded []byte
 // IDs are the names of its journeys.
 var IDs = []string{"642e7f-12", "642e7f-14", "patch"}
 
-// hangs is how long a reader may take, which none that ends comes near.
-const hangs = 30 * time.Second
+// hangs is how long a reader may take, which none that ends comes near, also beside others and with the race detector.
+const hangs = 5 * time.Minute
 
-// Watch stops the process if the test still runs after half a minute: a reader hangs, and a fuzzer has to keep the input.
+// Watch stops the process if the test still runs after hangs: a reader does, and a fuzzer has to keep the input.
 func Watch(t testing.TB) {
 	name := t.Name()
 	watch := time.AfterFunc(hangs, func() { panic(name + ": a reader of a capture hangs") })
@@ -52,7 +53,8 @@ var Texts = func() (texts []string) {
 		"{{.}}{a}{error:quote}", `\`, "", " ",
 		strings.Repeat("x", 1<<16), strings.Repeat("界", 300), "\ufdfd\U0001f468\u200d\U0001f469", strings.Repeat("a ",
 			5000), strings.Repeat("[", 500),
-		"filter", "etcd", "etcd.txn", "store.try-update", "handler.decode", "Held", "Running", "Complete", "Objects", "install",
+		"filter", "etcd", trace.EtcdTxn.String(), trace.StoreTryUpdate.String(), trace.HandlerDecode.String(),
+		"Held", "Running", "Complete", "Objects", "install",
 		"DELETE", "delete ",
 	)
 }()
