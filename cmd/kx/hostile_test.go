@@ -265,7 +265,8 @@ func (p *process) hostileScreens(t *testing.T) {
 	see("", sign) // the request with its body, to be sent again
 	look("tab", "e", "j", "esc", "tab", "tab", "1")
 	see("V", "[3 etcd]")
-	see("", sign) // its key in etcd
+	see("", sign)          // its key in etcd
+	see("", "namespaces/") // among the others
 	look("tab", "j", "j", "d", "a", "a", "a", "u", "tab", "k", "k", "k")
 	see("H", "[4 Cache]")
 	see("", sign) // the cache, and who watches
