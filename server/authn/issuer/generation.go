@@ -120,7 +120,7 @@ func named(next authenticator.Token, issuer string, check func() error) authenti
 
 // unheardOf doubts a token that nobody known has issued. It says nothing of one that is no JSON Web Token, or of a service account.
 func unheardOf(token string, ours []string) error {
-	parts := strings.Split(token, ".")
+	parts := strings.SplitN(token, ".", 4)
 	if len(parts) != 3 {
 		return nil
 	}
