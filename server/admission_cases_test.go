@@ -64,6 +64,55 @@ func TestWebhookOfConnect(t *testing.T) {
 	}
 }
 
+// TestNodeBeforeAnUpdate asks a webhook about updates of a node: it sees the node as it is stored, beside what the node is to become.
+func TestNodeBeforeAnUpdate(t *testing.T) {
+	t.Parallel()
+	r, w := start(t), hooktest.New(t)
+	const node = "/api/v1/nodes/n"
+	client := r.httpClient(t)
+	res, body := ask(t, client, "POST", r.URL+"/api/v1/nodes", strings.NewReader(`{"metadata":{"name":"n","labels":{"color":"red"},"annotations":{"color":"yellow"}},
+"spec":{"unschedulable":true,"taints":[{"key":"before","effect":"NoSchedule"}]},"status":{"phase":"Pending"}}`))
+	if res.StatusCode != http.StatusCreated {
+		t.Fatalf("%s %s", res.Status, body)
+	}
+	_, validating := w.Configurations("deny")
+	validating.Webhooks = validating.Webhooks[:1]
+	hook, path := &validating.Webhooks[0], w.Server.URL+"/nodes"
+	hook.ClientConfig.URL, hook.ObjectSelector = &path, nil
+	hook.Rules = []registrationv1.RuleWithOperations{{Operations: []registrationv1.OperationType{registrationv1.Update}, Rule: registrationv1.Rule{
+		APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"nodes", "nodes/status"},
+	}}}
+	_, err := r.admin(t).AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(within(t), validating, metav1.CreateOptions{})
+	must(t, err)
+	change := func(path, patch string) {
+		t.Helper()
+		res, body := ask(t, client, "PATCH", r.URL+path, strings.NewReader(patch), "Content-Type: "+asMerge)
+		if res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s %s", patch, res.Status, body)
+		}
+	}
+	until(t, "the webhook is asked", func() bool {
+		change(node, fmt.Sprintf(`{"metadata":{"annotations":{"try":"%p"}}}`, new(int)))
+		return w.Calls("/nodes") > 0
+	})
+	for _, tt := range []struct{ path, patch, was, becomes string }{
+		{node, `{"metadata":{"labels":{"color":"blue"}}}`, `"color":"red"`, `"color":"blue"`},
+		{node, `{"metadata":{"annotations":{"color":"green"}}}`, `"color":"yellow"`, `"color":"green"`},
+		{node, `{"spec":{"taints":[{"key":"after","effect":"NoSchedule"}]}}`, `"key":"before"`, `"key":"after"`},
+		{node, `{"spec":{"unschedulable":null,"podCIDR":"10.0.0.0/24"}}`, `"unschedulable":true`, `"podCIDR":"10.0.0.0/24"`},
+		{node + "/status", `{"status":{"phase":"Running"}}`, `"phase":"Pending"`, `"phase":"Running"`},
+	} {
+		change(tt.path, tt.patch)
+		q := lastReview(t, w)
+		if old := string(q.OldObject.Raw); !strings.Contains(old, tt.was) || strings.Contains(old, tt.becomes) {
+			t.Errorf("%s: the webhook was told that it was %s", tt.patch, old)
+		}
+		if now := string(q.Object.Raw); !strings.Contains(now, tt.becomes) || strings.Contains(now, tt.was) {
+			t.Errorf("%s: the webhook was told that it becomes %s", tt.patch, now)
+		}
+	}
+}
+
 // TestDryRunOfWebhooks: a webhook that has no side effects in a dry run is asked about one, and is told that it is one.
 func TestDryRunOfWebhooks(t *testing.T) {
 	t.Parallel()
