@@ -10,5 +10,5 @@
 //  1. Objects and tokens are sent only to the address that a configuration names: a redirect is an error.
 //  2. An answer is read up to a limit, counted after it was unpacked. One that is longer is an error.
 //  3. Of a failed call only the status code is passed on. Who may configure a webhook may name any address, so what stands there
-//     may not be shown to others. [Answers] passes on the body too: it is for servers that have clients of their own.
+//     may not be shown to others. That holds for redirects too. [Answers] passes on the body too: it is for servers that have clients of their own.
 package webhook

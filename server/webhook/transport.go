@@ -107,15 +107,12 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case class == 2 || t.whole:
 		most := t.limit(req.ContentLength)
 		resp.Body = &answer{ReadCloser: resp.Body, left: most, most: most, exchange: e}
-	case class == 3:
-		if t.follow {
-			return resp, nil
-		}
+	case class == 3 && !t.follow:
 		_ = resp.Body.Close() // nothing of it is wanted
 		return nil, fmt.Errorf("it answered %d, and redirects are not followed: let the configuration name the address that serves it", resp.StatusCode)
 	default:
 		_ = resp.Body.Close()
-		// The library quotes the body in some messages.
+		// Libraries quote the body in some messages. That holds for a redirect too: a client that finds no Location reads its body.
 		text := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 		resp.Header.Set("Content-Type", "text/plain")

@@ -10,5 +10,6 @@
 //  2. A file that has changed is taken over whole or not at all: not before it is valid and all its issuers have been reached. Until then
 //     the one before counts.
 //  3. What an issuer answers is read up to a limit, and nothing of a failure but its code.
-//  4. All that runs ends with the context of [New].
+//  4. A key set with a key that is too large to verify by is refused: the keys before count.
+//  5. All that runs ends with the context of [New].
 package issuer

@@ -97,7 +97,7 @@ func newClient(ctx context.Context, authorities string) (*http.Client, error) {
 	}
 	transport := utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: config})
 	context.AfterFunc(ctx, transport.CloseIdleConnections)
-	return &http.Client{Transport: webhook.Documents(transport, mostBytes), Timeout: patience}, nil
+	return &http.Client{Transport: moderate{webhook.Documents(transport, mostBytes)}, Timeout: patience}, nil
 }
 
 // named puts the issuer into the answers of its authenticator, and beside its errors.
