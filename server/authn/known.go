@@ -2,6 +2,7 @@ package authn
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -39,6 +40,9 @@ func byToken(next authenticator.Token, k knownBy) authenticator.Token {
 		answer, ok, err := next.AuthenticateToken(ctx, token)
 		if err != nil || !ok {
 			return nil, false, err
+		}
+		if answer.User.GetName() == "" { // which stands for no user elsewhere
+			return nil, false, errors.New("the token is of a user without a name")
 		}
 		return k.respond(answer), true, nil
 	})

@@ -52,6 +52,10 @@ func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Tok
 	address := addressOf(client.Host)
 	cached := cache.New(asked, false, c.CacheTTL, c.CacheTTL)
 	named := authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+		// The webhook may know a token that is for others alone. It has to be asked for whom the token is, and its answer counts only then.
+		if _, given := authenticator.AudiencesFrom(ctx); !given && len(audiences) > 0 {
+			ctx = authenticator.WithAudiences(ctx, audiences)
+		}
 		answer, ok, err := cached.AuthenticateToken(ctx, token)
 		switch {
 		case err != nil:

@@ -5,10 +5,12 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,6 +32,9 @@ func reviewer(t *testing.T, asked *atomic.Int64) (kubeconfig, address string) {
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 			t.Error(err)
 		}
+		if !slices.Equal(review.Spec.Audiences, []string{"api"}) {
+			t.Errorf("asked for %q", review.Spec.Audiences)
+		}
 		switch review.Spec.Token {
 		case "good":
 			review.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{
@@ -44,6 +49,21 @@ func reviewer(t *testing.T, asked *atomic.Int64) (kubeconfig, address string) {
 			return
 		case "elsewhere":
 			http.Redirect(w, r, "/other", http.StatusTemporaryRedirect)
+			return
+		case "nameless":
+			review.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Groups: []string{"dev"}}}
+		case "kind":
+			review.Kind, review.Status = "SubjectAccessReview", authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: "ann"}}
+		case "audience":
+			review.Status = authenticationv1.TokenReviewStatus{
+				Authenticated: true, User: authenticationv1.UserInfo{Username: "ann"}, Audiences: []string{"another"},
+			}
+		case "page":
+			_, _ = io.WriteString(w, "<html>my secret</html>")
+			return
+		case "years":
+			w.Header().Set("Retry-After", "1000000000")
+			http.Error(w, "my secret", http.StatusTooManyRequests)
 			return
 		case "slow":
 			<-stop
@@ -91,12 +111,14 @@ func TestWebhook(t *testing.T) {
 			if who.Why != trace.KnownByWebhook || who.Text != address {
 				t.Errorf("%v %s", who.Why, who.Text)
 			}
-			_, _, err = a.AuthenticateToken(t.Context(), "unknown")
-			if doubts, rest := doubt.Split(err); rest != nil || len(doubts) != 1 || doubts[0].Why != trace.WebhookKnowsNobody || doubts[0].Text != address {
-				t.Errorf("%v", err)
+			for _, token := range []string{"unknown", "audience"} {
+				_, _, err = a.AuthenticateToken(t.Context(), token)
+				if doubts, rest := doubt.Split(err); rest != nil || len(doubts) != 1 || doubts[0].Why != trace.WebhookKnowsNobody || doubts[0].Text != address {
+					t.Errorf("%s: %v", token, err)
+				}
 			}
 		}
-		if asked.Load() != 2 {
+		if asked.Load() != 3 {
 			t.Errorf("asked %d times, want each token once", asked.Load())
 		}
 		for token, want := range map[string]string{
@@ -107,11 +129,20 @@ func TestWebhook(t *testing.T) {
 				t.Errorf("%s: %v, %v, want %s", token, ok, err, want)
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		if _, ok, err := a.AuthenticateToken(ctx, "slow"); ok || err == nil || !strings.Contains(err.Error(), "the token webhook "+address+": context deadline exceeded") {
-			t.Errorf("slow: %v, %v", ok, err)
+		for token, want := range map[string]string{"nameless": "a user without a name", "kind": "", "page": ""} {
+			_, ok, err := a.AuthenticateToken(t.Context(), token)
+			if ok || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "my secret") {
+				t.Errorf("%s: %v, %v, want %s", token, ok, err, want)
+			}
 		}
-		cancel()
+		for _, token := range []string{"slow", "years"} {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			_, ok, err := a.AuthenticateToken(ctx, token)
+			if ok || err == nil || !strings.Contains(err.Error(), "the token webhook "+address+": context deadline exceeded") {
+				t.Errorf("%s: %v, %v", token, ok, err)
+			}
+			cancel()
+		}
 	}
 }
 
