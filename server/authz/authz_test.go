@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -239,6 +240,17 @@ func TestHostileWebhook(t *testing.T) {
 			_ = packed.Close()
 		},
 		"quoted": func(w http.ResponseWriter, r *http.Request) { http.Error(w, "my secret", http.StatusBadRequest) },
+		"both": func(w http.ResponseWriter, r *http.Request) {
+			review(w, "SubjectAccessReview", `"allowed":true,"denied":true`)
+		},
+		"kind": func(w http.ResponseWriter, r *http.Request) {
+			review(w, "TokenReview", `"allowed":true,"authenticated":true`)
+		},
+		"page": func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "<html>my secret</html>") },
+		"years": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "1000000000")
+			http.Error(w, "my secret", http.StatusTooManyRequests)
+		},
 		"slow": func(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-quit:
@@ -263,6 +275,9 @@ func TestHostileWebhook(t *testing.T) {
 		"endless":  {"30s", "it answered more than 3145728 bytes"},
 		"packed":   {"30s", "it answered more than 3145728 bytes"},
 		"quoted":   {"30s", "the server rejected our request for an unknown reason"},
+		"kind":     {"30s", ""},
+		"page":     {"30s", ""},
+		"years":    {"100ms", "exceeded"},
 		"slow":     {"100ms", "exceeded"},
 	} {
 		file := kubeconfig(t, server.URL+"/"+name)
@@ -289,6 +304,24 @@ func TestHostileWebhook(t *testing.T) {
 	}
 	if elsewhere.Load() {
 		t.Error("a redirect was followed")
+	}
+}
+
+// review answers with a kind and a status.
+func review(w io.Writer, kind, status string) {
+	_, _ = fmt.Fprintf(w, `{"apiVersion":"authorization.k8s.io/v1","kind":%q,"status":{%s}}`, kind, status) // whoever asked may be gone
+}
+
+// TestTwoMinds: a webhook that both allows and denies, denies.
+func TestTwoMinds(t *testing.T) {
+	h := newHook(t)
+	h.answer.Store(&authorizationv1.SubjectAccessReviewStatus{Allowed: true, Denied: true})
+	a, err := newAuthorizer(t, Config{File: byFile(t, h.kubeconfig, "30s", "NoOpinion", "1m")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := a.Authorize(t.Context(), about("ann", "get")); got != authorizer.DecisionDeny || err == nil || !strings.Contains(err.Error(), "both allow and deny") {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 
