@@ -12,7 +12,7 @@
 //	}
 //
 // The plugin sees seeds, not values: one is made when the first value is written and when the plugin has another key, and it is asked
-// to decrypt each seed once.
+// to decrypt each seed once, and again if what it answered opens no value.
 //
 // Invariants:
 //
@@ -21,5 +21,5 @@
 //  2. A value is written only with a key that the plugin has named within the last three minutes.
 //  3. A plugin that does not answer delays those reads that need it to decrypt a seed, by its timeout once in a second, and those
 //     writes that can't be without it, once in ten seconds. One that answers nonsense is an error that names it. Neither ends the process.
-//  4. No error carries a key, a seed, or bytes of the plugin's that may be one.
+//  4. No error carries a key, a seed, or bytes of the plugin's that may be one, nor more than the beginning of its text.
 package kms

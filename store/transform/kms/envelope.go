@@ -72,7 +72,7 @@ type Envelope struct {
 	end  context.CancelFunc
 
 	mu      sync.Mutex
-	secrets map[sourceID]secret
+	secrets map[sourceID]*held
 	// closed are sources that the plugin did not open. While there are some, seeking says that somebody asks again.
 	closed  map[sourceID]source
 	seeking bool
@@ -93,7 +93,7 @@ type failure struct {
 
 // New makes an envelope. The plugin is asked when it is needed.
 func New(c Config) (*Envelope, error) {
-	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[sourceID]secret{}, closed: map[sourceID]source{}}
+	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[sourceID]*held{}, closed: map[sourceID]source{}}
 	e.life, e.end = context.WithCancel(context.Background())
 	var err error
 	e.plugin, err = dial(c.Endpoint, c.Timeout, e.observe)
@@ -108,7 +108,7 @@ func (e *Envelope) OnOpened(opened func()) { e.opened = opened }
 
 func (e *Envelope) observe(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	start := time.Now()
-	err := invoke(ctx, method, req, reply, cc, opts...)
+	err := concise(invoke(ctx, method, req, reply, cc, opts...))
 	if e.observer != nil {
 		e.observer.Called(e.config.Name, method, status.Code(err).String(), time.Since(start))
 	}
@@ -155,12 +155,20 @@ func (e *Envelope) Open(ctx context.Context, stored, place []byte) (value []byte
 		return nil, false, err
 	}
 	if value, err = opener.open(data, place); err != nil {
-		return nil, false, err
+		return nil, false, e.damaged(opener, err)
 	}
 	e.used(FromStorage, from.keyID)
 	// Who can't know the key of today has the value all the same.
 	s, _ := e.today(ctx, false)
 	return value, s != nil && (s.keyID != from.keyID || from.kind != sourceSeed), nil
+}
+
+// damaged names the plugin if its answer may be why a value was not opened.
+func (e *Envelope) damaged(opener *held, err error) error {
+	if opener.proved.Load() {
+		return err
+	}
+	return fmt.Errorf("%w: the value is damaged, or the KMS plugin %q at %s decrypted the source of its key wrongly", err, e.config.Name, e.config.Endpoint)
 }
 
 func (e *Envelope) used(direction, keyID string) {
@@ -252,7 +260,9 @@ func (e *Envelope) ask(ctx context.Context, last *state) (*state, error) {
 		// It has changed its mind between the two calls: the next one will tell.
 		return nil, errors.New("it encrypted with another key than the one that its status names")
 	}
-	e.keep(next.id(), next.seed)
+	own := &held{secret: next.seed, at: began}
+	own.proved.Store(true)
+	e.keep(next.id(), own)
 	return next, nil
 }
 
@@ -260,10 +270,10 @@ func (e *Envelope) ask(ctx context.Context, last *state) (*state, error) {
 func healthy(said *kmsv2.StatusResponse) error {
 	var errs []error
 	if said.Healthz != "ok" {
-		errs = append(errs, fmt.Errorf("got unexpected healthz status: %s", said.Healthz))
+		errs = append(errs, fmt.Errorf("got unexpected healthz status: %s", brief(said.Healthz)))
 	}
 	if said.Version != "v2" && said.Version != "v2beta1" {
-		errs = append(errs, fmt.Errorf("expected KMSv2 API version v2, got %s", said.Version))
+		errs = append(errs, fmt.Errorf("expected KMSv2 API version v2, got %s", brief(said.Version)))
 	}
 	if err := validateKeyID(said.KeyId); err != nil {
 		errs = append(errs, fmt.Errorf("got an invalid key id: %w", err))

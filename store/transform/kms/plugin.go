@@ -5,16 +5,37 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	kmsv2 "k8s.io/kms/apis/v2"
 )
 
 // maxReply is more than any answer of the protocol needs.
 const maxReply = 64 << 10
+
+// maxText is how much of a plugin's text an error has: each read that fails has it, in its answer and in the log.
+const maxText = 512
+
+func brief(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
+}
+
+// concise is an error of a call with a brief text.
+func concise(err error) error {
+	said, ok := status.FromError(err)
+	if !ok || len(said.Message()) <= maxText {
+		return err
+	}
+	return status.Error(said.Code(), brief(said.Message()))
+}
 
 // SocketOf returns the path of an endpoint's socket: unix:///path, or unix:///@name for an abstract one.
 func SocketOf(endpoint string) (string, error) {

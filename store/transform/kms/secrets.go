@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -19,14 +20,39 @@ func (s *source) id() sourceID {
 	return sha256.Sum256(append([]byte{byte(s.kind)}, s.append(nil)...))
 }
 
+// held is what opens the values of a source.
+type held struct {
+	secret
+	at time.Time
+	// proved says that it has opened a value, and suspect that it failed to before it was proved: then the plugin may have decrypted wrongly.
+	proved, suspect atomic.Bool
+}
+
+// open is that of the secret. It notes what that says about the plugin.
+func (h *held) open(data, place []byte) ([]byte, error) {
+	value, err := h.secret.open(data, place)
+	switch {
+	case err == nil && !h.proved.Load():
+		h.proved.Store(true)
+	case err != nil && !h.proved.Load():
+		h.suspect.Store(true)
+	}
+	return value, err
+}
+
+// trusted says whether the plugin need not be asked again. It is asked about a suspect after a moment: values may be damaged, too.
+func (h *held) trusted(now time.Time) bool {
+	return h.proved.Load() || !h.suspect.Load() || now.Sub(h.at) < breather
+}
+
 // secretOf returns what opens the values of a source. The plugin is asked once for each, and by nobody for a moment after it let somebody
 // wait in vain: who reads a thousand values does not wait a thousand times.
-func (e *Envelope) secretOf(ctx context.Context, from *source) (secret, error) {
+func (e *Envelope) secretOf(ctx context.Context, from *source) (*held, error) {
 	id := from.id()
 	e.mu.Lock()
 	known := e.secrets[id]
 	e.mu.Unlock()
-	if known != nil {
+	if known != nil && known.trusted(e.now()) {
 		return known, nil
 	}
 	if f := e.away.Load(); f != nil && e.now().Sub(f.at) < breather {
@@ -46,14 +72,15 @@ func (e *Envelope) secretOf(ctx context.Context, from *source) (secret, error) {
 }
 
 // decrypt has the plugin decrypt a source.
-func (e *Envelope) decrypt(ctx context.Context, from *source) (opener secret, err error) {
+func (e *Envelope) decrypt(ctx context.Context, from *source) (*held, error) {
 	plain, err := e.plugin.decrypt(ctx, from)
 	code := status.Code(err)
+	var opener secret
 	if err == nil {
 		opener, err = newSecret(from.kind, plain)
 	}
 	if err == nil {
-		return opener, nil
+		return &held{secret: opener, at: e.now()}, nil
 	}
 	err = fmt.Errorf("failed to decrypt DEK, error: the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
 	if !over(ctx) && (code == codes.Unavailable || code == codes.DeadlineExceeded) {
@@ -69,7 +96,7 @@ func over(ctx context.Context) bool {
 }
 
 // keep keeps what opens a source, and says whether somebody has missed it.
-func (e *Envelope) keep(id sourceID, opener secret) (missed bool) {
+func (e *Envelope) keep(id sourceID, opener *held) (missed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.secrets) >= maxSecrets {
@@ -82,10 +109,10 @@ func (e *Envelope) keep(id sourceID, opener secret) (missed bool) {
 }
 
 // miss notes that a source was not opened, and has somebody ask again until it is. If it has been opened meanwhile, that is what counts.
-func (e *Envelope) miss(id sourceID, from *source, err error) (secret, error) {
+func (e *Envelope) miss(id sourceID, from *source, err error) (*held, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if known := e.secrets[id]; known != nil {
+	if known := e.secrets[id]; known != nil && known.trusted(e.now()) {
 		return known, nil
 	}
 	if len(e.closed) < maxSecrets {

@@ -37,9 +37,17 @@ type Plugin struct {
 	mu                 sync.Mutex
 	key, health        string
 	version            string
+	spoil              Spoil
 	silent             chan struct{}
 	waiting            int
 	encrypts, decrypts int
+}
+
+// Spoil changes answers before they are sent. A function may be nil.
+type Spoil struct {
+	Status  func(*kmsv2.StatusResponse) error
+	Encrypt func(*kmsv2.EncryptResponse) error
+	Decrypt func(*kmsv2.DecryptResponse) error
 }
 
 // Serve starts a plugin whose key has this id. It ends with the test.
@@ -82,6 +90,21 @@ func (p *Plugin) Use(key string) { p.set(func() { p.key = key }) }
 
 // Say sets what it says of its health and its version.
 func (p *Plugin) Say(health, version string) { p.set(func() { p.health, p.version = health, version }) }
+
+// Spoil has it lie from now on.
+func (p *Plugin) Spoil(s Spoil) { p.set(func() { p.spoil = s }) }
+
+// spoiled is an answer after a change.
+func spoiled[A any](p *Plugin, answer *A, err error, change func(Spoil) func(*A) error) (*A, error) {
+	p.mu.Lock()
+	f := change(p.spoil)
+	p.mu.Unlock()
+	if err != nil || f == nil {
+		return answer, err
+	}
+	err = f(answer)
+	return answer, err
+}
 
 // Answer has it answer, or have all who ask wait.
 func (p *Plugin) Answer(answer bool) {
@@ -137,8 +160,9 @@ func (p *Plugin) wait(ctx context.Context) (key string, err error) {
 func (p *Plugin) Status(ctx context.Context, _ *kmsv2.StatusRequest) (*kmsv2.StatusResponse, error) {
 	key, err := p.wait(ctx)
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return &kmsv2.StatusResponse{Version: p.version, Healthz: p.health, KeyId: key}, err
+	answer := &kmsv2.StatusResponse{Version: p.version, Healthz: p.health, KeyId: key}
+	p.mu.Unlock()
+	return spoiled(p, answer, err, func(s Spoil) func(*kmsv2.StatusResponse) error { return s.Status })
 }
 
 // Encrypt encrypts with the key of today.
@@ -156,9 +180,10 @@ func (p *Plugin) Encrypt(ctx context.Context, r *kmsv2.EncryptRequest) (*kmsv2.E
 	if _, err := rand.Read(nonce); err != nil {
 		return nil, err
 	}
-	return &kmsv2.EncryptResponse{
+	answer := &kmsv2.EncryptResponse{
 		Ciphertext: gcm.Seal(nonce, nonce, r.Plaintext, nil), KeyId: key, Annotations: map[string][]byte{annotation: []byte(key)},
-	}, nil
+	}
+	return spoiled(p, answer, nil, func(s Spoil) func(*kmsv2.EncryptResponse) error { return s.Encrypt })
 }
 
 // Decrypt decrypts with the key that is asked for, if the annotations are those of Encrypt.
@@ -178,7 +203,8 @@ func (p *Plugin) Decrypt(ctx context.Context, r *kmsv2.DecryptRequest) (*kmsv2.D
 		return nil, errors.New("too short")
 	}
 	plain, err := gcm.Open(nil, r.Ciphertext[:gcm.NonceSize()], r.Ciphertext[gcm.NonceSize():], nil)
-	return &kmsv2.DecryptResponse{Plaintext: plain}, err
+	answer := &kmsv2.DecryptResponse{Plaintext: plain}
+	return spoiled(p, answer, err, func(s Spoil) func(*kmsv2.DecryptResponse) error { return s.Decrypt })
 }
 
 func gcmOf(key string) (cipher.AEAD, error) {
