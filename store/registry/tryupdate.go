@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -70,6 +71,9 @@ func (u *update) tryCreate(ctx context.Context, obj runtime.Object) (_ runtime.O
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, nil, err
+	}
+	if m.GetName() != u.name { // admission may have changed it
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.GetName(), u.name))
 	}
 	rest.WipeObjectMetaSystemFields(m)
 	rest.FillObjectMetaSystemFields(m)

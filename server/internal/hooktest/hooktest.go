@@ -36,16 +36,36 @@ type Webhook struct {
 	last  []byte
 	// shown has the Authorization header of the latest review, by path.
 	shown map[string]string
+	// lies answer in the place of a path.
+	lies map[string]Lie
 	// connections are the addresses from which it was asked.
 	connections map[string]bool
 	// GaveUp gets a value when a client no longer waits for an answer of the path /slow.
 	GaveUp chan struct{}
 }
 
+// Lie is what a test has the webhook answer to a review. What it makes of the good answer is sent, unless it says that it has answered.
+type Lie func(w http.ResponseWriter, r *http.Request, answer *admissionv1.AdmissionReview) (answered bool)
+
+// Lie has a path answer so from now on.
+func (w *Webhook) Lie(path string, lie Lie) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lies[path] = lie
+}
+
+// Patched has a path patch the object.
+func (w *Webhook) Patched(path, operations string) {
+	w.Lie(path, func(_ http.ResponseWriter, _ *http.Request, answer *admissionv1.AdmissionReview) bool {
+		patch(operations)(answer, nil)
+		return false
+	})
+}
+
 // New starts a webhook that ends with the test.
 func New(t testing.TB) *Webhook {
 	t.Helper()
-	w := &Webhook{calls: map[string]int{}, shown: map[string]string{}, connections: map[string]bool{}, GaveUp: make(chan struct{}, 100)}
+	w := &Webhook{calls: map[string]int{}, shown: map[string]string{}, connections: map[string]bool{}, lies: map[string]Lie{}, GaveUp: make(chan struct{}, 100)}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(w.serve))
 	w.Server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that give up are part of tests
 	w.Server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t)}}
@@ -121,6 +141,7 @@ func (w *Webhook) serve(rw http.ResponseWriter, req *http.Request) {
 	w.last = body
 	w.shown[req.URL.Path] = req.Header.Get("Authorization")
 	w.connections[req.RemoteAddr] = true
+	lie := w.lies[req.URL.Path]
 	w.mu.Unlock()
 	scene := strings.TrimPrefix(req.URL.Path, "/")
 	if raw := raws[scene]; raw != nil {
@@ -132,7 +153,11 @@ func (w *Webhook) serve(rw http.ResponseWriter, req *http.Request) {
 	}
 	request := review.Request
 	review.Request, review.Response = nil, &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
-	if answer := answers[scene]; answer != nil {
+	if lie != nil {
+		if lie(rw, req, review) {
+			return
+		}
+	} else if answer := answers[scene]; answer != nil {
 		answer(review, request)
 	}
 	rw.Header().Set("Content-Type", "application/json")
