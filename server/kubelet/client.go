@@ -8,11 +8,16 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -52,7 +57,10 @@ type Client struct {
 	addressTypes []string
 	verified     *http.Transport
 	unverified   *http.Transport
-	pods         *http.Transport
+	// proxied is verified for requests that clients word themselves, and pods is for those to pods and to other ports of nodes. Neither
+	// reaches this machine, or what answers this machine alone.
+	proxied *http.Transport
+	pods    *http.Transport
 }
 
 // New makes a Client. It fails if a file can't be read.
@@ -78,9 +86,10 @@ func New(c Config) (*Client, error) {
 	}
 	unverified := kubelets.Clone()
 	unverified.InsecureSkipVerify, unverified.RootCAs = true, nil
-	client.verified, client.unverified = newTransport(kubelets), newTransport(unverified)
+	client.verified, client.unverified = newTransport(kubelets, dial), newTransport(unverified, dial)
+	client.proxied = newTransport(kubelets.Clone(), dialOthers)
 	// No certificate can name a pod's address, which is unknown before the pod runs.
-	client.pods = newTransport(&tls.Config{InsecureSkipVerify: true})
+	client.pods = newTransport(&tls.Config{InsecureSkipVerify: true}, dialOthers)
 	return client, nil
 }
 
@@ -96,17 +105,61 @@ func readAuthorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-func newTransport(config *tls.Config) *http.Transport {
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+func newTransport(config *tls.Config, by dialer) *http.Transport {
 	return utilnet.SetTransportDefaults(&http.Transport{
 		TLSClientConfig:     config,
 		TLSHandshakeTimeout: handshakeWait,
 		MaxIdleConnsPerHost: idleMost,
-		DialContext:         dial,
+		DialContext:         by,
 	})
 }
 
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: dialWait, KeepAlive: dialWait}).DialContext(ctx, network, address)
+	return dialBy(ctx, &net.Dialer{Timeout: dialWait, KeepAlive: dialWait}, network, address)
+}
+
+// dialOthers refuses addresses that [Others] does not allow. It looks at the address of the connection: a name may have had another one
+// when it was checked. The proxy of this machine's environment may be anywhere.
+func dialOthers(ctx context.Context, network, address string) (net.Conn, error) {
+	d := &net.Dialer{Timeout: dialWait, KeepAlive: dialWait}
+	if !isProxy(address) {
+		d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			if err == nil && !Others(net.IP(to.Addr().AsSlice())) {
+				err = errors.New("address not allowed")
+			}
+			return err
+		}
+	}
+	return dialBy(ctx, d, network, address)
+}
+
+// Others says whether an address may be one of another machine: not of this one, nor of its link, where a cloud's metadata are.
+func Others(ip net.IP) bool { return ip.IsGlobalUnicast() }
+
+// isProxy says whether the environment names an address as a proxy.
+func isProxy(address string) bool {
+	from := httpproxy.FromEnvironment()
+	return slices.ContainsFunc([]string{from.HTTPProxy, from.HTTPSProxy}, func(text string) bool {
+		if !strings.Contains(text, "://") {
+			text = "http://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Hostname() == "" {
+			return false
+		}
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443", "socks5": "1080"}[u.Scheme]
+		}
+		return net.JoinHostPort(u.Hostname(), port) == address
+	})
+}
+
+func dialBy(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error) {
+	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +178,7 @@ func (c patientConn) Write(b []byte) (int, error) {
 
 // Close closes the connections that are kept for a next request.
 func (c *Client) Close() {
-	for _, t := range []*http.Transport{c.verified, c.unverified, c.pods} {
+	for _, t := range []*http.Transport{c.verified, c.unverified, c.proxied, c.pods} {
 		t.CloseIdleConnections()
 	}
 }
@@ -140,6 +193,8 @@ func (c *Client) Pods() http.RoundTripper { return c.pods }
 type ConnectionInfo struct {
 	Scheme, Hostname, Port string
 	Transport              http.RoundTripper
+	// ProxyTransport is Transport for requests whose path and body are the client's.
+	ProxyTransport http.RoundTripper
 	// InsecureSkipTLSVerifyTransport does not verify the kubelet's certificate.
 	InsecureSkipTLSVerifyTransport http.RoundTripper
 	// NodeFeatures are the features that the node's status declares.
@@ -174,7 +229,7 @@ func (c *Client) GetConnectionInfo(ctx context.Context, name string) (info *Conn
 	}
 	info = &ConnectionInfo{
 		Scheme: "https", Hostname: host, Port: strconv.Itoa(port), NodeFeatures: node.Status.DeclaredFeatures,
-		Transport: c.verified, InsecureSkipTLSVerifyTransport: c.unverified,
+		Transport: c.verified, ProxyTransport: c.proxied, InsecureSkipTLSVerifyTransport: c.unverified,
 	}
 	step.Text("kubelet", info.Host())
 	return info, nil

@@ -53,12 +53,13 @@ func locate(ctx context.Context, kubelets *kubelet.Client, id string) (kubelet.L
 		return kubelet.Location{}, apierrors.NewBadRequest(err.Error())
 	}
 	if port == "" || port == info.Port {
-		return kubelet.Location{URL: &url.URL{Scheme: info.Scheme, Host: info.Host()}, Transport: info.Transport}, nil
+		return kubelet.Location{URL: &url.URL{Scheme: info.Scheme, Host: info.Host()}, Transport: info.ProxyTransport}, nil
 	}
 	return kubelet.Location{URL: &url.URL{Scheme: scheme, Host: net.JoinHostPort(info.Hostname, port)}, Transport: kubelets.Pods()}, nil
 }
 
-// checkHost refuses addresses of this machine: who may change a node could reach what listens here.
+// checkHost refuses addresses of this machine: who may change a node could reach what listens here. The transports refuse them again,
+// since a name may have other addresses a moment later. This refusal has upstream's words.
 func checkHost(ctx context.Context, host string) error {
 	addresses, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	if err != nil {
@@ -68,7 +69,7 @@ func checkHost(ctx context.Context, host string) error {
 		return errors.New("no addresses for hostname")
 	}
 	for _, a := range addresses {
-		if !a.IP.IsGlobalUnicast() {
+		if !kubelet.Others(a.IP) {
 			return errors.New("address not allowed")
 		}
 	}
