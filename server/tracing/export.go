@@ -3,6 +3,7 @@ package tracing
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -189,12 +190,23 @@ func (e *exporter) export(ctx context.Context) {
 	}
 }
 
+// maxReason is how much of a collector's words the log has, which may be megabytes.
+const maxReason = 1 << 10
+
+func brief(err error) string {
+	text := err.Error()
+	if len(text) <= maxReason {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxReason], "") + "…"
+}
+
 // send sends one message. The log has the first failure, and the end of failures.
 func (e *exporter) send(ctx context.Context, batch []*tracepb.Span) {
 	if err := e.client.UploadTraces(ctx, e.spans.resource(batch)); err != nil {
 		e.failed.Add(float64(len(batch)))
 		if !e.failing {
-			e.log.Warn("spans are lost, since the collector of --tracing-config-file does not take them", "endpoint", e.endpoint, "reason", err)
+			e.log.Warn("spans are lost, since the collector of --tracing-config-file does not take them", "endpoint", e.endpoint, "reason", brief(err))
 		}
 		e.failing = true
 		return
