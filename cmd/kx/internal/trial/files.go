@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -104,23 +103,23 @@ func (s *Set) add(document []byte) error {
 	}
 	switch obj := obj.(type) {
 	case *registrationv1.MutatingAdmissionPolicy:
-		s.Policies, err = append(s.Policies, obj), valid(obj, admissionregistration.MutatingAdmissionPolicy.Default, admissionregistration.MutatingAdmissionPolicy.Validate)
+		s.Policies, err = append(s.Policies, obj), valid(obj, &admissionregistration.MutatingAdmissionPolicy)
 	case *registrationv1.ValidatingAdmissionPolicy:
-		s.Policies, err = append(s.Policies, obj), valid(obj, admissionregistration.ValidatingAdmissionPolicy.Default, admissionregistration.ValidatingAdmissionPolicy.Validate)
+		s.Policies, err = append(s.Policies, obj), valid(obj, &admissionregistration.ValidatingAdmissionPolicy)
 	case *registrationv1.MutatingAdmissionPolicyBinding:
-		s.Bindings, err = append(s.Bindings, obj), valid(obj, admissionregistration.MutatingAdmissionPolicyBinding.Default, admissionregistration.MutatingAdmissionPolicyBinding.Validate)
+		s.Bindings, err = append(s.Bindings, obj), valid(obj, &admissionregistration.MutatingAdmissionPolicyBinding)
 	case *registrationv1.ValidatingAdmissionPolicyBinding:
-		s.Bindings, err = append(s.Bindings, obj), valid(obj, admissionregistration.ValidatingAdmissionPolicyBinding.Default, admissionregistration.ValidatingAdmissionPolicyBinding.Validate)
+		s.Bindings, err = append(s.Bindings, obj), valid(obj, &admissionregistration.ValidatingAdmissionPolicyBinding)
 	}
 	return err
 }
 
 // valid says what an API server would say of a new object.
-func valid[T builtin.Object](obj T, setDefaults func(T), validate func(T) field.ErrorList) error {
-	if setDefaults != nil {
-		setDefaults(obj)
+func valid[T builtin.Object](obj T, declared *builtin.Resource[T]) error {
+	if declared.Default != nil {
+		declared.Default(obj)
 	}
-	errs := validate(obj)
+	errs := declared.Validate(obj)
 	if len(errs) == 0 {
 		return nil
 	}
