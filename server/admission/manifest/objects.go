@@ -28,7 +28,7 @@ import (
 
 // MutatingWebhooks reads configurations of mutating webhooks.
 func MutatingWebhooks(files []reload.File) ([]*registrationv1.MutatingWebhookConfiguration, error) {
-	of := kindOf(&admissionregistration.MutatingWebhookConfiguration, func(c *registrationv1.MutatingWebhookConfiguration) field.ErrorList {
+	of := kindOf(admissionregistration.MutatingWebhookConfiguration, func(c *registrationv1.MutatingWebhookConfiguration) field.ErrorList {
 		return eachClient(len(c.Webhooks), func(i int) *registrationv1.WebhookClientConfig { return &c.Webhooks[i].ClientConfig })
 	})
 	err := read(files, of)
@@ -37,7 +37,7 @@ func MutatingWebhooks(files []reload.File) ([]*registrationv1.MutatingWebhookCon
 
 // ValidatingWebhooks reads configurations of validating webhooks.
 func ValidatingWebhooks(files []reload.File) ([]*registrationv1.ValidatingWebhookConfiguration, error) {
-	of := kindOf(&admissionregistration.ValidatingWebhookConfiguration, func(c *registrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+	of := kindOf(admissionregistration.ValidatingWebhookConfiguration, func(c *registrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 		return eachClient(len(c.Webhooks), func(i int) *registrationv1.WebhookClientConfig { return &c.Webhooks[i].ClientConfig })
 	})
 	err := read(files, of)
@@ -46,10 +46,10 @@ func ValidatingWebhooks(files []reload.File) ([]*registrationv1.ValidatingWebhoo
 
 // MutatingPolicies reads mutating policies and their bindings.
 func MutatingPolicies(files []reload.File) ([]*registrationv1.MutatingAdmissionPolicy, []*registrationv1.MutatingAdmissionPolicyBinding, error) {
-	policies := kindOf(&admissionregistration.MutatingAdmissionPolicy, func(p *registrationv1.MutatingAdmissionPolicy) field.ErrorList {
+	policies := kindOf(admissionregistration.MutatingAdmissionPolicy, func(p *registrationv1.MutatingAdmissionPolicy) field.ErrorList {
 		return withoutParams(p.Spec.ParamKind)
 	})
-	bindings := kindOf(&admissionregistration.MutatingAdmissionPolicyBinding, func(b *registrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
+	bindings := kindOf(admissionregistration.MutatingAdmissionPolicyBinding, func(b *registrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
 		return bound(b.Spec.PolicyName, b.Spec.ParamRef)
 	})
 	err := read(files, policies, bindings)
@@ -61,10 +61,10 @@ func MutatingPolicies(files []reload.File) ([]*registrationv1.MutatingAdmissionP
 
 // ValidatingPolicies reads validating policies and their bindings.
 func ValidatingPolicies(files []reload.File) ([]*registrationv1.ValidatingAdmissionPolicy, []*registrationv1.ValidatingAdmissionPolicyBinding, error) {
-	policies := kindOf(&admissionregistration.ValidatingAdmissionPolicy, func(p *registrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+	policies := kindOf(admissionregistration.ValidatingAdmissionPolicy, func(p *registrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 		return withoutParams(p.Spec.ParamKind)
 	})
-	bindings := kindOf(&admissionregistration.ValidatingAdmissionPolicyBinding, func(b *registrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
+	bindings := kindOf(admissionregistration.ValidatingAdmissionPolicyBinding, func(b *registrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 		return bound(b.Spec.PolicyName, b.Spec.ParamRef)
 	})
 	err := read(files, policies, bindings)
@@ -116,7 +116,7 @@ type kind[T builtin.Object] struct {
 	files map[string]string
 }
 
-func kindOf[T builtin.Object](declared *builtin.Resource[T], check func(T) field.ErrorList) *kind[T] {
+func kindOf[T builtin.Object](declared builtin.Resource[T], check func(T) field.ErrorList) *kind[T] {
 	return &kind[T]{setDefaults: declared.Default, validate: declared.Validate, check: check, files: map[string]string{}}
 }
 

@@ -103,19 +103,19 @@ func (s *Set) add(document []byte) error {
 	}
 	switch obj := obj.(type) {
 	case *registrationv1.MutatingAdmissionPolicy:
-		s.Policies, err = append(s.Policies, obj), valid(obj, &admissionregistration.MutatingAdmissionPolicy)
+		s.Policies, err = append(s.Policies, obj), valid(obj, admissionregistration.MutatingAdmissionPolicy)
 	case *registrationv1.ValidatingAdmissionPolicy:
-		s.Policies, err = append(s.Policies, obj), valid(obj, &admissionregistration.ValidatingAdmissionPolicy)
+		s.Policies, err = append(s.Policies, obj), valid(obj, admissionregistration.ValidatingAdmissionPolicy)
 	case *registrationv1.MutatingAdmissionPolicyBinding:
-		s.Bindings, err = append(s.Bindings, obj), valid(obj, &admissionregistration.MutatingAdmissionPolicyBinding)
+		s.Bindings, err = append(s.Bindings, obj), valid(obj, admissionregistration.MutatingAdmissionPolicyBinding)
 	case *registrationv1.ValidatingAdmissionPolicyBinding:
-		s.Bindings, err = append(s.Bindings, obj), valid(obj, &admissionregistration.ValidatingAdmissionPolicyBinding)
+		s.Bindings, err = append(s.Bindings, obj), valid(obj, admissionregistration.ValidatingAdmissionPolicyBinding)
 	}
 	return err
 }
 
 // valid says what an API server would say of a new object.
-func valid[T builtin.Object](obj T, declared *builtin.Resource[T]) error {
+func valid[T builtin.Object](obj T, declared builtin.Resource[T]) error {
 	if declared.Default != nil {
 		declared.Default(obj)
 	}
