@@ -24,7 +24,7 @@ import (
 
 const (
 	// watchdog ends a request that hangs. It says nothing about speed.
-	watchdog = 30 * time.Second
+	watchdog = 3 * time.Minute
 	// listening is how long the client of a watch reads: watches do not end by themselves.
 	listening = 100 * time.Millisecond
 	// largestAnswer is more than any answer of this server should have.

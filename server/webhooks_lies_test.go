@@ -126,7 +126,11 @@ func TestReviewsThatLie(t *testing.T) {
 		}, "500"},
 	} {
 		w.Lie("/warn", test.lie)
-		got := c.Ask(t, fmt.Sprintf(newConfigMap, "?timeout=2s", fmt.Sprint("a", i), "warn"))
+		timeout := "" // the server's own, which a busy machine keeps
+		if strings.HasPrefix("504", test.code) {
+			timeout = "?timeout=2s"
+		}
+		got := c.Ask(t, fmt.Sprintf(newConfigMap, timeout, fmt.Sprint("a", i), "warn"))
 		if !strings.HasPrefix(got, test.code) || len(got) > 8000 || strings.Contains(got, "hidden words") || strings.Contains(got, "\nSet-Cookie: b") {
 			t.Errorf("%s: %d bytes: %.600s", test.name, len(got), got)
 		}
