@@ -56,21 +56,34 @@ func TestAggregatedLies(t *testing.T) {
 	front.judged(t, r.group(), "Passed")
 	alice := front.tokenClient(t, "alice")
 	alice.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	// A lie may break the connection over which its server is checked too, which is not available until the next check.
+	get := func(lie string) (res *http.Response, body []byte, err error) {
+		for range 20 {
+			req, err := http.NewRequestWithContext(within(t), http.MethodGet, front.URL+"/apis/"+r.group()+"/v1/things?lie="+strings.ReplaceAll(lie, " ", "+"), http.NoBody)
+			must(t, err)
+			if res, err = alice.Do(req); err != nil {
+				return nil, nil, err
+			}
+			body, err = io.ReadAll(res.Body)
+			must(t, res.Body.Close())
+			if err != nil || string(body) != "service unavailable\n" {
+				return res, body, err
+			}
+			front.judged(t, r.group(), "Passed")
+		}
+		return res, body, nil
+	}
 	for lie := range lies {
 		if lie == "upgrade" {
 			continue
 		}
-		req, err := http.NewRequestWithContext(within(t), http.MethodGet, front.URL+"/apis/"+r.group()+"/v1/things?lie="+strings.ReplaceAll(lie, " ", "+"), http.NoBody)
-		must(t, err)
-		res, err := alice.Do(req)
-		if err != nil {
+		res, body, err := get(lie)
+		if res == nil {
 			if lie != "half" { // whose end is an error, of the answer or of the body
 				t.Errorf("%s: %v", lie, err)
 			}
 			continue
 		}
-		body, err := io.ReadAll(res.Body)
-		must(t, res.Body.Close())
 		if failed := res.StatusCode/100 == 5 || err != nil; failed != (lie != "headers") || res.Header.Get("Location") != "" || len(body) > 1000 {
 			t.Errorf("%s: %d %v %.200q %v", lie, res.StatusCode, res.Header, body, err)
 		}
