@@ -48,7 +48,7 @@ type task struct {
 	name string
 	// every is the pause before the next check; 0 means that one success is enough.
 	every time.Duration
-	// do makes an attempt. It may call goOn when it has written something: that begins its time anew.
+	// do makes an attempt. It may call goOn when a part of it is done: that begins its time anew.
 	do func(ctx context.Context, goOn func()) error
 	// most is how long that time is, if it is more than attemptMost.
 	most time.Duration

@@ -71,12 +71,14 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	}
 	// They come when all others have been tried, and with the rules of all that they aggregate: nobody sees them without, and the
 	// controller that keeps them finds nothing to do. The rules of existing ones are left to it.
+	var last []func() error
 	for _, r := range aggregating {
 		if _, err := clusterRoles.Get("", r.Name); err == nil {
 			r.Rules = nil
 		}
-		err = errors.Join(err, clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole)())
+		last = append(last, clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole))
 	}
+	err = errors.Join(err, together(writers, last, goOn))
 	if err == nil && t.config.RolesKnown != nil {
 		err = t.config.RolesKnown(ctx) // whoever waits for this asks something next
 	}
