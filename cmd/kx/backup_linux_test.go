@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"k8s.io/client-go/kubernetes"
@@ -19,16 +18,6 @@ func raw(t *testing.T, c *kubernetes.Clientset, path string) (text string, ok bo
 	t.Helper()
 	body, err := c.CoreV1().RESTClient().Get().AbsPath(path).DoRaw(t.Context())
 	return string(body), err == nil
-}
-
-// awaitBackup waits for a condition.
-func awaitBackup(t *testing.T, what string, p *process, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: never: %s", what, p.stderr)
-		}
-	}
 }
 
 // TestBackupFullDisk lets a server on an etcd cluster write no file, as on a disk that is full. It goes on, says that it has no new
@@ -48,7 +37,7 @@ func TestBackupFullDisk(t *testing.T) {
 		}
 		return found
 	}
-	awaitBackup(t, "two archives", p, func() bool { return len(archives()) == 2 })
+	until(t, "there are two archives", func() bool { return len(archives()) == 2 })
 	limit := func(most uint64) {
 		l := unix.Rlimit{Cur: most, Max: unix.RLIM_INFINITY}
 		if err := unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &l, nil); err != nil {
@@ -56,7 +45,7 @@ func TestBackupFullDisk(t *testing.T) {
 		}
 	}
 	limit(4096)
-	awaitBackup(t, "not ready", p, func() bool { _, ok := raw(t, c, "/readyz/backup"); return !ok })
+	until(t, "it is not ready", func() bool { _, ok := raw(t, c, "/readyz/backup"); return !ok })
 	if text, ok := raw(t, c, "/readyz"); ok || !strings.Contains(text, "[-]backup failed: ") || !strings.Contains(text, "file too large") {
 		t.Errorf("/readyz says %s", text)
 	}
@@ -69,8 +58,8 @@ func TestBackupFullDisk(t *testing.T) {
 		t.Errorf("the directory has %v and %v", kept, half)
 	}
 	limit(unix.RLIM_INFINITY)
-	awaitBackup(t, "ready again", p, func() bool { _, ok := raw(t, c, "/readyz"); return ok })
-	awaitBackup(t, "a new archive", p, func() bool { now := archives(); return len(now) == 2 && now[0] > kept[1] })
+	until(t, "it is ready again", func() bool { _, ok := raw(t, c, "/readyz"); return ok })
+	until(t, "there is a new archive", func() bool { now := archives(); return len(now) == 2 && now[0] > kept[1] })
 	byHand := filepath.Join(dir, "by-hand.tar")
 	mustSnapshot(t, "save", "--archive", byHand, "--data-dir", data)
 	p.stop(t)

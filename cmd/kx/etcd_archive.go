@@ -49,7 +49,8 @@ func (o *etcdOptions) saveArchive(cmd *cobra.Command, format render.Format, file
 // tellStreamed says on stderr what was verified of an archive on standard output.
 func tellStreamed(cmd *cobra.Command, saved *backup.Saved) error {
 	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: about %s keys of revision %d or later. "+
-		"Verified: the SHA-256 that etcd sent, and its length. Not verified: what was written could not be read back. Check the file with kx etcd snapshot status.\n",
+		"Verified: the SHA-256 that etcd sent, and its length. Not verified: what was written could not be read back. "+
+		"Check the file with kx etcd snapshot status.\n",
 		render.Bytes(saved.Size), render.Count(saved.Manifest.Etcd.Keys), saved.Manifest.Etcd.Revision)
 	return err
 }

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -162,7 +160,8 @@ func (k *Keeper) once(ctx context.Context) error {
 	k.metrics.duration.Set(time.Since(begun).Seconds())
 	etcd := saved.Manifest.Etcd
 	k.config.Log.Info("made a backup", "file", saved.File, "revision", etcd.Revision, "keys", etcd.Keys, "bytes", saved.Size)
-	return k.deleteOldest()
+	k.deleteOldest()
+	return nil
 }
 
 func (k *Keeper) save(ctx context.Context, now time.Time) (*backup.Saved, error) {
@@ -179,7 +178,7 @@ func (k *Keeper) save(ctx context.Context, now time.Time) (*backup.Saved, error)
 }
 
 // deleteOldest deletes archives beyond those to keep. Its failure is logged, and is none of the backup.
-func (k *Keeper) deleteOldest() error {
+func (k *Keeper) deleteOldest() {
 	all, err := k.archives()
 	for len(all) > k.config.Options.Keep {
 		err = errors.Join(err, os.Remove(all[0].path))
@@ -188,7 +187,6 @@ func (k *Keeper) deleteOldest() error {
 	if err != nil {
 		k.config.Log.Warn("old backups could not be deleted", "directory", k.config.Options.Dir, "error", err)
 	}
-	return nil
 }
 
 // result remembers how the last attempt ended.
@@ -232,5 +230,3 @@ func newCounts(registry prometheus.Registerer) *counts {
 			Name: "kx_backup_failures_total", Help: "Backups that could not be made."}),
 	}
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -116,7 +116,7 @@ func (r *Record) Parts(dir string) (parts []backup.Part, err error) {
 		}
 		parts = append(parts, backup.Part{Name: name, Data: data})
 	}
-	for _, name := range sortedKeys(r.Files) {
+	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
 		data, err := os.ReadFile(r.Files[name])
 		if err != nil {
 			return nil, fmt.Errorf("read what is to be saved: --%s: %w", filepath.Base(name), err)
