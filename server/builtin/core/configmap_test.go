@@ -27,7 +27,7 @@ func configMapValid() *corev1.ConfigMap {
 	}
 }
 
-func configMapMessages(errs field.ErrorList) []string {
+func messages(errs field.ErrorList) []string {
 	var all []string
 	for _, err := range errs {
 		all = append(all, err.Error())
@@ -67,7 +67,7 @@ func TestConfigMapValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cm := configMapValid()
 			tc.change(cm)
-			if diff := cmp.Diff(tc.want, configMapMessages(configMapRules.Validate(context.Background(), cm))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(configMapRules.Validate(context.Background(), cm))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -105,7 +105,7 @@ func TestConfigMapValidateUpdate(t *testing.T) {
 			cm, old := configMapValid(), configMapValid()
 			tc.old(old)
 			tc.change(cm)
-			if diff := cmp.Diff(tc.want, configMapMessages(configMapRules.ValidateUpdate(context.Background(), cm, old))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(configMapRules.ValidateUpdate(context.Background(), cm, old))); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 )
@@ -19,14 +18,6 @@ var (
 	eventResource                       = builtin.Declare(Event(time.Hour))
 	eventRules, eventTables, eventAttrs = eventResource.Strategy(), eventResource.Table(), eventResource.Attrs()
 )
-
-func eventMessages(errs field.ErrorList) []string {
-	var all []string
-	for _, err := range errs {
-		all = append(all, err.Error())
-	}
-	return all
-}
 
 func TestEventValidate(t *testing.T) {
 	event := func(namespace, of string) corev1.Event {
@@ -71,7 +62,7 @@ func TestEventValidate(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, eventMessages(eventRules.Validate(context.Background(), &tc.event))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(eventRules.Validate(context.Background(), &tc.event))); diff != "" {
 				t.Error(diff)
 			}
 		})

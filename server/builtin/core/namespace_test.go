@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 )
@@ -21,14 +20,6 @@ var (
 
 	finalizeRules = builtin.NewStatusStrategy(namespaceRules, "finalize", Namespace.Stored, finalize)
 )
-
-func namespaceMessages(errs field.ErrorList) []string {
-	var all []string
-	for _, err := range errs {
-		all = append(all, err.Error())
-	}
-	return all
-}
 
 func named(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "1"}}
@@ -54,7 +45,7 @@ func TestNamespaceValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ns := named("a")
 			tc.change(ns)
-			if diff := cmp.Diff(tc.want, namespaceMessages(namespaceRules.Validate(context.Background(), ns))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(namespaceRules.Validate(context.Background(), ns))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -109,18 +100,18 @@ func TestUpdatesKeepWhatIsNotTheirs(t *testing.T) {
 		}
 	}
 	want := []string{`status.Phase: Invalid value: "Terminating": may only be 'Active' if ` + "`deletionTimestamp` is empty"}
-	if diff := cmp.Diff(want, namespaceMessages(statusRules.ValidateUpdate(ctx, status, old))); diff != "" {
+	if diff := cmp.Diff(want, messages(statusRules.ValidateUpdate(ctx, status, old))); diff != "" {
 		t.Error(diff)
 	}
 	ending := old.DeepCopy()
 	ending.DeletionTimestamp = new(metav1.Now())
 	want = []string{`status.Phase: Invalid value: "Active": may only be 'Terminating' if ` + "`deletionTimestamp` is not empty"}
-	if diff := cmp.Diff(want, namespaceMessages(statusRules.ValidateUpdate(ctx, ending, ending))); diff != "" {
+	if diff := cmp.Diff(want, messages(statusRules.ValidateUpdate(ctx, ending, ending))); diff != "" {
 		t.Error(diff)
 	}
 	finalize.Spec.Finalizers = []corev1.FinalizerName{"a.b/c", "mine"}
 	want = []string{`spec.finalizers[1]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified`}
-	if diff := cmp.Diff(want, namespaceMessages(finalizeRules.ValidateUpdate(ctx, finalize, old))); diff != "" {
+	if diff := cmp.Diff(want, messages(finalizeRules.ValidateUpdate(ctx, finalize, old))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 )
@@ -27,14 +26,6 @@ func secretValid() *corev1.Secret {
 		Type:       corev1.SecretTypeOpaque,
 		Data:       map[string][]byte{"k": []byte("v")},
 	}
-}
-
-func secretMessages(errs field.ErrorList) []string {
-	var all []string
-	for _, err := range errs {
-		all = append(all, err.Error())
-	}
-	return all
 }
 
 func TestSecretValidate(t *testing.T) {
@@ -59,7 +50,7 @@ func TestSecretValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := secretValid()
 			s.Type, s.Data = tc.kind, tc.data
-			if diff := cmp.Diff(tc.want, secretMessages(secretRules.Validate(context.Background(), s))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(secretRules.Validate(context.Background(), s))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -82,7 +73,7 @@ func TestSecretValidateUpdate(t *testing.T) {
 			s, old := secretValid(), secretValid()
 			tc.old(old)
 			tc.change(s)
-			if diff := cmp.Diff(tc.want, secretMessages(secretRules.ValidateUpdate(context.Background(), s, old))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(secretRules.ValidateUpdate(context.Background(), s, old))); diff != "" {
 				t.Error(diff)
 			}
 		})
