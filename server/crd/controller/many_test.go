@@ -18,7 +18,8 @@ func TestMany(t *testing.T) {
 	install(p, 200)
 	for _, p := range []*process{p, other} {
 		p.eventually("all of them in discovery", func() bool {
-			return len(page[metav1.APIResourceList](p, "/apis/g.example.com/v1", plainJSON).APIResources) == 200
+			list := page[metav1.APIResourceList](p, "/apis/g.example.com/v1", plainJSON)
+			return list != nil && len(list.APIResources) == 200
 		})
 	}
 }
