@@ -47,7 +47,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	if program, err = system.Build(dir, *raceFlag); err != nil {
+	if program, err = system.Build(filepath.Join("..", "..", ".."), dir, *raceFlag); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -96,6 +96,7 @@ func newWorld(ctx context.Context, program, dir string, plan plan, log func(stri
 		if err != nil {
 			return w, err
 		}
+		k.CheckCaches()
 		if plan.encrypted {
 			k.Args("--encryption-provider-config", w.encryption.file)
 		}

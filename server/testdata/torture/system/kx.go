@@ -19,10 +19,10 @@ import (
 // checkEvery is how often each cache compares itself with etcd. One that differs ends the process.
 const checkEvery = "500ms"
 
-// Build makes the kx of this tree, and says where it is.
-func Build(dir string, race bool) (string, error) {
+// Build makes the kx of the tree whose root is given, and says where it is.
+func Build(root, dir string, race bool) (string, error) {
 	program := filepath.Join(dir, "kx")
-	args := []string{"build", "-C", filepath.Join("..", "..", ".."), "-o", program}
+	args := []string{"build", "-C", root, "-o", program}
 	if race {
 		args = append(args, "-race")
 	}
@@ -55,7 +55,6 @@ func NewKX(program, dir, name string, etcds []*Etcd) (*KX, error) {
 		return nil, err
 	}
 	k := &KX{Name: name, Dir: filepath.Join(dir, name), Log: filepath.Join(dir, name+".log"), Front: front, program: program}
-	k.env = []string{"KUBE_WATCHCACHE_CONSISTENCY_CHECKER=" + checkEvery}
 	k.args = []string{"serve", "--data-dir", k.Dir, "--listen", "127.0.0.1:0", "--allow-faults"}
 	var servers []string
 	for _, e := range etcds {
@@ -72,6 +71,9 @@ func NewKX(program, dir, name string, etcds []*Etcd) (*KX, error) {
 	}
 	return k, nil
 }
+
+// CheckCaches lets each cache of further starts compare itself with etcd again and again.
+func (k *KX) CheckCaches() { k.env = append(k.env, "KUBE_WATCHCACHE_CONSISTENCY_CHECKER="+checkEvery) }
 
 // Args adds flags to all further starts.
 func (k *KX) Args(args ...string) { k.args = append(k.args, args...) }
