@@ -87,3 +87,48 @@ func TestFailedUpgrades(t *testing.T) {
 		}
 	}
 }
+
+// TestBodiesThatAreNotWaitedFor has clients that ask first whether their bodies are wanted, and an extension API server that answers
+// without reading them: each further request on these connections gets its own answer.
+func TestBodiesThatAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	fronts, serving := authority(t), authority(t)
+	certificate, err := serving.ServingCert([]string{"far.early.svc"})
+	must(t, err)
+	port := farServer(t, "127.0.0.1", certificate, fronts, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			http.Error(w, "not now", http.StatusForbidden)
+			return
+		}
+		fmt.Fprint(w, r.URL.Query().Get("n"))
+	})
+	front := start(t, tokens(t, aliceToken), asFrontProxy(t, fronts))
+	external := &corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "127.0.0.1"}
+	far := route{name: "early", port: port, caBundle: serving.CertPEM(), service: external}
+	far.install(t, front)
+	front.judged(t, far.group(), "Passed")
+	path := "/apis/" + far.group() + "/v1/things"
+	for i := range 10 {
+		conn := front.dial(t, front.config, "http/1.1")
+		const body = "GET /version HTTP/1.1\r\nHost: kx\r\n\r\n"
+		fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: kx\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", path, len(body))
+		if i%2 == 0 {
+			_, _ = io.WriteString(conn, body) // the server may have closed the connection
+		}
+		from := bufio.NewReader(conn)
+		res, err := http.ReadResponse(from, nil)
+		if err == nil && res.StatusCode == http.StatusContinue {
+			if i%2 == 1 {
+				_, _ = io.WriteString(conn, body)
+			}
+			res, err = http.ReadResponse(from, nil)
+		}
+		if err != nil || res.StatusCode != http.StatusForbidden {
+			t.Fatalf("a body that is not wanted: %v, %v", res, err)
+		}
+		want := fmt.Sprint("n", i)
+		if _, answer := ask(t, front.httpClient(t), "GET", front.URL+path+"?n="+want, nil); string(answer) != want {
+			t.Errorf("the next request is answered %q, not %q", answer, want)
+		}
+	}
+}
