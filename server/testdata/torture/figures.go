@@ -42,6 +42,7 @@ func (w *world) figures() map[string]int {
 	h := &w.round.history
 	f["rounds"]++
 	f["operations"] = len(h.Operations)
+	f["deeds on lives"] = len(h.Deeds)
 	f["reads of what caches have"] = len(h.Reads)
 	f["lists"] = len(h.Lists)
 	f["watches"] = len(h.Streams)

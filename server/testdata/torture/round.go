@@ -98,6 +98,12 @@ func (r *round) note(o history.Operation) {
 	}
 }
 
+func (r *round) noteDeed(d history.Deed) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history.Deeds = append(r.history.Deeds, d)
+}
+
 func (r *round) noteRead(read history.Read) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

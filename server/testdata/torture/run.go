@@ -25,6 +25,7 @@ type crowd struct {
 	watchers  []*watcher
 	informers []*informer
 	guests    []*guest
+	lodgers   []*lodger
 	// working and watching end when their stop was called and all are done.
 	working, watching sync.WaitGroup
 	stopWorkers       context.CancelFunc
@@ -93,6 +94,10 @@ func (w *world) gather(ctx context.Context, random *rand.Rand) (*crowd, error) {
 		g := &guest{id: 200 + len(c.guests), random: source(), world: w, held: map[string]bool{}}
 		c.guests = append(c.guests, g)
 	}
+	shared := &lodgings{last: map[string]lodging{}}
+	for range lodgersEach * len(w.kxs) {
+		c.lodgers = append(c.lodgers, &lodger{id: 300 + len(c.lodgers), random: source(), world: w, lodgings: shared})
+	}
 	working, stopWorkers := context.WithCancel(ctx)
 	watching, stopWatchers := context.WithCancel(ctx)
 	c.stopWorkers, c.stopWatchers = stopWorkers, stopWatchers
@@ -100,6 +105,9 @@ func (w *world) gather(ctx context.Context, random *rand.Rand) (*crowd, error) {
 		c.working.Go(func() { one.run(working) })
 	}
 	for _, one := range c.guests {
+		c.working.Go(func() { one.run(working) })
+	}
+	for _, one := range c.lodgers {
 		c.working.Go(func() { one.run(working) })
 	}
 	restarts := source()
@@ -168,6 +176,9 @@ func (w *world) settle(ctx context.Context, c *crowd) error {
 		}
 	}
 	if err := w.leave(ctx, c.guests); err != nil {
+		return err
+	}
+	if err := w.vacate(ctx); err != nil {
 		return err
 	}
 	marks, err := w.mark(ctx)

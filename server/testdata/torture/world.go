@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -247,7 +248,7 @@ func (w *world) furnish(ctx context.Context) error {
 		}
 		return err
 	}
-	for _, ns := range namespaces {
+	for _, ns := range append(slices.Clone(namespaces), livesNamespace) {
 		_, err := first.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
 		if exists(err) != nil {
 			return err

@@ -14,6 +14,7 @@ type Checker struct {
 // Checkers are all there are.
 var Checkers = []Checker{
 	{"linearizable", linearizable},
+	{"lives", lives},
 	{"acknowledged", acknowledged},
 	{"final", final},
 	{"revisions", revisions},

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -15,15 +16,17 @@ type perfect struct {
 	History
 	random   *rand.Rand
 	state    map[string]Object
+	lives    map[string]Life
 	revision int64
 	now      int64
 }
 
 func newPerfect(seed uint64, operations int) *History {
-	p := &perfect{random: rand.New(rand.NewPCG(seed, 0)), state: map[string]Object{}, revision: 10}
+	p := &perfect{random: rand.New(rand.NewPCG(seed, 0)), state: map[string]Object{}, lives: map[string]Life{}, revision: 10}
 	for n := range operations {
 		p.now += 10
 		p.operate(n)
+		p.live(n)
 		if n%7 == 0 {
 			p.list(n)
 		}
@@ -66,7 +69,7 @@ func (p *perfect) operate(n int) {
 	default:
 		p.revision++
 		o.Revision = p.revision
-		p.commit(&o)
+		p.commit(Change{Object{o.Key, o.Value, o.Revision}, o.Verb == Delete})
 	}
 	if o.Verb == Delete {
 		o.Revision = 0
@@ -77,13 +80,51 @@ func (p *perfect) operate(n int) {
 	p.Operations = append(p.Operations, o)
 }
 
-func (p *perfect) commit(o *Operation) {
-	c := Change{Object{o.Key, o.Value, o.Revision}, o.Verb == Delete}
+func (p *perfect) commit(c Change) {
 	p.Log = append(p.Log, c)
-	p.state[o.Key] = c.Object
+	p.state[c.Key] = c.Object
 	if c.Deleted {
-		delete(p.state, o.Key)
+		delete(p.state, c.Key)
 	}
+}
+
+// live does a deed. Half of them look.
+func (p *perfect) live(n int) {
+	key := fmt.Sprintf("lives/%d-%d", n%2, n/60)
+	d := Deed{Client: n % 5, Key: key, Act: Act(max(0, p.random.IntN(10)-4))}
+	d.Call, d.Return = p.around()
+	was := p.lives[key]
+	now := was
+	switch {
+	case d.Act == Begin && was.Value != "":
+		d.Outcome = Exists
+	case d.Act == Begin:
+		d.Life = Life{Value: fmt.Sprintf("red-%d", n), Held: p.random.IntN(2) == 0}
+		now = d.Life
+	case was.Value == "" && d.Act != EndAll:
+		d.Outcome = NotFound
+	case d.Act == End && p.random.IntN(3) == 0:
+		d.Value, d.Outcome = "red-0-0", Conflict
+	case d.Act == Look:
+		d.Life = was
+	case d.Act == Hold:
+		now.Held = true
+	case d.Act == Release && !was.Doomed:
+		now.Held = false
+	case d.Act != Release && was.Held:
+		now.Doomed = true
+	default:
+		now = Life{}
+	}
+	if now != was {
+		p.revision++
+		p.commit(Change{Object{key, cmp.Or(now.Value, was.Value), p.revision}, now == Life{}})
+		p.lives[key] = now
+	}
+	if n%11 == 0 && d.Outcome == OK { // the answer is lost
+		d.Outcome = Unknown
+	}
+	p.Deeds = append(p.Deeds, d)
 }
 
 func (p *perfect) scope() Scope {

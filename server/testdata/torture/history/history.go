@@ -9,6 +9,7 @@ import (
 // History is all that happened in one round.
 type History struct {
 	Operations []Operation
+	Deeds      []Deed
 	Reads      []Read
 	Lists      []List
 	Streams    []Stream

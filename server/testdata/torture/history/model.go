@@ -70,17 +70,33 @@ func (o *Operation) String() string {
 	return fmt.Sprintf("client %d: %s %s %q expecting %d: %s at %d", o.Client, o.Verb, o.Key, o.Value, o.Expect, o.Outcome, o.Revision)
 }
 
-// linearizable asks porcupine, key by key.
-func linearizable(h *History) (violations []string) {
-	deadline := time.Now().Add(patience)
+// linearizable asks porcupine about the operations.
+func linearizable(h *History) []string {
 	byKey := map[string][]porcupine.Operation{}
 	for _, o := range settled(h) {
 		byKey[o.Key] = append(byKey[o.Key], porcupine.Operation{ClientId: o.Client, Input: o, Call: o.Call, Output: nil, Return: o.Return})
 	}
+	return inOneOrder(model, byKey)
+}
+
+func (o *Operation) effective() bool {
+	return o.Verb != Get && (o.Outcome == OK || o.Outcome == Unknown)
+}
+
+// request is what a model's operations are made of.
+type request interface {
+	fmt.Stringer
+	// effective is whether it may have changed something.
+	effective() bool
+}
+
+// inOneOrder asks porcupine, key by key, for an order that explains all operations.
+func inOneOrder(model porcupine.Model, byKey map[string][]porcupine.Operation) (violations []string) {
+	deadline := time.Now().Add(patience)
 	for key, operations := range byKey {
 		switch porcupine.CheckOperationsTimeout(model, operations, max(time.Until(deadline), time.Millisecond)) {
 		case porcupine.Illegal:
-			violations = append(violations, fmt.Sprintf("no order explains the %d operations on %s: %s", len(operations), key, shortest(operations)))
+			violations = append(violations, fmt.Sprintf("no order explains the %d operations on %s: %s", len(operations), key, shortest(model, operations)))
 		case porcupine.Unknown:
 			violations = append(violations, fmt.Sprintf("the %d operations on %s were not decided in time", len(operations), key))
 		}
@@ -89,7 +105,7 @@ func linearizable(h *History) (violations []string) {
 }
 
 // shortest says with which operation, in the order of returns, the trouble begins.
-func shortest(operations []porcupine.Operation) string {
+func shortest(model porcupine.Model, operations []porcupine.Operation) string {
 	sorted := append([]porcupine.Operation(nil), operations...)
 	sortByReturn(sorted)
 	low, high := 0, len(sorted)
@@ -104,7 +120,7 @@ func shortest(operations []porcupine.Operation) string {
 	if low == len(sorted) {
 		return "only all of them together"
 	}
-	return sorted[low].Input.(*Operation).String()
+	return sorted[low].Input.(request).String()
 }
 
 // prefix is what was known when the nth operation returned: others that were called until then may have happened.
@@ -112,7 +128,7 @@ func prefix(sorted []porcupine.Operation, n int) []porcupine.Operation {
 	end := sorted[n-1].Return
 	known := append([]porcupine.Operation(nil), sorted[:n]...)
 	for _, o := range sorted[n:] {
-		if input := o.Input.(*Operation); o.Call <= end && input.Verb != Get && (input.Outcome == OK || input.Outcome == Unknown) {
+		if o.Call <= end && o.Input.(request).effective() {
 			o.Return = math.MaxInt64
 			known = append(known, o)
 		}

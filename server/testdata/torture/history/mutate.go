@@ -21,6 +21,7 @@ type Mutation struct {
 func (h *History) Clone() *History {
 	c := *h
 	c.Operations = slices.Clone(h.Operations)
+	c.Deeds = slices.Clone(h.Deeds)
 	c.Reads = slices.Clone(h.Reads)
 	c.Lists = slices.Clone(h.Lists)
 	for i := range c.Lists {
@@ -46,7 +47,7 @@ func victim(random *rand.Rand, n int, fits func(int) bool) (int, bool) {
 }
 
 // Mutations has at least one for each thing that a checker is for.
-var Mutations = slices.Concat(operationMutations, stateMutations, readMutations, listMutations, watchMutations)
+var Mutations = slices.Concat(operationMutations, lifeMutations, stateMutations, readMutations, listMutations, watchMutations)
 
 // previous is what was at an operation's key before the version that it was told of, if a client knew of that version
 // before the operation began.
