@@ -10,13 +10,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/migrate"
@@ -177,15 +174,12 @@ func (o *storageMigrateOptions) prepare(args []string) (*migrate.Migration, []sc
 		resources, err := everyResource(d)
 		return m, resources, err
 	}
-	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d)), d, nil)
+	mapper := resourceMapper(d)
 	var resources []schema.GroupVersionResource
 	for _, arg := range args {
-		found, err := mapper.ResourceFor(schema.ParseGroupResource(arg).WithVersion(""))
-		if meta.IsNoMatchError(err) {
-			return nil, nil, fmt.Errorf("the server has no resource %q: kx api-resources lists those that it has", arg)
-		}
+		found, err := resourceFor(mapper, arg)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", arg, err)
+			return nil, nil, err
 		}
 		resources = append(resources, found)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
-	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
@@ -231,82 +230,6 @@ func saved(file string, in io.Reader) iter.Seq2[*v1alpha1.Journey, error] {
 			yield(nil, fmt.Errorf("%s: %w", file, err))
 		}
 	}
-}
-
-func newTraceBlameCommand(o *traceOptions) *cobra.Command {
-	s := &journeySource{traceOptions: o}
-	cmd := &cobra.Command{
-		Use:   "blame ID [PATH]",
-		Short: "Show which steps of a request gave a field its value, or why there was the request",
-		Long: `Show which steps of a request gave a field its value: the client, defaulting, admission, a conversion, or the
-resource's strategy. The request must have been made with --trace, so that its objects are recorded.
-
-Without a path, show why there was the request: whose it was, or what a controller decided, and because of which
-other request.`,
-		Example: `  kx trace blame 3f2a1c-19
-  kx trace blame 3f2a1c-17 spec.replicas
-  kx trace blame 3f2a1c-17 'spec.template.spec.containers[0].image'
-  kx trace blame 3f2a1c-17 'metadata.labels[app.kubernetes.io/name]'`,
-		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: o.completeID(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return s.causes(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
-			}
-			return s.blame(cmd.Context(), args[0], args[1], cmd.InOrStdin(), cmd.OutOrStdout())
-		},
-	}
-	s.addFlags(cmd, "json: the steps that changed the field, with its values; without a path, the requests", render.JSON)
-	return cmd
-}
-
-func (s *journeySource) blame(ctx context.Context, id, path string, in io.Reader, out io.Writer) error {
-	j, err := s.journey(ctx, id, in)
-	if err != nil {
-		return err
-	}
-	changes, err := blame.Of(j, path)
-	if err != nil {
-		return err
-	}
-	if s.format == render.JSON {
-		return render.One(out, render.JSON, changes)
-	}
-	journey.Blame(out, j, path, changes, journey.PaintFor(out).In(s.language))
-	return nil
-}
-
-// causesMost bounds how many requests gave cause to one another.
-const causesMost = 32
-
-// causes shows the request, the one that gave cause to it, and so on.
-func (s *journeySource) causes(ctx context.Context, id string, in io.Reader, out io.Writer) error {
-	j, err := s.journey(ctx, id, in)
-	if err != nil {
-		return err
-	}
-	chain, unknown := []*v1alpha1.Journey{j}, errors.New("it is one of many")
-	for j.Status.Cause != nil && len(chain) < causesMost {
-		var next *v1alpha1.Journey
-		switch {
-		case j.Status.Cause.Journey == "":
-			err = errors.New("no request that the server remembers wrote it")
-		case s.file == "-":
-			err = errors.New("what comes from standard input is read once")
-		default:
-			next, err = s.journey(ctx, j.Status.Cause.Journey, in)
-		}
-		if err != nil {
-			unknown = err
-			break
-		}
-		j, chain = next, append(chain, next)
-	}
-	if s.format == render.JSON {
-		return render.One(out, render.JSON, chain)
-	}
-	journey.Causes(out, chain, unknown, journey.PaintFor(out).In(s.language))
-	return nil
 }
 
 func newTraceSaveCommand(o *traceOptions) *cobra.Command {

@@ -3,6 +3,7 @@ package journey
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -50,5 +51,23 @@ func Blame(out io.Writer, j *v1alpha1.Journey, path string, changes []blame.Chan
 		if why := p.words.Why(c.Step); why != "" {
 			fmt.Fprintf(out, "      %s\n", p.notes(draw.Clean(why)))
 		}
+	}
+}
+
+// Owners writes which managers an object says that a field has.
+func Owners(out io.Writer, object, path, value string, owners []blame.Owner, p Paint) {
+	fmt.Fprintf(out, "%s  %s  %s\n", p.bold(draw.Clean(object)), draw.Clean(path), p.good(draw.Clean(value)))
+	if len(owners) == 0 {
+		fmt.Fprintln(out, "  "+p.words.Phrase("nobody manages it: a default, admission or an old version of the server set it"))
+	}
+	for _, o := range owners {
+		by := o.Operation
+		if o.Subresource != "" {
+			by += ", " + o.Subresource
+		}
+		if o.Time != nil {
+			by += ", " + o.Time.UTC().Format(time.DateTime)
+		}
+		fmt.Fprintf(out, "  %s  %s\n", p.bold(draw.Clean(o.Manager)), p.notes(draw.Clean(by)))
 	}
 }
