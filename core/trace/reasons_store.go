@@ -50,6 +50,7 @@ var (
 	GraceShortened   = because("grace-shortened", "its grace period is shortened from {before} s to {seconds} s")
 	DeletionUnderWay = because("deletion-under-way", "it is being deleted already, at least as fast as asked")
 	RemovedAtOnce    = because("removed-at-once", "no grace period and no finalizers: it is removed")
+	FinalizerCame    = because("finalizer-came", "somebody gave it a finalizer meanwhile: it stays until that is gone")
 	MarkedDeleting   = because("marked-deleting", "it is marked as deleting: a finalizer or the end of its grace period removes it")
 	RemovalTried     = because("removal-tried", "dry run: the state that would have been removed")
 	RemovedAfterMark = because("removed-after-mark", "nothing to wait for: it is removed")

@@ -55,24 +55,49 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 	_, refinalize := e.finalizersForDeletion(ctx, m, options)
 	if !graceful && len(m.GetFinalizers()) == 0 && !refinalize {
 		step.Why(trace.RemovedAtOnce)
-		return d.remove(ctx, nil)
+		if out, gone, err := d.remove(ctx, nil); !errors.Is(err, errHeld) {
+			return out, gone, err
+		}
 	}
+	for {
+		marked, err := d.mark(ctx, existing)
+		if err != nil {
+			return nil, false, err
+		}
+		if !marked.remove {
+			step.Why(trace.MarkedDeleting)
+			return marked.out, false, nil
+		}
+		if isDryRun(options.DryRun) && marked.out != nil {
+			// The mark was not stored, so reading the object again would show it without.
+			step.Why(trace.RemovalTried)
+			return marked.out, true, nil
+		}
+		step.Why(trace.RemovedAfterMark)
+		if out, gone, err := d.remove(ctx, marked); !errors.Is(err, errHeld) {
+			return out, gone, err
+		}
+	}
+}
 
-	marked, err := d.mark(ctx, existing)
+// errHeld ends the removal of an object that has got a finalizer since it was looked at: whoever acts on that must come first.
+var errHeld = errors.New("held by a finalizer")
+
+// removable says why the state that is there in the end must not be removed.
+func (d *deletion) removable(ctx context.Context, obj runtime.Object) error {
+	m, err := meta.Accessor(obj)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	if !marked.remove {
-		step.Why(trace.MarkedDeleting)
-		return marked.out, false, nil
+	finalizers, changed := d.finalizersForDeletion(ctx, m, d.options)
+	if !changed {
+		finalizers = m.GetFinalizers()
 	}
-	if isDryRun(options.DryRun) && marked.out != nil {
-		// The mark was not stored, so reading the object again would show it without.
-		step.Why(trace.RemovalTried)
-		return marked.out, true, nil
+	if len(finalizers) > 0 {
+		d.step.Why(trace.FinalizerCame)
+		return errHeld
 	}
-	step.Why(trace.RemovedAfterMark)
-	return d.remove(ctx, marked)
+	return d.validate(ctx, obj)
 }
 
 // deletion is one deletion under way: what was asked for.
@@ -98,8 +123,11 @@ func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bo
 		d.preconditions.ResourceVersion = &revision
 	}
 	out := d.NewFunc()
-	err := d.Storage.Delete(ctx, d.key, out, &d.preconditions, store.ValidateObjectFunc(d.validate),
+	err := d.Storage.Delete(ctx, d.key, out, &d.preconditions, d.removable,
 		isDryRun(d.options.DryRun), nil, store.DeleteOptions{})
+	if errors.Is(err, errHeld) {
+		return nil, false, err
+	}
 	if store.IsNotFound(err) && marked != nil && marked.out != nil {
 		// Whoever saw the mark was faster. The state that was marked is the best we know of the last one.
 		d.step.Why(trace.RemovedByOther)

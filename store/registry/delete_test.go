@@ -332,6 +332,35 @@ func TestDeleteMarksTheLatestState(t *testing.T) {
 	}
 }
 
+// Somebody gives the object a finalizer between the first look and its removal: it is marked instead. Its next life is another matter.
+func TestDeleteMeetsANewFinalizer(t *testing.T) {
+	e, ctx := newStore(t, newStrategy()), inNamespace(t, "ns")
+	created := mustCreate(t, ctx, e, pod("a"))
+	first := true
+	validate := func(_ context.Context, obj runtime.Object) error {
+		if first {
+			first = false
+			next := obj.DeepCopyObject().(*corev1.Pod)
+			next.Finalizers = []string{"kx.dev/wait"}
+			mustPut(t, ctx, e, next)
+		}
+		return nil
+	}
+	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &created.UID}}
+	if _, now, err := e.Delete(ctx, "a", validate, options); err != nil || now {
+		t.Fatal(now, err)
+	}
+	got := mustGet(t, ctx, e, "a")
+	if got.DeletionTimestamp == nil || len(got.Finalizers) != 1 {
+		t.Errorf("got %+v", got.ObjectMeta)
+	}
+	got.Finalizers = nil
+	if _, _, err := put(ctx, e, got); err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, ctx, e, "a")
+}
+
 func TestDeleteCorruptObject(t *testing.T) {
 	options := restOptions(t)
 	e := newStoreWith(t, newStrategy(), options)

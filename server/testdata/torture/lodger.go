@@ -102,7 +102,7 @@ func (l *lodger) act(ctx context.Context, in dynamic.ResourceInterface) (failed 
 		if err != nil || seen.Key != d.Key {
 			l.world.round.fail("%s was answered with %+v: %v", &d, seen, err)
 		}
-		if d.Act == history.Look {
+		if d.Act != history.Begin {
 			d.Life = history.Life{Value: seen.Value, Held: len(answer.GetFinalizers()) > 0, Doomed: answer.GetDeletionTimestamp() != nil}
 		}
 		l.lodgings.note(answer, seen.Value)

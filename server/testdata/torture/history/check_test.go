@@ -108,11 +108,13 @@ func (p *perfect) live(n int) {
 	case d.Act == Look:
 		d.Life = was
 	case d.Act == Hold:
-		now.Held = true
+		d.Life, now.Held = was, true
 	case d.Act == Release && !was.Doomed:
-		now.Held = false
+		d.Life, now.Held = was, false
 	case d.Act != Release && was.Held:
 		now.Doomed = true
+	case d.Act == Release:
+		d.Life, now = was, Life{}
 	default:
 		now = Life{}
 	}

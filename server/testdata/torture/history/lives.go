@@ -38,7 +38,7 @@ type Deed struct {
 	Client int
 	Key    string
 	Act    Act
-	// Life is what was seen, or made. End has the life that it demands, if any.
+	// Life is what was seen, made, or met. End has the life that it demands, if any.
 	Life
 	Outcome Outcome
 	// Call and Return are nanoseconds since the round's begin.
@@ -82,18 +82,26 @@ func (d *Deed) step(was Life) (bool, Life) {
 	case Begin:
 		return !there, Life{Value: d.Value, Held: d.Held}
 	case Hold:
-		return there, Life{was.Value, true, was.Doomed}
+		return d.found(was) && there, Life{was.Value, true, was.Doomed}
 	case Release:
-		if was.Doomed {
-			return there, Life{}
+		if d.Doomed && d.Value != was.Value {
+			return true, was // another one ended that life a moment before, and it is told of its last state
 		}
-		return there, Life{Value: was.Value}
+		if was.Doomed {
+			return d.found(was) && there, Life{}
+		}
+		return d.found(was) && there, Life{Value: was.Value}
 	default:
 		if was.Held {
 			return matches, Life{was.Value, true, true}
 		}
 		return matches || d.Act == EndAll, Life{}
 	}
+}
+
+// found is whether a deed can have met a life, as far as its answer says.
+func (d *Deed) found(was Life) bool {
+	return d.Outcome == Unknown || d.Value == was.Value && d.Doomed == was.Doomed
 }
 
 func (d *Deed) effective() bool { return d.Act != Look && (d.Outcome == OK || d.Outcome == Unknown) }
