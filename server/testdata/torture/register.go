@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
@@ -190,7 +192,9 @@ func outcome(err error) (o history.Outcome, known bool) {
 	case errors.As(err, &status):
 		code := status.Status().Code
 		if code >= 400 && code < 500 {
-			return history.Refused, code == 410
+			// A policy refuses when nobody can say whether it is about the object: its namespace could not be read.
+			unclear := code == http.StatusForbidden && strings.Contains(err.Error(), "failed to configure policy: Internal error occurred")
+			return history.Refused, code == http.StatusGone || unclear
 		}
 		return history.Unknown, true
 	case errors.Is(err, syscall.ECONNREFUSED):
