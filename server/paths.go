@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -17,6 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/server/health"
 	"github.com/kx-apiserver/kx/server/version"
 	"github.com/kx-apiserver/kx/server/zpages"
+	"github.com/kx-apiserver/kx/store/backend/factory"
 )
 
 // path is a path beside the APIs. One that ends in a slash stands for all paths that begin with it.
@@ -48,11 +50,30 @@ func withPaths(c *Config, chain *Chain, checks checks, apis http.Handler) http.H
 // checks are the health checks of the server, by their paths.
 type checks struct{ healthz, livez, readyz []health.Check }
 
+// etcdReadiness only warns of an etcd whose quota is used up: reads go on, and deletions make space.
+func etcdReadiness(c *Config) health.Check {
+	var full atomic.Bool
+	return health.Check{Name: "etcd-readiness", Run: func(context.Context) error {
+		err := c.EtcdReady()
+		now := errors.Is(err, factory.ErrNoSpace)
+		switch was := full.Swap(now); {
+		case now && !was:
+			c.Logger.Error("writes are refused", "error", err)
+		case was && !now:
+			c.Logger.Info("etcd's alarm NOSPACE has ended")
+		}
+		if now {
+			return health.Warning(err.Error())
+		}
+		return err
+	}}
+}
+
 // checks names its checks as the Kubernetes API server does, in its order. A check of that server behind which there is nothing
 // here has no name here either.
 func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) checks {
 	etcd := health.Check{Name: "etcd", Run: func(context.Context) error { return c.EtcdHealth() }}
-	etcdReady := health.Check{Name: "etcd-readiness", Run: func(context.Context) error { return c.EtcdReady() }}
+	etcdReady := etcdReadiness(c)
 	shutdown := health.Check{Name: "shutdown", Run: func(context.Context) error {
 		if s.stopping.Load() {
 			return errors.New("process is shutting down")

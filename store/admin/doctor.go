@@ -107,6 +107,11 @@ func (l *Live) examineLatency(ctx context.Context) (Finding, error) {
 	return f, nil
 }
 
+// failures are a member's errors but for alarms, which are a finding of their own.
+func failures(m MemberStatus) []string {
+	return slices.DeleteFunc(slices.Clone(m.Errors), func(e string) bool { return strings.Contains(e, "alarm:") })
+}
+
 func examineMembers(members []MemberStatus) Finding {
 	f := Finding{Check: "members", Level: OK}
 	var wrong []string
@@ -120,8 +125,8 @@ func examineMembers(members []MemberStatus) Finding {
 	}
 	for _, m := range members {
 		switch {
-		case len(m.Errors) > 0:
-			wrong = append(wrong, fmt.Sprintf("%s: %s", m.Endpoint, strings.Join(m.Errors, ", ")))
+		case len(failures(m)) > 0:
+			wrong = append(wrong, fmt.Sprintf("%s: %s", m.Endpoint, strings.Join(failures(m), ", ")))
 		case !m.HasLeader:
 			wrong = append(wrong, m.Endpoint+" knows no leader")
 		case newest-m.RaftApplied > raftLag:
@@ -167,7 +172,8 @@ func examineQuota(members []MemberStatus) Finding {
 		f.Finding = fmt.Sprintf("%s uses %.1f %% of its quota", m.Endpoint, 100*share)
 	}
 	if f.Level != OK {
-		f.Advice = "kx etcd top says what fills it; kx etcd compact and kx etcd defrag free what is no longer needed; or raise --quota-backend-bytes"
+		f.Advice = "kx etcd top says what fills it; kx etcd compact and kx etcd defrag free what is no longer needed; " +
+			"an etcd outside kx can have more with --quota-backend-bytes"
 	}
 	return f
 }

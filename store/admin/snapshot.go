@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 
 	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/kx-apiserver/kx/store/datadir"
 )
@@ -324,12 +326,41 @@ func detach(tx *bolt.Tx) error {
 			return err
 		}
 	}
+	if err := disarmNoSpace(tx); err != nil {
+		return err
+	}
 	meta, err := tx.CreateBucketIfNotExists(metaBucket)
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"consistent_index", "term"} {
 		if err := meta.Put([]byte(name), binary.BigEndian.AppendUint64(nil, 0)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disarmNoSpace removes the alarms of members that had no space left. The new member raises its own if it has none either. An
+// alarm of corruption stays: it is about the data.
+func disarmNoSpace(tx *bolt.Tx) error {
+	b := tx.Bucket([]byte("alarm"))
+	if b == nil {
+		return nil
+	}
+	var old [][]byte
+	err := b.ForEach(func(key, _ []byte) error {
+		var alarm etcdserverpb.AlarmMember
+		if err := proto.Unmarshal(key, &alarm); err == nil && alarm.Alarm == etcdserverpb.AlarmType_NOSPACE {
+			old = append(old, bytes.Clone(key))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, key := range old {
+		if err := b.Delete(key); err != nil {
 			return err
 		}
 	}

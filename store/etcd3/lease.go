@@ -119,7 +119,7 @@ func (l *leaseManager) grant(ctx context.Context, key string, ttl int64) (_ clie
 	}
 	granted, err := l.client.Grant(ctx, ttl)
 	if err != nil {
-		return clientv3.NoLease, err
+		return clientv3.NoLease, interpretWriteError(err)
 	}
 	return granted.ID, nil
 }

@@ -5,12 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
 // redialInterval is how long a check waits before it tries again to connect.
 const redialInterval = time.Second
+
+// ErrNoSpace says that etcd's quota is used up.
+var ErrNoSpace = errors.New("etcd has the alarm NOSPACE and refuses all writes but deletions: `kx etcd doctor` says what to do")
 
 var errNotConnected = errors.New("etcd client connection not yet established")
 
@@ -18,6 +25,8 @@ var errNotConnected = errors.New("etcd client connection not yet established")
 type check struct {
 	key     string
 	timeout time.Duration
+	// further looks are taken if etcd has answered.
+	further []func(*check, context.Context) error
 
 	mu        sync.Mutex
 	transport *transport
@@ -25,8 +34,8 @@ type check struct {
 	err       error
 }
 
-func newETCD3Check(ctx context.Context, c Config, timeout time.Duration) func() error {
-	ch := &check{key: path.Join("/", c.Prefix, "health"), timeout: timeout, err: errNotConnected}
+func newETCD3Check(ctx context.Context, c Config, timeout time.Duration, further ...func(*check, context.Context) error) func() error {
+	ch := &check{key: path.Join("/", c.Prefix, "health"), timeout: timeout, further: further, err: errNotConnected}
 	go ch.connect(ctx, c.orOwn(), c.Transport)
 	return ch.probe
 }
@@ -66,6 +75,29 @@ func (ch *check) probe() error {
 	ch.last, ch.err = time.Now(), nil
 	if _, err := ch.transport.client.Get(ctx, ch.key); err != nil {
 		ch.err = fmt.Errorf("error getting data from etcd: %w", err)
+		return ch.err
+	}
+	for _, look := range ch.further {
+		ch.err = errors.Join(ch.err, look(ch, ctx))
 	}
 	return ch.err
+}
+
+// space looks for the alarm of a used up quota. Every member knows those of all members and tells them with its status; a list
+// of alarms would be an entry of etcd's log each time. An etcd that does not tell its status answers reads all the same.
+func (ch *check) space(ctx context.Context) error {
+	var errs []string
+	if conn := ch.transport.client.ActiveConnection(); conn != nil {
+		// Client.Status makes a connection each time.
+		if s, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{}); err == nil {
+			errs = s.Errors
+		}
+	} else if s, err := ch.transport.client.Status(ctx, ""); err == nil {
+		errs = s.Errors
+	}
+	noSpace := func(e string) bool { return strings.Contains(e, pb.AlarmType_NOSPACE.String()) }
+	if slices.ContainsFunc(errs, noSpace) {
+		return ErrNoSpace
+	}
+	return nil
 }

@@ -40,12 +40,13 @@ func CreateHealthCheck(ctx context.Context, c Config) (func() error, error) {
 	return newETCD3Check(ctx, c, orDefault(c.HealthcheckTimeout, DefaultHealthcheckTimeout)), nil
 }
 
-// CreateReadyCheck is CreateHealthCheck with the time that readiness allows.
+// CreateReadyCheck is CreateHealthCheck with the time that readiness allows. The error of an etcd that refuses writes, and can
+// be used otherwise, is ErrNoSpace.
 func CreateReadyCheck(ctx context.Context, c Config) (func() error, error) {
 	if err := checkType(c.Type); err != nil {
 		return nil, err
 	}
-	return newETCD3Check(ctx, c, orDefault(c.ReadycheckTimeout, DefaultReadinessTimeout)), nil
+	return newETCD3Check(ctx, c, orDefault(c.ReadycheckTimeout, DefaultReadinessTimeout), (*check).space), nil
 }
 
 // Compact removes etcd's history before a revision, 0 for the current one, and returns that revision.
