@@ -13,6 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn"
+	"github.com/kx-apiserver/kx/server/backup"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -78,6 +79,9 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 	dir, err := s.openDataDir(o)
 	if err != nil {
 		return s, err
+	}
+	for _, lost := range backup.Lost(dir.Path, o) {
+		s.log.Warn(lost)
 	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {

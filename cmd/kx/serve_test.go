@@ -369,3 +369,25 @@ func BenchmarkStart(b *testing.B) {
 		})
 	}
 }
+
+// TestLostFiles takes files from a data directory that was used. A start makes them anew and says so.
+func TestLostFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := serve(t, "--data-dir", dir)
+	if said := p.stderr.String(); strings.Contains(said, "is gone") {
+		t.Errorf("a first start said %s", said)
+	}
+	p.stop(t)
+	for _, name := range []string{"sa.key", "etcd"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p = serve(t, "--data-dir", dir)
+	for _, want := range []string{filepath.Join(dir, "sa.key") + " is gone", "the data of etcd is gone from " + filepath.Join(dir, "etcd")} {
+		if said := p.stderr.String(); !strings.Contains(said, want) {
+			t.Errorf("it does not say %q: %s", want, said)
+		}
+	}
+}

@@ -104,6 +104,28 @@ func ReadRecord(dir string) (*Record, error) {
 	return r, nil
 }
 
+// Lost says what an earlier server had in a data directory, and what the one that starts with these options makes anew because it
+// is gone.
+func Lost(dir string, o *options.Options) (lost []string) {
+	before, err := ReadRecord(dir)
+	if err != nil {
+		return nil // no server has been there, or none can tell
+	}
+	gone := func(path ...string) bool {
+		_, err := os.Stat(filepath.Join(append([]string{dir}, path...)...))
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if before.Etcd == nil && len(o.Etcd.Servers) == 0 && gone("etcd", "member") {
+		lost = append(lost, fmt.Sprintf("the data of etcd is gone from %s: this server begins with none; "+
+			"if that is a mistake, stop it and run kx etcd snapshot restore", filepath.Join(dir, "etcd")))
+	}
+	if o.Tokens.SigningKeyFile == "" && before.Files[partOf("service-account-signing-key-file")] == "" && gone("sa.key") {
+		lost = append(lost, fmt.Sprintf("%s is gone: a new one is made, and all tokens of service accounts so far are invalid; "+
+			"if that is a mistake, stop this server and put back the file of a backup", filepath.Join(dir, "sa.key")))
+	}
+	return lost
+}
+
 // Parts reads the files of a data directory, and those that flags name, that make a server the same one to its clients.
 func (r *Record) Parts(dir string) (parts []backup.Part, err error) {
 	needed, optional := identity.KeptFiles()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -61,6 +62,9 @@ func (d *DataDir) secureEntry(entry fs.DirEntry) error {
 	if err != nil {
 		return fmt.Errorf("look into the data directory: %w", err)
 	}
+	if err := d.checkKept(entry.Name()); err != nil {
+		return err
+	}
 	if !info.Mode().IsRegular() && !info.IsDir() {
 		return nil
 	}
@@ -85,6 +89,19 @@ func (d *DataDir) secureEntry(entry fs.DirEntry) error {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s could be read by others (mode %04o), and whoever has read it is an administrator: remove ca.crt and ca.key in %s to have new ones made", path, mode, d.Path))
 	}
 	return nil
+}
+
+// checkKept refuses what has the name of one of the directory's files and is none: a start would wait for the writer of a pipe.
+func (d *DataDir) checkKept(name string) error {
+	needed, optional := KeptFiles()
+	if name != "kubeconfig" && !slices.Contains(needed, name) && !slices.Contains(optional, name) {
+		return nil
+	}
+	info, err := os.Stat(d.File(name))
+	if err != nil || info.Mode().IsRegular() {
+		return nil // who reads the file reports the error
+	}
+	return fmt.Errorf("%s is no file (mode %s): put the file of a backup in its place", d.File(name), info.Mode())
 }
 
 // CheckSecret refuses a secret file, named by a flag, that everybody may read or another user may write. Its group may read

@@ -3,9 +3,12 @@
 package identity
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -52,6 +55,32 @@ func TestOthersInTheDirectory(t *testing.T) {
 				t.Errorf("warnings %q, want %q", got, test.warn)
 			}
 		})
+	}
+}
+
+// TestNoFile puts pipes and directories in the place of files. A pipe that is opened for reading waits for a writer, and a start
+// that waits does not end when it is interrupted.
+func TestNoFile(t *testing.T) {
+	needed, optional := KeptFiles()
+	for _, name := range slices.Concat(needed, optional) {
+		for what, make := range map[string]func(path string) error{
+			"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+			"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+			"link to a pipe": func(path string) error {
+				return errors.Join(syscall.Mkfifo(path+".pipe", 0o600), os.Symlink(path+".pipe", path))
+			},
+		} {
+			dir := t.TempDir()
+			must(t, os.Chmod(dir, 0o700))
+			must(t, make(filepath.Join(dir, name)))
+			d, err := OpenDataDir(dir)
+			if err == nil {
+				d.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, name)+" is no file") {
+				t.Errorf("%s in the place of %s: %v", what, name, err)
+			}
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type Log struct {
 	Files int
 	// Metadata is etcd's: the member's and the cluster's IDs.
 	Metadata []byte
+	// Snapshot is the last entry that etcd says the database has.
+	Snapshot uint64
 	// First and Last are the first and the last entry that can be read; Commit is the last that was committed.
 	First, Last, Commit uint64
 	Gaps                []Gap
@@ -128,7 +130,8 @@ func (l *logReader) take(rec record) error {
 	case stateRecord:
 		l.Commit = max(l.Commit, stateCommit(rec.data))
 	case snapshotRecord:
-		l.at = max(l.at, snapshotIndex(rec.data))
+		l.Snapshot = max(l.Snapshot, snapshotIndex(rec.data))
+		l.at = max(l.at, l.Snapshot)
 	case entryRecord:
 		l.at = entryIndex(rec.data)
 		l.Last = l.at
@@ -171,12 +174,24 @@ func Explain(dir string) *Damage {
 	}
 	c := Continuation{From: state.Database.Index}
 	log, err := ReadLog(dir, func(e *raftpb.Entry) error { c.Continue(e.GetIndex()); return nil })
-	if err != nil || len(log.Gaps) == 0 {
+	if err != nil {
 		return nil
+	}
+	if len(log.Gaps) == 0 {
+		return lacking(dir, state.Database, log, c)
 	}
 	gap := log.Gaps[0]
 	return &Damage{
 		Dir: dir, File: gap.File, What: fmt.Sprintf("it has %s at byte %d, after entry %d", gap.What, gap.Offset, gap.After),
 		Saved: state.Database.saved(c.From, c.Last),
 	}
+}
+
+// lacking explains an empty or missing database that the log believes to be full.
+func lacking(dir string, d Database, log *Log, c Continuation) *Damage {
+	if d.Index != 0 || log.Snapshot == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("it is missing or empty, and the log says that it has entry %d", log.Snapshot)
+	return &Damage{Dir: dir, File: DatabasePath(dir), What: what, Saved: d.saved(0, c.Last)}
 }

@@ -257,6 +257,20 @@ func TestDamagedDirectory(t *testing.T) {
 			// etcd replays the log then, which holds all of this young database.
 			return ""
 		},
+		"database is missing, and the log says that it was full": func(t *testing.T, dir string) string {
+			fillDatabase(t, dir)
+			if err := os.Remove(db(dir)); err != nil {
+				t.Fatal(err)
+			}
+			return "db is damaged: it is missing or empty"
+		},
+		"database is empty, and the log says that it was full": func(t *testing.T, dir string) string {
+			fillDatabase(t, dir)
+			if err := os.Truncate(db(dir), 0); err != nil {
+				t.Fatal(err)
+			}
+			return "db is damaged: it is missing or empty"
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -282,6 +296,19 @@ func TestDamagedDirectory(t *testing.T) {
 				t.Errorf("got %v, want %q", err, want)
 			}
 		})
+	}
+}
+
+// fillDatabase writes as often as an etcd needs to say in its log that its database is full.
+func fillDatabase(t *testing.T, dir string) {
+	t.Helper()
+	server := start(t, embedded.Config{Dir: dir, Ephemeral: true})
+	defer server.Close()
+	c := client(t, server)
+	for range 600 {
+		if _, err := c.Put(t.Context(), "b", "x"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
