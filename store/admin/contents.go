@@ -12,9 +12,7 @@ import (
 	"maps"
 	"slices"
 
-	etcdversion "go.etcd.io/etcd/api/v3/version"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/kx-apiserver/kx/store/datadir"
 )
@@ -180,22 +178,6 @@ func sortNeeds(all []NeededKey) []NeededKey {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Key, b.Key))
 	})
 	return all
-}
-
-// CheckStorageVersion refuses files of a newer etcd than the one in this program.
-func CheckStorageVersion(version string) error {
-	if version == "" {
-		return nil
-	}
-	theirs, err := utilversion.ParseGeneric(version)
-	if err != nil {
-		return fmt.Errorf("its storage version %q is none of etcd's", version)
-	}
-	here := utilversion.MustParseGeneric(etcdversion.Version)
-	if theirs.Major() > here.Major() || theirs.Major() == here.Major() && theirs.Minor() > here.Minor() {
-		return fmt.Errorf("it is of etcd %s, and the etcd in this kx is %d.%d: use a newer kx", version, here.Major(), here.Minor())
-	}
-	return nil
 }
 
 // Needs reads all keys and values of a running etcd, and returns how many keys there are and which keys of an encryption

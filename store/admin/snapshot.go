@@ -234,7 +234,7 @@ func RestoreDatabase(
 	if o.Bump > math.MaxInt64/2-c.Revision {
 		return nil, fmt.Errorf("a revision can't be raised by %d: too few would be left to count writes with", o.Bump)
 	}
-	if err := CheckStorageVersion(c.StorageVersion); err != nil {
+	if err := datadir.CheckVersion(c.StorageVersion); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if entries, err := os.ReadDir(o.Dir); err == nil && len(entries) > 0 {

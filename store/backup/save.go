@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/datadir"
 )
 
 // Part is a small file of an archive.
@@ -177,7 +178,7 @@ func (s *Save) snapshot(ctx context.Context, w *tarWriter, m *Manifest) (at, siz
 	}
 	defer stream.Close()
 	m.Etcd.Version = stream.Version
-	if err := admin.CheckStorageVersion(stream.Version); err != nil {
+	if err := datadir.CheckVersion(stream.Version); err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", s.Live.Name(), err)
 	}
 	for _, part := range s.Parts {

@@ -25,6 +25,8 @@ type Database struct {
 	Index uint64
 	// Members is how many members the database lists.
 	Members int
+	// StorageVersion is the version of its files, empty before 3.6, and ClusterVersion the one that its members agreed on.
+	StorageVersion, ClusterVersion string
 	// Revision is the newest revision that it holds.
 	Revision int64
 }
@@ -94,6 +96,10 @@ func (d *Database) read(tx *bolt.Tx) {
 		if index := meta.Get([]byte("consistent_index")); len(index) == 8 {
 			d.Index = binary.BigEndian.Uint64(index)
 		}
+		d.StorageVersion = string(meta.Get([]byte("storageVersion")))
+	}
+	if cluster := tx.Bucket([]byte("cluster")); cluster != nil {
+		d.ClusterVersion = string(cluster.Get([]byte("clusterVersion")))
 	}
 	if members := tx.Bucket([]byte("members")); members != nil {
 		for c, k := members.Cursor(), []byte(nil); ; d.Members++ {

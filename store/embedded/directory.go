@@ -32,6 +32,11 @@ func prepareDir(dir string) error {
 	case err != nil:
 		return fmt.Errorf("cannot read the data directory: %w", err)
 	}
+	for _, version := range []string{state.Database.StorageVersion, state.Database.ClusterVersion} {
+		if err := datadir.CheckVersion(version); err != nil {
+			return fmt.Errorf("the data directory %s cannot be used: %w, or restore a backup to another directory", dir, err)
+		}
+	}
 	if state.HasLog && state.Database.Members == 0 && state.Last == 0 && state.Commit == 0 {
 		// A first start was stopped before it had written down that it is a cluster of one. etcd would wait for a leader
 		// forever. Nothing was ever acknowledged here, so etcd may begin the log anew. The database stays: a restore may

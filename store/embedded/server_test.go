@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -257,6 +258,14 @@ func TestDamagedDirectory(t *testing.T) {
 			// etcd replays the log then, which holds all of this young database.
 			return ""
 		},
+		"database is of a newer etcd": func(t *testing.T, dir string) string {
+			put(t, db(dir), "meta", "storageVersion", "3.99.0")
+			return "cannot be used: it is of etcd 3.99.0, and the etcd in this kx is"
+		},
+		"cluster is of a newer etcd": func(t *testing.T, dir string) string {
+			put(t, db(dir), "cluster", "clusterVersion", "4.0.0")
+			return "cannot be used: it is of etcd 4.0.0, and the etcd in this kx is"
+		},
 		"database is missing, and the log says that it was full": func(t *testing.T, dir string) string {
 			fillDatabase(t, dir)
 			if err := os.Remove(db(dir)); err != nil {
@@ -296,6 +305,26 @@ func TestDamagedDirectory(t *testing.T) {
 				t.Errorf("got %v, want %q", err, want)
 			}
 		})
+	}
+}
+
+// put writes one value of the database of an etcd that was closed.
+func put(t *testing.T, file, bucket, key, value string) {
+	t.Helper()
+	db, err := bolt.Open(file, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists([]byte(bucket))
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(key), []byte(value))
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
