@@ -1,6 +1,7 @@
 package issuer
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -32,6 +33,8 @@ const (
 	mostBytes = 1 << 20
 	// patience is how long an issuer may take to answer, as with a kube-apiserver.
 	patience = 30 * time.Second
+	// keysFor is how long keys count that an issuer may have withdrawn.
+	keysFor = 5 * time.Minute
 )
 
 // User is a user, and who says so.
@@ -50,24 +53,25 @@ type generation struct {
 }
 
 // newGeneration makes authenticators that begin at once to look for their issuers, until ctx ends.
-func newGeneration(ctx context.Context, configuration *apiserver.AuthenticationConfiguration, compiler authenticationcel.Compiler, algorithms, ours []string, process string) (*generation, error) {
+func newGeneration(ctx context.Context, configuration *apiserver.AuthenticationConfiguration, compiler authenticationcel.Compiler, algorithms []string, c *Config) (*generation, error) {
 	g := &generation{urls: sets.New[string]()}
 	ctx, g.cancel = context.WithCancel(ctx)
 	var all []authenticator.Token
 	for i := range configuration.JWT {
 		one := &configuration.JWT[i]
-		client, err := newClient(ctx, one.Issuer.CertificateAuthority)
+		client, err := newClient(ctx, one.Issuer.CertificateAuthority, cmp.Or(c.KeysFor, keysFor))
 		if err != nil {
 			g.cancel()
 			return nil, fmt.Errorf("jwt[%d].issuer.certificateAuthority: %w", i, err)
 		}
 		a, err := oidc.New(ctx, oidc.Options{
-			JWTAuthenticator: *one, Client: client, Compiler: compiler, SupportedSigningAlgs: algorithms, DisallowedIssuers: ours, APIServerID: process,
+			JWTAuthenticator: *one, Client: client, Compiler: compiler, SupportedSigningAlgs: algorithms, DisallowedIssuers: c.Ours, APIServerID: c.Process,
 		})
 		if err != nil {
 			g.cancel()
 			return nil, fmt.Errorf("jwt[%d]: %w", i, err)
 		}
+		go refresh(ctx, a, forged(one.Issuer.URL, algorithms), cmp.Or(c.KeysFor, keysFor))
 		all = append(all, named(a, one.Issuer.URL, a.HealthCheck))
 		g.urls.Insert(one.Issuer.URL)
 		g.checks = append(g.checks, a.HealthCheck)
@@ -85,9 +89,36 @@ func (g *generation) ready() error {
 	return errors.Join(errs...)
 }
 
+// refresh has the library fetch the keys of an issuer from time to time, by a token that none of them has signed. It would do so for
+// the tokens of clients alone: then a key that the issuer has withdrawn counts for as long as nobody shows a token of a new one.
+func refresh(ctx context.Context, next authenticator.Token, token string, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			_, _, _ = next.AuthenticateToken(ctx, token) // a failure leaves the keys as they are
+		}
+	}
+}
+
+// forged is a token of an issuer by a key that it does not have.
+func forged(issuer string, algorithms []string) string {
+	algorithm := "RS256" // the library's own
+	if len(algorithms) > 0 {
+		algorithm = algorithms[0]
+	}
+	header, _ := json.Marshal(map[string]string{"alg": algorithm, "kid": "kx-refreshes-keys"})
+	payload, _ := json.Marshal(map[string]string{"iss": issuer})
+	encode := base64.RawURLEncoding.EncodeToString
+	return encode(header) + "." + encode(payload) + "." + encode([]byte("none"))
+}
+
 // newClient verifies servers by the authorities in PEM, or by those of this machine. Documents may be elsewhere, as with a
 // kube-apiserver: redirects are followed.
-func newClient(ctx context.Context, authorities string) (*http.Client, error) {
+func newClient(ctx context.Context, authorities string, most time.Duration) (*http.Client, error) {
 	config := &tls.Config{}
 	if authorities != "" {
 		config.RootCAs = x509.NewCertPool()
@@ -97,7 +128,7 @@ func newClient(ctx context.Context, authorities string) (*http.Client, error) {
 	}
 	transport := utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: config})
 	context.AfterFunc(ctx, transport.CloseIdleConnections)
-	return &http.Client{Transport: moderate{webhook.Documents(transport, mostBytes)}, Timeout: patience}, nil
+	return &http.Client{Transport: moderate{webhook.Documents(transport, mostBytes), most}, Timeout: patience}, nil
 }
 
 // named puts the issuer into the answers of its authenticator, and beside its errors.

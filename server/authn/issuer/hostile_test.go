@@ -11,8 +11,10 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +100,19 @@ func (l *liar) payload(more string) string {
 
 func (l *liar) configured(rest string) string {
 	return configured("jwt:\n" + fmt.Sprintf("- issuer: {url: %q, audiences: [kx], certificateAuthority: %s}\n%s\n", l.url, quoted(l.ca), rest))
+}
+
+// believed are the issuers of a server that believes the liar alone.
+func (l *liar) believed(t *testing.T, c Config) *Issuers {
+	t.Helper()
+	c.File = filepath.Join(t.TempDir(), "authentication.yaml")
+	write(t, c.File, l.configured(bySub))
+	i, err := newIssuers(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reached(t, i)
+	return i
 }
 
 const bySub = "  claimMappings: {username: {claim: sub, prefix: ''}}"
@@ -315,4 +330,68 @@ func text(of any) string {
 		panic(err)
 	}
 	return string(data)
+}
+
+// TestKeysThatChange has an issuer that withdraws its key. A token of the old key ends to count although nobody shows one of the new
+// key, and one of the new key counts although the issuer said that the old one may be kept for years.
+func TestKeysThatChange(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]http.Header{
+		"kept for no time": {},
+		"kept for years":   {"Cache-Control": {"max-age=315360000"}},
+		"kept until 2099":  {"Expires": {"Thu, 01 Jan 2099 00:00:00 GMT"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLiar(t)
+			keys := func(keys ...any) {
+				page := document(map[string]any{"keys": keys})
+				l.serve("/keys", func(w http.ResponseWriter, r *http.Request) {
+					maps.Copy(w.Header(), header)
+					page(w, r)
+				})
+			}
+			keys(l.jwk())
+			i := l.believed(t, Config{KeysFor: 10 * time.Millisecond})
+			before := l.token(t, `{"alg":"ES256","kid":"one"}`, l.payload(""))
+			if got := shown(i, before); !meets(got, "ann|||") {
+				t.Fatalf("the token is %s", got)
+			}
+
+			// While the issuer is away, what is known of it counts.
+			gone := make(chan struct{}, 1)
+			l.serve("/keys", func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				select {
+				case gone <- struct{}{}:
+				default:
+				}
+			})
+			for range 2 {
+				select {
+				case <-gone:
+				case <-time.After(limit):
+					t.Fatal("the keys are not fetched again")
+				}
+			}
+			if got := shown(i, before); !meets(got, "ann|||") {
+				t.Errorf("while the issuer is away, the token is %s", got)
+			}
+
+			// The new key has the name of the old one.
+			key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.key = key
+			keys(l.jwk())
+			until(t, "a token of the old key is refused", func() bool { return meets(shown(i, before), "failed to verify id token signature") })
+			if got := shown(i, l.token(t, `{"alg":"ES256","kid":"one"}`, l.payload(""))); !meets(got, "ann|||") {
+				t.Errorf("a token of the new key is %s", got)
+			}
+			keys()
+			after := l.token(t, `{"alg":"ES256","kid":"one"}`, l.payload(""))
+			until(t, "a token is refused whose key was withdrawn without another", func() bool { return meets(shown(i, after), "failed to verify id token signature") })
+		})
+	}
 }

@@ -28,6 +28,8 @@ type Config struct {
 	Flags *Flags
 	// Ours are the issuers of service accounts.
 	Ours []string
+	// KeysFor is how long the keys of an issuer count before they are fetched again; 0 is keysFor.
+	KeysFor time.Duration
 	// Process distinguishes this process in metrics.
 	Process string
 
@@ -95,7 +97,7 @@ func (i *Issuers) generation(configuration *apiserver.AuthenticationConfiguratio
 	if err := validate(configuration, i.compiler, i.config.Ours); err != nil {
 		return nil, err
 	}
-	return newGeneration(i.life, configuration, i.compiler, algorithms, i.config.Ours, i.config.Process)
+	return newGeneration(i.life, configuration, i.compiler, algorithms, &i.config)
 }
 
 // AuthenticateToken returns a [User], the library's error of a token that does not hold, or a doubt.

@@ -7,13 +7,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
+
+	"github.com/pquerna/cachecontrol"
 )
 
 // maxRSABits is the most of Go's TLS. The time of a verification grows with the cube of the size, and nothing ends one that has begun.
 const maxRSABits = 8192
 
-// moderate is a transport that refuses key sets with a key that would take too long to verify a token.
-type moderate struct{ next http.RoundTripper }
+// moderate is a transport that refuses key sets with a key that would take too long to verify a token, and lets no answer be kept for
+// longer than most: the library fetches no keys before, not even for a token of a new one.
+type moderate struct {
+	next http.RoundTripper
+	most time.Duration
+}
 
 func (m moderate) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := m.next.RoundTrip(req)
@@ -29,6 +36,13 @@ func (m moderate) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
+	_, until, err := cachecontrol.CachableResponse(req, resp, cachecontrol.Options{})
+	if err == nil && time.Until(until) > m.most {
+		for _, name := range []string{"Age", "Date", "Expires", "Last-Modified", "Pragma"} {
+			resp.Header.Del(name)
+		}
+		resp.Header.Set("Cache-Control", fmt.Sprintf("max-age=%d", int(m.most.Seconds())))
+	}
 	return resp, nil
 }
 
