@@ -464,19 +464,30 @@ func TestAuditStops(t *testing.T) {
 		t.Errorf("%d events of 40 were sent", n)
 	}
 
-	c.misbehave(func(_ http.ResponseWriter, r *http.Request) bool {
-		<-r.Context().Done()
-		return true
-	})
-	text := &log{}
-	r, stop, err = launchLogging(slog.New(slog.NewTextHandler(text, nil)), nil, sending(t, c, func(*options.Options) {}))
-	must(t, err)
-	for i := range 20 {
-		r.getConfigMap(t, fmt.Sprint(i))
-	}
-	must(t, stop())
-	if said := text.String(); !strings.Contains(said, "audit events were lost") {
-		t.Errorf("nothing was said of losses: %s", said)
+	for name, behaviour := range map[string]func(http.ResponseWriter, *http.Request) bool{
+		"hangs": func(_ http.ResponseWriter, r *http.Request) bool {
+			<-r.Context().Done()
+			return true
+		},
+		"wants to be asked again in years": func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Retry-After", "1000000000")
+			http.Error(w, "later", http.StatusTooManyRequests)
+			return true
+		},
+	} {
+		c.misbehave(behaviour)
+		text := &log{}
+		r, stop, err := launchLogging(slog.New(slog.NewTextHandler(text, nil)), nil, sending(t, c, func(*options.Options) {}))
+		must(t, err)
+		for i := range 20 {
+			if code := r.getConfigMap(t, fmt.Sprint(i)); code != 404 {
+				t.Errorf("a request beside a webhook that %s: %d", name, code)
+			}
+		}
+		must(t, stop())
+		if said := text.String(); !strings.Contains(said, "audit events were lost") {
+			t.Errorf("the webhook %s, and nothing was said of losses: %s", name, said)
+		}
 	}
 }
 
