@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
@@ -21,6 +22,9 @@ func (o *serverOptions) addKubeconfig(fs *pflag.FlagSet, running string) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the server (default: KUBECONFIG, or else the kx that runs on "+running+")")
 }
 
+// complain says what does not end a command.
+func complain(text string) { fmt.Fprintln(os.Stderr, "kx:", text) }
+
 // server is the configuration of a client of that server.
 func (o *serverOptions) server() (*rest.Config, error) {
 	if join.Elsewhere(o.dataDir, o.kubeconfig) {
@@ -30,6 +34,7 @@ func (o *serverOptions) server() (*rest.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the kubeconfig: %w", err)
 		}
+		join.LimitPlugins(config, complain)
 		return config, nil
 	}
 	place, err := join.Look(o.dataDir)

@@ -132,6 +132,7 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 		if err != nil {
 			return fmt.Errorf("read the kubeconfig: %w", err)
 		}
+		join.LimitPlugins(config, complain)
 		screen.Start = func(context.Context) (tui.Server, error) {
 			return tui.Server{Config: config, Kubeconfig: o.kubeconfig}, nil
 		}

@@ -4,11 +4,14 @@ import (
 	"net/http"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 )
 
 // wrapConfig puts this package's transport before that of each client that a command makes. Journeys are asked of the first
 // client's server.
 func (w *wiring) wrapConfig(c *rest.Config) *rest.Config {
+	join.LimitPlugins(c, w.say)
 	w.trace.serverIs(c)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{wiring: w, next: next} })
 	return c
