@@ -107,9 +107,12 @@ func ReadRecord(dir string) (*Record, error) {
 // Lost says what an earlier server had in a data directory, and what the one that starts with these options makes anew because it
 // is gone.
 func Lost(dir string, o *options.Options) (lost []string) {
+	if info, err := os.Stat(filepath.Join(dir, RecordName)); err != nil || !info.Mode().IsRegular() {
+		return nil // no server has been there
+	}
 	before, err := ReadRecord(dir)
 	if err != nil {
-		return nil // no server has been there, or none can tell
+		return nil // this start writes it anew
 	}
 	gone := func(path ...string) bool {
 		_, err := os.Stat(filepath.Join(append([]string{dir}, path...)...))

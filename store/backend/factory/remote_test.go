@@ -1,10 +1,13 @@
 package factory_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
@@ -44,6 +47,57 @@ func TestRemoteTakesWhatEtcdTakes(t *testing.T) {
 	err := s.Create(t.Context(), "/configmaps/default/b", sized("b", embedded.MaxRequestBytes), nil, 0)
 	if !apierrors.IsRequestEntityTooLargeError(err) {
 		t.Errorf("more than etcd takes: %.300v", err)
+	}
+}
+
+// TestNoSpace raises the alarm of a used up quota. The ready check names it through a connection as in the process, and both refuse
+// writes with the next step.
+func TestNoSpace(t *testing.T) {
+	server := startRemote(t, t.TempDir(), "127.0.0.1:0")
+	url := "http://" + server.Addrs()[0].String()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	alarm := func(action pb.AlarmRequest_AlarmAction) {
+		t.Helper()
+		r := &pb.AlarmRequest{Action: action, Alarm: pb.AlarmType_NOSPACE}
+		if _, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]factory.TransportConfig{"remote": {ServerList: []string{url}}, "in process": {InProcess: server}} {
+		t.Run(name, func(t *testing.T) {
+			conf := config(t, c)
+			conf.ReadycheckTimeout = time.Second
+			ready, err := factory.CreateReadyCheck(t.Context(), *conf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			is := func(want error) {
+				t.Helper()
+				for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+					got := ready()
+					if got == nil && want == nil || want != nil && errors.Is(got, want) {
+						return
+					}
+					if time.Now().After(deadline) {
+						t.Fatalf("the check says %v, want %v", got, want)
+					}
+				}
+			}
+			s, _ := create(t, conf)
+			is(nil)
+			alarm(pb.AlarmRequest_ACTIVATE)
+			is(factory.ErrNoSpace)
+			err = s.Create(t.Context(), "/configmaps/default/"+strings.ReplaceAll(name, " ", "-"), configMap("a"), nil, 0)
+			if err == nil || !strings.Contains(err.Error(), "`kx etcd doctor`") {
+				t.Errorf("a write: %v", err)
+			}
+			alarm(pb.AlarmRequest_DEACTIVATE)
+			is(nil)
+		})
 	}
 }
 
