@@ -57,17 +57,21 @@ func TestQuotaUsedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	useUpQuota(t, dir)
-	if err := create("full"); err == nil || !strings.Contains(err.Error(), "database space exceeded") || !strings.Contains(err.Error(), "`kx etcd doctor`") {
+	const advice = "`kx etcd doctor`"
+	if err := create("full"); err == nil || !strings.Contains(err.Error(), "database space exceeded") || !strings.Contains(err.Error(), advice) {
 		t.Errorf("a write: %v", err)
 	}
 	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "full"}, InvolvedObject: corev1.ObjectReference{Namespace: "default"}}
-	if _, err := events.Create(context.Background(), event, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "`kx etcd doctor`") {
+	if _, err := events.Create(context.Background(), event, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), advice) {
 		t.Errorf("a write with a lease: %v", err)
 	}
 	until(t, "readyz names the alarm", func() bool {
 		said := readyz()
-		return strings.Contains(said, "warn: etcd-readiness: ") && strings.Contains(said, "NOSPACE") && strings.Contains(said, "`kx etcd doctor`")
+		return strings.Contains(said, "warn: etcd-readiness: ") && strings.Contains(said, "NOSPACE") && strings.Contains(said, advice)
 	})
+	if said := p.stderr.String(); strings.Count(said, "writes are refused") != 1 || strings.Contains(said, "failed to apply") {
+		t.Errorf("the log has %s", said)
+	}
 	if _, err := maps.Get(context.Background(), "before", metav1.GetOptions{}); err != nil {
 		t.Errorf("a read: %v", err)
 	}

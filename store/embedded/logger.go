@@ -106,9 +106,20 @@ const notPublished = "failed to publish local member to cluster through raft"
 // busyReplaying says whether an attempt failed because the start has not applied its log yet. That is so for a moment in
 // each start over more than 5,000 entries.
 func busyReplaying(message string, fields []zapcore.Field) bool {
-	return message == notPublished && slices.ContainsFunc(fields, func(f zapcore.Field) bool {
+	return message == notPublished && failed(fields, etcderrors.ErrTooManyRequests)
+}
+
+// withoutSpace says whether a write was refused since the quota is used up. Its client is told, and a line for each write would let
+// clients fill the log.
+func withoutSpace(message string, fields []zapcore.Field) bool {
+	return message == "failed to apply request" && failed(fields, etcderrors.ErrNoSpace)
+}
+
+// failed says whether one of the fields is an error.
+func failed(fields []zapcore.Field, with error) bool {
+	return slices.ContainsFunc(fields, func(f zapcore.Field) bool {
 		err, ok := f.Interface.(error)
-		return ok && errors.Is(err, etcderrors.ErrTooManyRequests)
+		return ok && errors.Is(err, with)
 	})
 }
 
@@ -144,7 +155,7 @@ func (c *slogCore) isExpected(message string) bool {
 }
 
 func (c *slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	if busyReplaying(entry.Message, fields) {
+	if busyReplaying(entry.Message, fields) || withoutSpace(entry.Message, fields) {
 		return nil
 	}
 	level := slog.LevelError

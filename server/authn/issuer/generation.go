@@ -53,7 +53,9 @@ type generation struct {
 }
 
 // newGeneration makes authenticators that begin at once to look for their issuers, until ctx ends.
-func newGeneration(ctx context.Context, configuration *apiserver.AuthenticationConfiguration, compiler authenticationcel.Compiler, algorithms []string, c *Config) (*generation, error) {
+func newGeneration(
+	ctx context.Context, configuration *apiserver.AuthenticationConfiguration, compiler authenticationcel.Compiler, algorithms []string, c *Config,
+) (*generation, error) {
 	g := &generation{urls: sets.New[string]()}
 	ctx, g.cancel = context.WithCancel(ctx)
 	var all []authenticator.Token
@@ -65,7 +67,8 @@ func newGeneration(ctx context.Context, configuration *apiserver.AuthenticationC
 			return nil, fmt.Errorf("jwt[%d].issuer.certificateAuthority: %w", i, err)
 		}
 		a, err := oidc.New(ctx, oidc.Options{
-			JWTAuthenticator: *one, Client: client, Compiler: compiler, SupportedSigningAlgs: algorithms, DisallowedIssuers: c.Ours, APIServerID: c.Process,
+			JWTAuthenticator: *one, Client: client, Compiler: compiler, SupportedSigningAlgs: algorithms,
+			DisallowedIssuers: c.Ours, APIServerID: c.Process,
 		})
 		if err != nil {
 			g.cancel()

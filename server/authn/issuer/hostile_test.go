@@ -385,13 +385,16 @@ func TestKeysThatChange(t *testing.T) {
 			}
 			l.key = key
 			keys(l.jwk())
-			until(t, "a token of the old key is refused", func() bool { return meets(shown(i, before), "failed to verify id token signature") })
+			refused := func(token string) func() bool {
+				return func() bool { return meets(shown(i, token), "failed to verify id token signature") }
+			}
+			until(t, "a token of the old key is refused", refused(before))
 			if got := shown(i, l.token(t, `{"alg":"ES256","kid":"one"}`, l.payload(""))); !meets(got, "ann|||") {
 				t.Errorf("a token of the new key is %s", got)
 			}
 			keys()
 			after := l.token(t, `{"alg":"ES256","kid":"one"}`, l.payload(""))
-			until(t, "a token is refused whose key was withdrawn without another", func() bool { return meets(shown(i, after), "failed to verify id token signature") })
+			until(t, "a token is refused whose key was withdrawn without another", refused(after))
 		})
 	}
 }
