@@ -10,6 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/subject"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 )
@@ -65,7 +66,7 @@ func TestFilterExamples(t *testing.T) {
 	recorded := tuitest.Recorded(t, "pane/testdata/journeys.json")
 	for _, row := range rows {
 		text := strings.ReplaceAll(row[1], `\|`, "|")
-		f, err := filter.Parse(text)
+		f, err := filter.Parse(text, trace.Known)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -20,6 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/subject"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -297,7 +298,7 @@ func BenchmarkFilter(b *testing.B) {
 	}
 	for _, text := range []string{"", "verb:update code:409", "step(etcd.txn why:still)", "store.try-update -> etcd.txn", "steps(etcd.*)>1", "touched:data.*"} {
 		b.Run(text, func(b *testing.B) {
-			f, err := filter.Parse(text)
+			f, err := filter.Parse(text, trace.Known)
 			if err != nil {
 				b.Fatal(err)
 			}

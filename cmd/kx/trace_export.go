@@ -190,7 +190,8 @@ func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done fun
 
 // chosen are the journeys of a capture that an ID or a filter names.
 func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err error) {
-	wanted, wrong := filter.Parse(which)
+	wanted, wrong := filter.Parse(which, nil)
+	names := subject.Names{}
 	size := int64(0)
 	for j, err := range saved(file, in) {
 		if err != nil {
@@ -199,6 +200,7 @@ func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err erro
 		if j.Name == which {
 			return []*v1alpha1.Journey{j}, nil
 		}
+		names.Add(j)
 		// A request that after: names may come later, so only that filter has to wait for all.
 		if wrong == nil && (wanted.Asks("after") || wanted.Match(subject.Of(j))) {
 			if size += capture.Size(j); size > memoryMost {
@@ -206,6 +208,9 @@ func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err erro
 			}
 			all = append(all, j)
 		}
+	}
+	if wrong == nil {
+		_, wrong = filter.Parse(which, names.Known)
 	}
 	if wrong != nil {
 		return nil, wrong

@@ -13,6 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/subject"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // TestBeforeReasons reads a capture of a kx that recorded sentences alone: it loads, is written as it was read, and what
@@ -56,7 +57,7 @@ func TestBeforeReasons(t *testing.T) {
 		t.Errorf("%d steps say why, and %d wrote; want some, and one: the other was refused", whys, written)
 	}
 	for text, want := range map[string]bool{`why:"nothing was written"`: true, "reason:*": false} {
-		f, err := filter.Parse(text)
+		f, err := filter.Parse(text, trace.Known)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ func TestAsks(t *testing.T) {
 		"code>400":                     false,
 		"anything":                     true,
 	} {
-		f, err := Parse(text)
+		f, err := Parse(text, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestNames(t *testing.T) {
 		"install":                        false,
 		"name:install":                   false,
 	} {
-		f, err := Parse(text)
+		f, err := Parse(text, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,5 @@
 package filter
 
-import "strings"
-
 // Kind is the type of a field's value. It decides which operators the field has.
 type Kind uint8
 
@@ -27,6 +25,10 @@ type Field struct {
 	Example string
 	// Values are all possible values, for a field that has few.
 	Values []string
+	// Rare are further values that are no mistake, and that nobody has to be offered.
+	Rare []string
+	// Extensible says that clients can send values that are not among these: a regular expression finds them too.
+	Extensible bool
 	// OfSteps says that each step has the field: step( ) can ask for it, and anywhere else it asks whether some step fulfils it.
 	OfSteps bool
 	// AfterEnd says that the field is known only when the request has ended: breakpoints and faults can't ask for it.
@@ -47,14 +49,16 @@ const (
 // fields are in the order of help: the request, its client, its outcome, its steps.
 var fields = []Field{
 	{Name: "verb", Kind: Word, Help: "what the request does: get, list, watch, create, update, patch, delete, deletecollection; or install, which must be named", Example: "verb:get,list",
-		Values: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "install"}},
+		Values: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "install"},
+		Rare:   []string{"head", "post", "put", "options", "connect", "trace", "proxy"}, Extensible: true},
 	{Name: "resource", Kind: Word, Help: "the plural name of what it does it to", Example: "resource:configmaps"},
 	{Name: "sub", Aliases: []string{"subresource"}, Kind: Word, Help: "the part of the object that was asked for", Example: "sub:scale"},
 	{Name: "group", Kind: Word, Help: "the API group", Example: "group:apps"},
 	{Name: "version", Kind: Word, Help: "the API version", Example: "version:v1beta1"},
 	{Name: "ns", Aliases: []string{"namespace"}, Kind: Word, Help: "the namespace", Example: "ns:kube-*"},
 	{Name: "name", Kind: Word, Help: "the object's name", Example: "name:web"},
-	{Name: "method", Kind: Word, Help: "the HTTP method", Example: "method:PUT"},
+	{Name: "method", Kind: Word, Help: "the HTTP method", Example: "method:PUT", Extensible: true,
+		Values: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"}},
 	{Name: "uri", Kind: Text, Help: "path and query, as sent", Example: "uri:resourceVersion=0"},
 	{Name: "type", Kind: Text, Help: "the media type of the body", Example: "type:protobuf"},
 	{Name: "user", Kind: Word, Help: "who asked", Example: "user:alice"},
@@ -135,12 +139,11 @@ var requestTexts, stepTexts = func() (ofRequest, ofSteps []string) {
 	return ofRequest, ofSteps
 }()
 
-func fieldNames(ofStep bool) string {
-	var names []string
+func fieldNames(ofStep bool) (names []string) {
 	for _, f := range fields {
 		if !ofStep || f.OfSteps {
 			names = append(names, f.Name)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
 }

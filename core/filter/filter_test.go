@@ -49,7 +49,8 @@ func TestMatch(t *testing.T) {
 		{filter: "verb:update", want: true},
 		{filter: "VERB:Update", want: true, canonical: "verb:Update"},
 		{filter: "verb=update", want: true, canonical: "verb:update"},
-		{filter: "verb:upd", want: false},
+		{filter: "verb:upd", want: false, canonical: "error"},
+		{filter: "verb:upd*", want: true},
 		{filter: "verb:get,update", want: true},
 		{filter: "verb:get,list", want: false},
 		{filter: "verb!=update", want: false, canonical: "!verb:update"},
@@ -122,7 +123,7 @@ func TestMatch(t *testing.T) {
 		{filter: "cron (put ns:default)", want: true, canonical: "cron put ns:default"},
 	} {
 		t.Run(tc.filter, func(t *testing.T) {
-			f, err := filter.Parse(tc.filter)
+			f, err := filter.Parse(tc.filter, nil)
 			if tc.canonical == "error" {
 				if err == nil {
 					t.Fatalf("parsed as %q; want an error", f)
@@ -173,7 +174,7 @@ func TestParseErrors(t *testing.T) {
 		{strings.Repeat("a", 4097), `filter, column 4097: the filter has 4097 bytes; expected at most 4096 bytes`},
 	} {
 		t.Run(tc.filter[:min(len(tc.filter), 20)], func(t *testing.T) {
-			_, err := filter.Parse(tc.filter)
+			_, err := filter.Parse(tc.filter, nil)
 			var e *filter.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("error is %v; want an *Error", err)
@@ -183,16 +184,54 @@ func TestParseErrors(t *testing.T) {
 			}
 		})
 	}
-	_, err := filter.Parse("foo:bar")
+	_, err := filter.Parse("foo:bar", nil)
 	if err == nil || !strings.HasPrefix(err.Error(), `filter, column 1: there is no field "foo"; expected one of verb, resource,`) {
 		t.Errorf("an unknown field: %v", err)
+	}
+}
+
+// TestUnknownNames: a name of a closed set that does not exist is an error at its column, with those that are near.
+func TestUnknownNames(t *testing.T) {
+	known := func(field string) []string {
+		return map[string][]string{"step": {"store.get", "store.list", "etcd.get", "etcd.txn"}, "layer": {"store", "etcd"}}[field]
+	}
+	for text, want := range map[string]string{
+		"step:store.gett":               `filter, column 6: there is no step "store.gett"; near it: store.get`,
+		`name:x "a" -> step:store.gett`: `filter, column 20: there is no step "store.gett"; near it: store.get`,
+		"etcd.txxn -> etcd.get":         `filter, column 1: there is no step "etcd.txxn"; near it: etcd.txn`,
+		"steps(etcd.get,etcd.gte)>1":    `filter, column 16: there is no step "etcd.gte"; near it: etcd.get`,
+		"step:cacher.*":                 `filter, column 6: there is no step "cacher.*"; expected one of store.get, store.list, etcd.get, etcd.txn`,
+		`step:"etcd.*"`:                 `filter, column 6: there is no step "etcd.*"; near it: etcd.get, etcd.txn`,
+		"step!~^cacher":                 `filter, column 7: there is no step "^cacher"; expected one of store.get, store.list, etcd.get, etcd.txn`,
+		"layer:etdc":                    `filter, column 7: there is no layer "etdc"; near it: etcd`,
+		"verb!=lsit":                    `filter, column 7: there is no verb "lsit"; near it: list`,
+		"ressource:x":                   `filter, column 1: there is no field "ressource"; near it: resource`,
+		"step(resorce:x)":               `filter, column 6: there is no field "resorce"; expected one of step, layer, key, why, reason, error, took, changed, or the text in quotes`,
+		"step:etcd.* step:ETCD.TXN":     "",
+		"reason:anything":               "",
+		"resource:anything code:999":    "",
+		"verb~propfind method~PROPFIND": "",
+		"verb:head,options":             "",
+	} {
+		_, err := filter.Parse(text, known)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want && (want == "" || !strings.HasPrefix(got, want)) {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+		var wrong *filter.Error
+		if errors.As(err, &wrong) && wrong.Unknown == nil {
+			t.Errorf("%s: the error does not say which name is unknown", text)
+		}
 	}
 }
 
 // TestFields: what help shows is true.
 func TestFields(t *testing.T) {
 	for _, f := range filter.Fields() {
-		parsed, err := filter.Parse(f.Example)
+		parsed, err := filter.Parse(f.Example, nil)
 		if err != nil {
 			t.Errorf("example of %s: %v", f.Name, err)
 			continue
@@ -201,7 +240,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("example of %s is about something else: %s", f.Name, parsed)
 		}
 		for _, alias := range f.Aliases {
-			if _, err := filter.Parse(alias + strings.TrimPrefix(f.Example, f.Name)); err != nil {
+			if _, err := filter.Parse(alias+strings.TrimPrefix(f.Example, f.Name), nil); err != nil {
 				t.Errorf("alias %s: %v", alias, err)
 			}
 		}
@@ -209,7 +248,7 @@ func TestFields(t *testing.T) {
 }
 
 func TestSubjectFunc(t *testing.T) {
-	f, err := filter.Parse("verb:get")
+	f, err := filter.Parse("verb:get", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,10 +273,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		filter.PlaceAt(s)
-		if f, err := filter.ParseRunning(s); err == nil && f.Asks("touched", "delivered", "changed") {
+		if f, err := filter.ParseRunning(s, nil); err == nil && f.Asks("touched", "delivered", "changed") {
 			t.Fatalf("%q asks a request that runs for what is known at its end", s)
 		}
-		parsed, err := filter.Parse(s)
+		parsed, err := filter.Parse(s, nil)
 		if err != nil {
 			var e *filter.Error
 			if !errors.As(err, &e) || e.Column < 1 || e.Problem == "" || e.Expected == "" {
@@ -249,7 +288,7 @@ func FuzzParse(f *testing.F) {
 		if len(canonical) > filter.MaxLength {
 			return // quotes and whole names of fields made it longer
 		}
-		again, err := filter.Parse(canonical)
+		again, err := filter.Parse(canonical, nil)
 		if err != nil {
 			t.Fatalf("canonical form %q of %q: %v", canonical, s, err)
 		}
@@ -263,7 +302,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	f, err := filter.Parse("verb:update code>=400 (step:etcd3.* | why:retry) !user:nobody")
+	f, err := filter.Parse("verb:update code>=400 (step:etcd3.* | why:retry) !user:nobody", nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -284,7 +323,7 @@ func TestOf(t *testing.T) {
 		`name:"a,b"`:                         {"name", "a,b"},
 	} {
 		got := filter.Of(pairs...)
-		f, err := filter.Parse(got)
+		f, err := filter.Parse(got, nil)
 		if got != want || err != nil || f.String() != want {
 			t.Errorf("%q: %q, %v, read as %q; want %q", pairs, got, err, f, want)
 		}

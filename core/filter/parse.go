@@ -20,26 +20,37 @@ type Error struct {
 	Column   int // of the first character that is wrong; the first column is 1
 	Problem  string
 	Expected string
+	// Unknown is set if the problem is a name that does not exist. Problem and Expected say the same.
+	Unknown *Unknown
 }
 
-func (e *Error) Error() string {
-	if e.Expected == "" {
-		return fmt.Sprintf("filter, column %d: %s", e.Column, e.Problem)
+func (e *Error) Error() string { return fmt.Sprintf("filter, column %d: %s", e.Column, e.Text()) }
+
+// Text is the error without its place.
+func (e *Error) Text() string {
+	switch {
+	case e.Unknown != nil && len(e.Unknown.Near) > 0:
+		return e.Problem + "; near it: " + e.Expected
+	case e.Expected != "":
+		return e.Problem + "; expected " + e.Expected
 	}
-	return fmt.Sprintf("filter, column %d: %s; expected %s", e.Column, e.Problem, e.Expected)
+	return e.Problem
 }
 
-// Parse reads a filter. The error, if any, is an [*Error].
-func Parse(s string) (Filter, error) { return (&parser{s: s}).filter() }
+// Parse reads a filter. A name that is not known is an error. The error, if any, is an [*Error].
+func Parse(s string, known Known) (Filter, error) { return (&parser{s: s, known: known}).filter() }
 
 // ParseRunning reads a filter that decides at a step of a request that still runs, such as that of a breakpoint. What is known
 // only at the request's end is an error.
-func ParseRunning(s string) (Filter, error) { return (&parser{s: s, running: true}).filter() }
+func ParseRunning(s string, known Known) (Filter, error) {
+	return (&parser{s: s, known: known, running: true}).filter()
+}
 
 // parser reads s from at on. Each method moves at past what it read and the spaces after it.
 type parser struct {
 	s       string
 	at      int
+	known   Known
 	running bool
 	// ofStep says that the conditions are those of one step. named says that a field was among those read so far.
 	ofStep, named bool
@@ -69,10 +80,14 @@ func (p *parser) filter() (Filter, error) {
 }
 
 func (p *parser) errorf(at int, expected, format string, args ...any) error {
+	return p.error(at, expected, fmt.Sprintf(format, args...))
+}
+
+func (p *parser) error(at int, expected, problem string) *Error {
 	return &Error{
 		Filter:   p.s,
 		Column:   p.column(at),
-		Problem:  fmt.Sprintf(format, args...),
+		Problem:  problem,
 		Expected: expected,
 	}
 }

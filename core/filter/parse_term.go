@@ -94,9 +94,9 @@ func (p *parser) field(start int, name string) (*Field, error) {
 	_, ofRequest := lookup(name, false)
 	switch {
 	case !ok && ofRequest:
-		return field, p.errorf(start, "one of "+fieldNames(true), "a step has no field %q", name)
+		return field, p.errorf(start, "one of "+strings.Join(fieldNames(true), ", "), "a step has no field %q", name)
 	case !ok:
-		return field, p.errorf(start, "one of "+fieldNames(p.ofStep)+", or the text in quotes", "there is no field %q", name)
+		return field, p.noField(start, name)
 	case p.running && field.AfterEnd:
 		return field, p.errorf(start, stillRunning, "%q is not known while the request runs", name)
 	}
@@ -126,14 +126,16 @@ func (p *parser) fieldValues(field *Field, opAt int, opText string, op compariso
 	if field.Kind == Word {
 		n.op = has // the same as "=", and shorter to read
 	}
-	err := p.values(field, func(_ int, word string, quoted bool) {
-		n.patterns = append(n.patterns, newPattern(word, quoted, quoteValue))
+	err := p.values(field, func(at int, word string, quoted bool) error {
+		one := newPattern(word, quoted, quoteValue)
+		n.patterns = append(n.patterns, one)
+		return p.exists(field, at, word, one.whole)
 	})
 	return n, err
 }
 
 // values reads the values of a field, which are texts.
-func (p *parser) values(field *Field, each func(at int, word string, quoted bool)) error {
+func (p *parser) values(field *Field, each func(at int, word string, quoted bool) error) error {
 	for {
 		at := p.at
 		word, quoted, err := p.word(",")
@@ -143,7 +145,9 @@ func (p *parser) values(field *Field, each func(at int, word string, quoted bool
 		if word == "" {
 			return p.errorf(at, "a value; !"+field.Name+":* asks for none", "the value is empty")
 		}
-		each(at, word, quoted)
+		if err := each(at, word, quoted); err != nil {
+			return err
+		}
 		if p.at >= len(p.s) || p.s[p.at] != ',' {
 			return p.endOfTerm()
 		}
@@ -153,8 +157,9 @@ func (p *parser) values(field *Field, each func(at int, word string, quoted bool
 
 func (p *parser) references(field *Field) (node, error) {
 	var n afterNode
-	err := p.values(field, func(at int, word string, _ bool) {
+	err := p.values(field, func(at int, word string, _ bool) error {
 		n.requests = append(n.requests, reference{id: word, column: p.column(at)})
+		return nil
 	})
 	return n, err
 }
@@ -172,6 +177,11 @@ func (p *parser) regexp(field *Field) (node, error) {
 	if err != nil {
 		_, msg, _ := strings.Cut(err.Error(), "error parsing regexp: ")
 		return nil, p.errorf(at, "a regular expression", "%s", msg)
+	}
+	if !field.Extensible {
+		if err := p.exists(field, at, source, re.MatchString); err != nil {
+			return nil, err
+		}
 	}
 	return &regexpNode{field: field, source: source, re: re}, nil
 }

@@ -104,7 +104,7 @@ func TestSteps(t *testing.T) {
 		{filter: "verb:update steps(etcd.txn took>=3ms)<2 dur>1ms", want: true},
 	} {
 		t.Run(tc.filter, func(t *testing.T) {
-			f, err := filter.Parse(tc.filter)
+			f, err := filter.Parse(tc.filter, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestSteps(t *testing.T) {
 			if got := f.String(); got != want {
 				t.Errorf("canonical form is %q; want %q", got, want)
 			}
-			if again, err := filter.Parse(want); err != nil || again.String() != want || again.Match(retried) != tc.want {
+			if again, err := filter.Parse(want, nil); err != nil || again.String() != want || again.Match(retried) != tc.want {
 				t.Errorf("the canonical form is read as %q, %v", again, err)
 			}
 		})
@@ -146,14 +146,14 @@ func TestStepErrors(t *testing.T) {
 		{"after>3f-1", `filter, column 6: after is a request: it has no ">"; expected : = or !=`},
 	} {
 		t.Run(tc.filter, func(t *testing.T) {
-			_, err := filter.Parse(tc.filter)
+			_, err := filter.Parse(tc.filter, nil)
 			if err == nil || err.Error() != tc.want {
 				t.Errorf("\ngot  %v\nwant %s", err, tc.want)
 			}
 		})
 	}
 	for _, text := range []string{"step(verb:get)", "verb:get -> etcd.txn"} {
-		_, err := filter.Parse(text)
+		_, err := filter.Parse(text, nil)
 		if err == nil || !strings.Contains(err.Error(), `a step has no field "verb"; expected one of step, layer`) {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -171,16 +171,16 @@ func TestParseRunning(t *testing.T) {
 		"!delivered:informer":                         `filter, column 2: "delivered" is not known while the request runs; expected what is known at a step`,
 		"step(changed>1)":                             `filter, column 6: "changed" is not known while the request runs; expected what is known at a step`,
 	} {
-		_, err := filter.ParseRunning(text)
+		_, err := filter.ParseRunning(text, nil)
 		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
-		if _, err := filter.Parse(text); err != nil {
+		if _, err := filter.Parse(text, nil); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	// A subject whose steps are not known one by one is the step.
-	f, err := filter.ParseRunning(`step(etcd.txn why:"retry 2")`)
+	f, err := filter.ParseRunning(`step(etcd.txn why:"retry 2")`, nil)
 	if err != nil || !f.Match(update) {
 		t.Errorf("%s does not match: %v", f, err)
 	}
@@ -195,7 +195,7 @@ func TestAfter(t *testing.T) {
 		"after:3f-1": true, "after:3f-1 verb:update": true, "after!=3f-1": false, "after:aa-9": true, "after:ab-9": false,
 		"(after:ab-9 | verb:get) | after:ab-9,aa-9": true,
 	} {
-		f, err := filter.Parse(text)
+		f, err := filter.Parse(text, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,11 +205,11 @@ func TestAfter(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{"after:3f-16": true, "after:3f-17": false, "after:aa-9": false} {
-		if f, err := filter.Parse(text); err != nil || f.Match(retried) != want {
+		if f, err := filter.Parse(text, nil); err != nil || f.Match(retried) != want {
 			t.Errorf("%s, not resolved: %v, %v; want %v", text, f.Match(retried), err, want)
 		}
 	}
-	f, err := filter.Parse("verb:get | !(code:200 after:3f-1,nobody)")
+	f, err := filter.Parse("verb:get | !(code:200 after:3f-1,nobody)", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kx-apiserver/kx/core/near"
 )
 
 // serveFlags are the flags of kx serve that a lesson may set: what its server stores, caches and admits. A lesson comes from anybody,
@@ -32,34 +34,8 @@ func checkServeFlag(flag string) string {
 	if slices.Contains(serveFlags, name) {
 		return ""
 	}
-	nearest := slices.MinFunc(serveFlags, func(a, b string) int { return distance(a, name) - distance(b, name) })
-	if 2*distance(nearest, name) <= len(nearest) {
-		return fmt.Sprintf("a lesson may not set --%s; the nearest flag that it may set is --%s", name, nearest)
+	if nearest := near.Names(name, serveFlags); len(nearest) > 0 {
+		return fmt.Sprintf("a lesson may not set --%s; the nearest flag that it may set is --%s", name, nearest[0])
 	}
 	return fmt.Sprintf("a lesson may not set --%s; it may set --%s", name, strings.Join(serveFlags, ", --"))
-}
-
-// mostCompared is how much of a name is compared with those of flags. No flag is longer.
-const mostCompared = 64
-
-// distance is how many letters have to be inserted, removed or replaced to make b of a.
-func distance(a, b string) int {
-	b = b[:min(len(b), mostCompared)]
-	row := make([]int, len(b)+1) // the distances from the letters of a so far
-	for j := range row {
-		row[j] = j
-	}
-	for i := range a {
-		before := row[0]
-		row[0] = i + 1
-		for j := range b {
-			replaced := before
-			if a[i] != b[j] {
-				replaced++
-			}
-			before = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

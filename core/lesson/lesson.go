@@ -7,6 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Lesson is one file.
@@ -297,7 +298,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line,
 
 // filterProblem is why text is no filter; empty if it is one.
 func filterProblem(text string) string {
-	if _, err := filter.Parse(text); err != nil {
+	if _, err := filter.Parse(text, trace.Known); err != nil {
 		return err.Error()
 	}
 	return ""

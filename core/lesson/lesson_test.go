@@ -187,6 +187,8 @@ func TestErrors(t *testing.T) {
 		{"an unknown field of a fault", "delay: 2s", "wait: 2s", `x.md:26: fault: expected the fields of a fault`},
 		{"a full release", "```release of=one\n", "```release of=one\nx\n", "x.md:32: release: expected an empty block"},
 		{"no number", "2+ verb", "many verb", "x.md:36: expect: expected a number and a filter"},
+		{"an unknown step", "step:etcd.txn name:x", "step:etcd.txxn name:x", `x.md:23: hold: expected a filter: filter, column 6: there is no step "etcd.txxn"; near it: etcd.txn`},
+		{"an unknown step in an expectation", "2+ verb:get (etcd.get -> etcd.txn)", "0 step:etcd.txxn", `x.md:36: expect: expected a filter: filter, column 6: there is no step "etcd.txxn"`},
 		{"no filter in an expectation", "2+ verb:get (etcd.get -> etcd.txn)", "1 verb:get etcd.get ->", "x.md:36: expect: expected a filter"},
 		{"no expectation", "2+ verb:get (etcd.get -> etcd.txn)\n", "", "x.md:35: expect: expected a line such as"},
 		{"no values", "2+ verb:get (etcd.get -> etcd.txn)", "get configmap/x {.a} {.b} = 1", "x.md:36: expect: 2 paths, and 1 values"},

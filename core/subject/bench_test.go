@@ -7,6 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/subject"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // BenchmarkMatch matches 50,000 journeys of 23 steps.
@@ -37,7 +38,7 @@ func BenchmarkMatch(b *testing.B) {
 		"step:etcd.txn", `step:etcd.* why:"attempt 2"`, "verb:update step:etcd.txn", "key:/registry/pods",
 		`step(etcd.* why:"attempt 2")`, "store.* -> etcd.txn", "steps(layer:store)>20", "touched:spec.replicas", "after:p-40000",
 	} {
-		f, err := filter.Parse(text)
+		f, err := filter.Parse(text, trace.Known)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/subject"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 func object(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
@@ -91,7 +92,7 @@ func TestSubject(t *testing.T) {
 		{"dur<1h", running, false},
 		{"alice", journey(), true},
 	} {
-		f, err := filter.Parse(test.filter)
+		f, err := filter.Parse(test.filter, trace.Known)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func TestSelect(t *testing.T) {
 		"after:p-1": "p-2 q-1 q-2", "after:q-1": "q-2", "after:p-0": "p-1 p-2", "after:p-2,q-1": "q-1 q-2", "": "p-1 p-2 q-1 q-2",
 		"after:r-1": "filter, column 7: no request \"r-1\" is known here; expected the ID of a request, as kx trace ls shows it",
 	} {
-		f, err := filter.Parse(text)
+		f, err := filter.Parse(text, trace.Known)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 
 func rule(t *testing.T, kind RuleKind, text string, edit ...func(*Rule)) *Rule {
 	t.Helper()
-	f, err := filter.Parse(text)
+	f, err := filter.Parse(text, Known)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func typedNames(fset *token.FileSet, file *ast.File, examples *int) (complaints 
 
 // exists says whether there is a step or a reason of that name, which may have a *.
 func exists(field, name string) bool {
-	f, err := filter.Parse(field + ":" + name)
+	f, err := filter.Parse(field+":"+name, trace.Known)
 	if err != nil {
 		return false
 	}

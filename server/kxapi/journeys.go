@@ -68,7 +68,7 @@ type filterKey struct{}
 
 // readQuery reads ?filter=.
 func (j *journeys) readQuery(ctx context.Context, query url.Values) (context.Context, error) {
-	f, err := filter.Parse(query.Get("filter"))
+	f, err := filter.Parse(query.Get("filter"), trace.Known)
 	if err == nil {
 		f, err = f.Resolve(j.recorder.Began)
 	}

@@ -68,7 +68,7 @@ func atLeast(at *field.Path, value, least int64) field.ErrorList {
 type parser struct{ recorder *trace.Recorder }
 
 func (p parser) filter(at *field.Path, text string) (filter.Filter, field.ErrorList) {
-	f, err := filter.ParseRunning(text)
+	f, err := filter.ParseRunning(text, trace.Known)
 	if err == nil {
 		f, err = f.Resolve(p.recorder.Began)
 	}

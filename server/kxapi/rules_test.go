@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -17,9 +18,9 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-func send(t *testing.T, method, url, body string) (int, string) {
+func send(t *testing.T, method, at, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	req, err := http.NewRequest(method, at, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +74,49 @@ func TestRulesAreValidated(t *testing.T) {
 	}
 	if code, body := send(t, "POST", server.URL+breakpointsPath, `{"spec":{"filter":"verb:*"}}`); code != 422 || !strings.Contains(body, "metadata.name: Required") {
 		t.Errorf("%d %s", code, body)
+	}
+}
+
+// TestRulesOfNamesThatDoNotExist: a rule that could never hit is refused, with the names that may have been meant.
+func TestRulesOfNamesThatDoNotExist(t *testing.T) {
+	server := newServer(t, trace.NewRecorder("p", trace.DefaultLimits))
+	for _, tt := range []struct{ filter, want string }{
+		{"step:no.such-step", `filter, column 6: there is no step "no.such-step"`},
+		{"step:etcd.txn,store.gett", `filter, column 15: there is no step "store.gett"; near it: store.get, `},
+		{"step(etcd.txxn name:a)", `there is no step "etcd.txxn"; near it: etcd.txn`},
+		{"!step:stor.*", `there is no step "stor.*"; near it: store.`},
+		{"step~^stor$", `there is no step "^stor$"`},
+		{"layer:etcd4", `there is no layer "etcd4"; near it: etcd3, etcd`},
+		{"layer:kubelet", `there is no layer "kubelet"; expected one of filter, handler, rest, `},
+		{"reason:key-was-fre", `there is no reason "key-was-fre"; near it: key-was-free`},
+		{"verb:gett", `there is no verb "gett"; near it: get`},
+		{"method:PSOT", `there is no method "PSOT"; near it: POST`},
+		{"phase:ended", `there is no phase "ended"; expected one of running, held, done`},
+		{"ver:get", `there is no field "ver"; near it: verb`},
+	} {
+		for path, spec := range map[string]string{
+			breakpointsPath: `{"filter":%q}`,
+			faultsPath:      `{"effect":"Fail","code":500,"filter":%q}`,
+		} {
+			code, body := send(t, "POST", server.URL+path, fmt.Sprintf(`{"metadata":{"name":"a"},"spec":`+spec+`}`, tt.filter))
+			var status metav1.Status
+			if err := json.Unmarshal([]byte(body), &status); err != nil {
+				t.Fatalf("%s: %v", body, err)
+			}
+			if code != 422 || status.Details == nil || len(status.Details.Causes) != 1 || status.Details.Causes[0].Field != "spec.filter" ||
+				!strings.Contains(status.Details.Causes[0].Message, tt.want) {
+				t.Errorf("%s %s: %d %s", path, tt.filter, code, body)
+			}
+		}
+		code, body := get(t, server.URL+"/apis/kx.dev/v1alpha1/journeys?filter="+url.QueryEscape(tt.filter))
+		if want, err := json.Marshal(tt.want); code != 400 || err != nil || !strings.Contains(body, strings.Trim(string(want), `"`)) {
+			t.Errorf("journeys %s: %d %s", tt.filter, code, body)
+		}
+	}
+	for _, filter := range []string{"step:etcd.*", "step:*", "layer:ETCD", "verb:head", "verb~propfind", "resource:nothings", "user:x", "code:999"} {
+		if code, body := get(t, server.URL+"/apis/kx.dev/v1alpha1/journeys?filter="+url.QueryEscape(filter)); code != 200 {
+			t.Errorf("journeys %s: %d %s", filter, code, body)
+		}
 	}
 }
 

@@ -1,14 +1,12 @@
 package capture
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
@@ -39,21 +37,6 @@ func (s *Screen) candidates() []filter.Field {
 		}
 	}
 	return found
-}
-
-// registered are the values of the fields whose values the trace's tables list.
-var registered = map[string]func() []string{
-	"layer":  trace.Layers,
-	"step":   func() []string { return names(trace.All()) },
-	"reason": func() []string { return names(trace.Reasons()) },
-}
-
-func names[T fmt.Stringer](all []T) []string {
-	texts := make([]string, len(all))
-	for i := range all {
-		texts[i] = all[i].String()
-	}
-	return texts
 }
 
 // inList are the fields whose values are those of the requests in the list.
@@ -87,9 +70,7 @@ func (s *Screen) values() []string {
 			known = f.Values
 		}
 	}
-	if of := registered[field]; of != nil {
-		known = of()
-	}
+	known = slices.Concat(known, s.session.Known(field))
 	var found []string
 	offer := func(value string) {
 		if value != "" && len(found) < valuesMost && strings.HasPrefix(value, word) && !slices.Contains(found, value) {

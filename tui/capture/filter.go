@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // parsed reads what is typed as a filter.
 func (s *Screen) parsed() (filter.Filter, *filter.Error) {
-	f, err := filter.Parse(s.Line().String())
+	f, err := filter.Parse(s.Line().String(), s.session.Known)
 	var e *filter.Error
 	if err != nil && !errors.As(err, &e) {
 		e = &filter.Error{Column: 1, Problem: err.Error()}
@@ -20,7 +21,7 @@ func (s *Screen) parsed() (filter.Filter, *filter.Error) {
 // apply follows what the filter wants, if it can be read. Until then the old result stays.
 func (s *Screen) apply() {
 	if _, err := s.parsed(); err != nil {
-		s.host.Complain(err.Error())
+		s.host.Complain(screen.FilterError(s.host.Theme().Words, err))
 		return
 	}
 	s.CloseLine()

@@ -27,7 +27,7 @@ func (s *Screen) Restore(data json.RawMessage) error {
 	if err := json.Unmarshal(data, &k); err != nil {
 		return err
 	}
-	if _, err := filter.Parse(k.Filter); err != nil {
+	if _, err := filter.Parse(k.Filter, s.session.Known); err != nil {
 		return fmt.Errorf("the filter %q: %w", k.Filter, err)
 	}
 	s.applied = k.Filter

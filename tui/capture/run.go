@@ -2,10 +2,13 @@ package capture
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -155,8 +158,9 @@ func (s *Screen) runTo() tea.Cmd {
 	}
 	s.list.Hold()
 	return s.host.Propose(s.phrase("run to the step"), trace.EtcdTxn.String(), func(id string) tea.Cmd {
-		if _, ok := trace.Lookup(id); !ok {
-			s.host.Complain(s.phrase("there is no step %s: steps have names such as %s", id, trace.EtcdTxn))
+		id = strings.ToLower(id)
+		if _, err := filter.Parse("step="+strconv.Quote(id), trace.Known); err != nil {
+			s.host.Complain(screen.FilterProblem(s.host.Theme().Words, err))
 			return nil
 		}
 		return s.run(toID(id))

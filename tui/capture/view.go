@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
@@ -139,11 +140,7 @@ func (s *Screen) filterState() string {
 	case len(values) > 0 && (err == nil || word == "") && (len(values) > 1 || values[0] != word):
 		return look.Dim(" "+s.phrase("values:")+" ") + draw.Clean(strings.Join(values, " "))
 	case err != nil:
-		text := " " + err.Problem
-		if err.Expected != "" {
-			text += "; expected " + err.Expected
-		}
-		return look.Bad(text)
+		return look.Bad(" " + screen.FilterProblem(look.Words, err))
 	case len(found) == 1:
 		f := found[0]
 		return " " + f.Name + ": " + look.Words.Text(f.Help) + look.Dim("  "+s.phrase("such as %s", f.Example))

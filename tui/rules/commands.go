@@ -12,6 +12,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -229,8 +230,8 @@ func (s *Screen) askFilter(r control.Rule) tea.Cmd { return s.editFilter(r, r.Fi
 
 func (s *Screen) editFilter(r control.Rule, initial string) tea.Cmd {
 	return s.host.Ask(s.host.Theme().Words.Phrase("which steps:"), initial, func(text string) tea.Cmd {
-		if _, err := filter.ParseRunning(text); err != nil {
-			s.host.Complain(err.Error())
+		if _, err := filter.ParseRunning(text, trace.Known); err != nil {
+			s.host.Complain(screen.FilterError(s.host.Theme().Words, err))
 			return s.editFilter(r, text)
 		}
 		return s.replace(r, change(r.Spec, func(b *v1alpha1.BreakpointSpec) { b.Filter = text }, func(f *v1alpha1.FaultSpec) { f.Filter = text }))

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
@@ -41,6 +42,8 @@ func (c *client) get(ctx context.Context, id string) (*v1alpha1.Journey, error) 
 	clean(j)
 	return j, nil
 }
+
+func (c *client) known(field string) []string { return trace.Known(field) }
 
 func (c *client) phase() Phase { return Live }
 

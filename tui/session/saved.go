@@ -15,13 +15,16 @@ import (
 type saved struct {
 	all  []*v1alpha1.Journey
 	byID map[string]*v1alpha1.Journey
+	// names are those in journeys that another version of kx recorded.
+	names subject.Names
 }
 
 func newSaved(all []*v1alpha1.Journey) *saved {
-	s := &saved{all: all, byID: make(map[string]*v1alpha1.Journey, len(all))}
+	s := &saved{all: all, byID: make(map[string]*v1alpha1.Journey, len(all)), names: subject.Names{}}
 	for _, j := range all {
 		clean(j)
 		s.byID[j.Name] = j
+		s.names.Add(j)
 	}
 	return s
 }
@@ -34,7 +37,7 @@ func (s *saved) get(_ context.Context, id string) (*v1alpha1.Journey, error) {
 }
 
 func (s *saved) list(_ context.Context, text string) ([]*v1alpha1.Journey, string, error) {
-	f, err := filter.Parse(text)
+	f, err := filter.Parse(text, s.known)
 	if err != nil {
 		return nil, "", err
 	}
@@ -46,6 +49,8 @@ func (s *saved) watch(ctx context.Context, _, rv string, _ func(watch.EventType,
 	<-ctx.Done()
 	return rv, nil
 }
+
+func (s *saved) known(field string) []string { return s.names.Known(field) }
 
 func (s *saved) phase() Phase { return AsSaved }
 

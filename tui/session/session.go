@@ -70,6 +70,8 @@ type source interface {
 	list(ctx context.Context, filter string) (rows []*v1alpha1.Journey, rv string, err error)
 	// watch calls event for each change after rv until there are no more. It returns where it came to.
 	watch(ctx context.Context, filter, rv string, event func(watch.EventType, *v1alpha1.Journey)) (string, error)
+	// known are the names that filters can ask for.
+	known(field string) []string
 	// phase is how the following goes when nothing is wrong.
 	phase() Phase
 	close()
@@ -84,6 +86,9 @@ func (s *Session) Close() {
 	s.wg.Wait()
 	s.client.close()
 }
+
+// Known are the names that filters can ask for: those of this version of kx, and those in journeys that were saved.
+func (s *Session) Known(field string) []string { return s.client.known(field) }
 
 // Drain takes what happened since the last time.
 func (s *Session) Drain() Batch { return s.inbox.drain() }

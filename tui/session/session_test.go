@@ -241,3 +241,19 @@ func TestSaved(t *testing.T) {
 		t.Error("there is a journey that was not saved")
 	}
 }
+
+// TestSavedByAnotherVersion: a filter may ask for a step that only the capture has, and for no other that does not exist.
+func TestSavedByAnotherVersion(t *testing.T) {
+	other := journey("b")
+	other.Status.Steps = []v1alpha1.Step{{ID: "store.guess", Layer: "oracle", Reason: &v1alpha1.Reason{Kind: "the-stars"}}}
+	s := Saved([]*v1alpha1.Journey{journey("a"), other}, func() {}, func() {})
+	defer s.Close()
+	for _, text := range []string{"step:store.guess", "step:store.gu*", "layer:oracle", "reason:the-stars"} {
+		if ids, err := s.List(context.Background(), text); err != nil || fmt.Sprint(ids) != "[b]" {
+			t.Errorf("%s: %v, %v", text, ids, err)
+		}
+	}
+	if _, err := s.List(context.Background(), "step:store.guest"); err == nil || !strings.Contains(err.Error(), `there is no step "store.guest"; near it: store.guess`) {
+		t.Error(err)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/subject"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 const collection = "/apis/kx.dev/v1alpha1/journeys"
@@ -167,7 +168,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, code, http.StatusText(code))
 		return
 	}
-	f, err := filter.Parse(r.URL.Query().Get("filter"))
+	f, err := filter.Parse(r.URL.Query().Get("filter"), trace.Known)
 	if err == nil {
 		f, err = f.Resolve(s.began)
 	}

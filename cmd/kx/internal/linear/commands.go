@@ -50,7 +50,7 @@ func (l *linear) help(string) error {
 }
 
 func (l *linear) narrow(text string) error {
-	if _, err := filter.Parse(text); err != nil {
+	if _, err := filter.Parse(text, l.Session.Known); err != nil {
 		return err
 	}
 	l.Session.Follow(text)

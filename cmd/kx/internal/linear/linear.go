@@ -221,7 +221,7 @@ func (l *linear) sentence() {
 
 // list tells of the requests that are remembered and a filter wants.
 func (l *linear) list(text string) error {
-	if _, err := filter.Parse(text); err != nil {
+	if _, err := filter.Parse(text, l.Session.Known); err != nil {
 		return err
 	}
 	rows, err := l.Session.Rows(l.ctx, text)
