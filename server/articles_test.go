@@ -3,19 +3,18 @@ package server_test
 import (
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"go/types"
-	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server"
 )
 
 // articleChain is one call chain of the articles, and the golden journey that shows it.
@@ -286,7 +285,8 @@ the golden journey gives. The golden journey is a request of a transcript in ser
 a resource.
 
 ` + "`step:`" + ` in a filter finds the journeys that took a step, such as ` + "`kx trace ls step:store.key`" + ` (docs/filter.md). A fine step is a
-detail of its caller: the screen, the prompt and stories show details together.
+detail of its caller: the screen, the prompt and stories show details together. ` + "`kx trace steps NAME`" + ` finds the step of each name in
+these tables. The name of a function alone is a filter too: ` + "`kx trace ls getOrCreateServingInfoFor`" + `.
 
 The chain of servers begins with the aggregator, which takes a step only where an APIService leaves the request to another server:
 aggregated.txt shows that. So the chains here begin with the kube server. AfterCreate and
@@ -397,84 +397,15 @@ type takenAt struct{ function, file string }
 // sitesOf finds the function that takes each step.
 func sitesOf(t *testing.T) map[trace.ID]takenAt {
 	t.Helper()
-	ids := stepConstants(t)
-	sites := map[trace.ID]takenAt{}
-	for _, room := range []string{"server", "store"} {
-		err := filepath.WalkDir(filepath.Join("..", room), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testdata") {
-				return err
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			name := strings.TrimPrefix(filepath.ToSlash(path), "../")
-			for _, decl := range file.Decls {
-				if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
-					for _, id := range stepsIn(f.Body, ids) {
-						sites[id] = takenAt{functionName(f), name}
-					}
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return sites
-}
-
-// stepConstants are the steps by the names of their constants.
-func stepConstants(t *testing.T) map[string]trace.ID {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../core/trace/steps.go", nil, parser.SkipObjectResolution)
+	all, err := steps.All(server.Source(), lang.English)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := map[string]trace.ID{}
-	for _, spec := range file.Decls[0].(*ast.GenDecl).Specs {
-		if name := spec.(*ast.ValueSpec).Names[0].Name; name != "_" {
-			ids[name] = trace.ID(len(ids) + 1)
-		}
+	sites := map[trace.ID]takenAt{}
+	for _, s := range all {
+		id, _ := trace.Lookup(s.ID)
+		_, function, _ := strings.Cut(path.Base(s.Function), ".")
+		sites[id] = takenAt{function, s.File}
 	}
-	if len(ids) != len(trace.All())+1 {
-		t.Fatalf("steps.go has %d constants for %d steps", len(ids), len(trace.All()))
-	}
-	return ids
-}
-
-// stepsIn are the steps that a function takes.
-func stepsIn(body ast.Node, ids map[string]trace.ID) (steps []trace.ID) {
-	ast.Inspect(body, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		which := 0
-		switch types.ExprString(call.Fun) {
-		case "trace.Start", "trace.StartObject", "trace.Note":
-			which = 1
-		case "trace.At": // of a goroutine that requests share
-		default:
-			return true
-		}
-		if id, ok := ids[strings.TrimPrefix(types.ExprString(call.Args[which]), "trace.")]; ok {
-			steps = append(steps, id)
-		}
-		return true
-	})
-	return steps
-}
-
-// functionName is the name of a function, with its receiver as journeys write it.
-func functionName(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return f.Name.Name
-	}
-	receiver := regexp.MustCompile(`\[.*\]`).ReplaceAllString(types.ExprString(f.Recv.List[0].Type), "[...]")
-	if strings.HasPrefix(receiver, "*") {
-		receiver = "(" + receiver + ")"
-	}
-	return receiver + "." + f.Name.Name
+	return sites
 }

@@ -20,7 +20,7 @@
 //	op      = ":" | "=" | "!=" | "~" | "!~" | ">" | ">=" | "<" | "<=" .
 //	values  = value { "," value } .           any of them; after "~" and comparisons exactly one
 //	value   = word | quoted .
-//	text    = word | quoted .                 found in any field that holds text
+//	text    = word | quoted .                 found in any field that holds text, or the name of a step's function
 //
 // A word runs to the next space, "->" or one of & | ( ) " and, in a value, the next comma. Quotes are double, with the escapes
 // of Go; a quoted value has no globs. Within step( and steps( and beside "->" stand conditions of one step: a word without a

@@ -90,7 +90,21 @@ func (n anywhereNode) match(s Subject) bool {
 	if w, ok := s.(WithSteps); ok && !n.ofStep {
 		return stepAfter(w.Steps(), -1, anywhereNode{n.pattern, true}) >= 0
 	}
-	return n.in(s, stepTexts)
+	return n.in(s, stepTexts) || n.isFunction(s)
+}
+
+// functionNames are the names under which a step knows the functions that it is, here and upstream. They are no fields: a text without
+// a field finds a step by the whole name of one.
+var functionNames = [...]string{"function", "upstream"}
+
+func (n anywhereNode) isFunction(s Subject) bool {
+	for _, name := range functionNames {
+		v, ok := s.Field(name)
+		if ok && (v.texts == nil && n.pattern.whole(v.text) || slices.ContainsFunc(v.texts, n.pattern.whole)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (n anywhereNode) in(s Subject, names []string) bool {

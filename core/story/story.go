@@ -287,3 +287,6 @@ func duration(d time.Duration) string {
 	}
 	return d.Round(unit).String()
 }
+
+// Sentence is what a step does, where it is not known to what.
+func Sentence(id trace.ID, in lang.Language) string { return (&teller{language: in}).filled(id, "") }

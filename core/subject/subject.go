@@ -11,6 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Of returns a journey as the subject of a filter.
@@ -159,6 +160,11 @@ func (s *steps) Field(i int, name string) (filter.Value, bool) {
 		return filter.DurationValue(time.Duration(step.TookNanos)), step.TookNanos >= 0
 	case "changed":
 		return filter.NumberValue(int64(s.changed(i))), step.Before != nil && step.After != nil
+	case "function":
+		return filter.TextValue(trace.LastName(step.Function)), step.Function != ""
+	case "upstream":
+		names := trace.Functions(step.ID)
+		return filter.TextValues(names), len(names) > 0
 	}
 	get := ofStep(name)
 	if get == nil {

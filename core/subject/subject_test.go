@@ -132,3 +132,25 @@ func TestSelect(t *testing.T) {
 		}
 	}
 }
+
+// TestFunctions: a text without a field finds a step by the whole name of its function, here, upstream or in articles.
+func TestFunctions(t *testing.T) {
+	j := &v1alpha1.Journey{}
+	j.Status.Steps = []v1alpha1.Step{
+		{ID: trace.CacherWait.String(), Function: "store/cacher.(*watchCache).waitUntilFresh"},
+		{ID: "of.another-version", Function: "store/cacher.guess.func1.2"},
+	}
+	for text, want := range map[string]bool{
+		"waitUntilFresh": true, "WAITUNTILFRESHLOCKED": true, "watchCache.waitUntilFreshLocked": true, "WaitUntilFreshAndGet": true, "waitUntil*Get": true,
+		"guess": true, "WaitUntilFreshAndGet -> of.another-version": false, `step("WaitUntilFreshAndGet")`: true,
+		"waitUntil": false, "FreshAndGet": false, "func1": false, "watchCache": false, "!WaitUntilFreshAndGet": false,
+	} {
+		f, err := filter.Parse(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Match(subject.Of(j)); got != want {
+			t.Errorf("%s matches: %v, want %v", text, got, want)
+		}
+	}
+}

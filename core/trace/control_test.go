@@ -209,6 +209,19 @@ func TestReleased(t *testing.T) {
 }
 
 // TestNotHeld: what is left alone.
+// TestHeldAtAFunction: a word without a field names a step by its function, upstream or here.
+func TestHeldAtAFunction(t *testing.T) {
+	for _, name := range []string{"KV.Txn", "leaf"} {
+		r := NewRecorder("p", DefaultLimits)
+		add(t, r, rule(t, Breakpoint, name+" step:etcd.txn"))
+		tr := travel(t, context.Background(), r, "update")
+		if got := tr.stop(); got != "etcd.txn" {
+			t.Errorf("%s holds at %q", name, got)
+		}
+		tr.tell(Continue)
+	}
+}
+
 func TestNotHeld(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	add(t, r, rule(t, Breakpoint, "step:etcd.get,etcd3.event"))

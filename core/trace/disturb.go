@@ -65,13 +65,15 @@ type mark struct {
 	of filter.Subject
 }
 
-// Field answers step and layer from the mark, and asks of for all else.
+// Field answers step, layer and functions from the mark, and asks of for all else.
 func (m mark) Field(name string) (filter.Value, bool) {
 	switch name {
 	case "step":
 		return filter.TextValue(m.id.String()), true
 	case "layer":
 		return filter.TextValue(table[m.id].Layer.String()), true
+	case "upstream":
+		return filter.TextValues(Functions(m.id.String())), true
 	}
 	return m.of.Field(name)
 }

@@ -181,6 +181,8 @@ func (v *subject) Field(name string) (filter.Value, bool) {
 		return filter.DurationValue(v.took), v.took > 0
 	case "after":
 		return filter.RequestValue(v.j.id, v.j.started), true
+	case "upstream":
+		return filter.TextValues(Functions(v.s.id.String())), true
 	}
 	text := v.text(name)
 	return filter.TextValue(text), text != ""
@@ -191,6 +193,8 @@ func (v *subject) text(name string) string {
 	switch name {
 	case "step":
 		return v.s.id.String()
+	case "function":
+		return LastName(v.s.id.Site().Function)
 	case "layer":
 		return table[v.s.id].Layer.String()
 	case "key":

@@ -20,6 +20,7 @@ type Format string
 const (
 	Text  Format = ""
 	Table Format = "table"
+	Wide  Format = "wide"
 	JSON  Format = "json"
 	YAML  Format = "yaml"
 	Raw   Format = "raw"

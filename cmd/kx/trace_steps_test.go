@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/steps"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/docs"
+	"github.com/kx-apiserver/kx/server"
+)
+
+// found are the IDs of the steps that kx trace steps finds by a name.
+func found(t *testing.T, name string) (ids []string) {
+	t.Helper()
+	a := typeCommand("trace", "steps", name, "-o", "json")
+	var all []steps.Step
+	if a.code != 0 || json.Unmarshal([]byte(a.out), &all) != nil {
+		t.Errorf("trace steps %q: exit code %d: %s%s", name, a.code, a.err, a.out)
+	}
+	for _, s := range all {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+func TestTraceSteps(t *testing.T) {
+	var all []steps.Step
+	if a := typeCommand("trace", "steps", "-o", "json"); json.Unmarshal([]byte(a.out), &all) != nil || len(all) != len(trace.All()) {
+		t.Fatalf("%d steps, exit code %d: %s", len(all), a.code, a.err)
+	}
+	for _, s := range all {
+		if s.Layer == "" || s.Does == "" || s.Function == "" || s.File == "" || s.Line == 0 {
+			t.Errorf("something is missing of %+v", s)
+		}
+	}
+	for name, want := range map[string]string{
+		"crd.info":                   "crd.info",
+		"getorcreateservinginfofor":  "crd.info",
+		"WaitUntilFreshAndGet":       "cacher.wait",
+		"(*kv).commit":               "etcd.txn",
+		"restGet":                    "rest.get",
+		"handlers.GetResource":       "handler.get",
+		"registry.Store.Delete":      "store.delete",
+		"storage.Interface.Create()": "etcd3.create",
+	} {
+		if ids := found(t, name); !slices.Contains(ids, want) {
+			t.Errorf("%s is %v, want %s", name, ids, want)
+		}
+	}
+	a := typeCommand("trace", "steps", "getOrCreateServingInfo4")
+	if want := `no step or function is called "getOrCreateServingInfo4"; near it: getOrCreateServingInfoFor`; a.code != 1 || !strings.Contains(a.err, want) || a.out != "" {
+		t.Errorf("exit code %d: %s%s", a.code, a.err, a.out)
+	}
+	for format, want := range map[string]string{
+		"table": "crdHandler.getOrCreateServingInfoFor  It takes what serves the definition, or makes it\n",
+		"wide":  "server/crd/info.go:",
+		"yaml":  "  function: server/crd.(*crdHandler).getOrCreateServingInfoFor\n",
+	} {
+		if a := typeCommand("trace", "steps", "crd.info", "-o", format); a.code != 0 || !strings.Contains(a.out, want) {
+			t.Errorf("-o %s: exit code %d: %s%s", format, a.code, a.err, a.out)
+		}
+	}
+	if a := typeCommand("trace", "steps", "crd.info", "--lang", "zh"); a.code != 0 || strings.Contains(a.out, "It takes what") {
+		t.Errorf("exit code %d: %s%s", a.code, a.err, a.out)
+	}
+}
+
+var (
+	articleRow = regexp.MustCompile("(?m)^\\| (.*`.*) \\| `([a-z0-9]+\\.[a-z0-9-]+)` \\| `")
+	inQuotes   = regexp.MustCompile("`([^`]+)`")
+)
+
+// TestTraceStepsOfArticles: each function that docs/articles.md names is found, and no other name is kept for articles.
+func TestTraceStepsOfArticles(t *testing.T) {
+	text, err := docs.Files.ReadFile("articles.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := steps.All(server.Source(), lang.English)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string][]string{} // by the functions
+	for _, row := range articleRow.FindAllStringSubmatch(string(text), -1) {
+		for _, name := range inQuotes.FindAllStringSubmatch(row[1], -1) {
+			names[name[1]] = append(names[name[1]], row[2])
+		}
+	}
+	if len(names) < 80 {
+		t.Fatalf("docs/articles.md names %d functions: this test reads it wrongly", len(names))
+	}
+	for name, want := range names {
+		found := steps.Find(all, name)
+		for _, id := range want {
+			if !slices.ContainsFunc(found, func(s steps.Step) bool { return s.ID == id }) {
+				t.Errorf("%s is %v, want %s", name, found, id)
+			}
+		}
+	}
+	for _, id := range trace.All() {
+		for _, name := range id.InArticles() {
+			if !slices.Contains(names[name], id.String()) {
+				t.Errorf("docs/articles.md does not say that %s is %s", name, id)
+			}
+		}
+	}
+}
+
+// TestTraceOfAFunction: a word in a filter finds requests by the functions that their steps are.
+func TestTraceOfAFunction(t *testing.T) {
+	newTyping(t)
+	if a := typeCommand("create", "configmap", "one"); a.code != 0 {
+		t.Fatal(a.err)
+	}
+	for word, want := range map[string]bool{
+		"createHandler": true, "RESTCREATE": true, "Creater.Create": true, "handlers.CreateResource": true, "store.create": true,
+		"createHandle": false, "getResourceHandler": false,
+	} {
+		a := typeCommand("trace", "ls", "verb:create resource:configmaps "+word)
+		if a.code != 0 || (a.out != "") != want {
+			t.Errorf("%s: want a request: %v, exit code %d: %s%s", word, want, a.code, a.err, a.out)
+		}
+	}
+}
