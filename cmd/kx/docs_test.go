@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/docs"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -31,5 +33,30 @@ func TestFlagsAreDocumented(t *testing.T) {
 	})
 	for name := range documented {
 		t.Errorf("docs/serve.md has --%s, which is no flag", name)
+	}
+}
+
+// TestFiltersOfDocuments: each step, layer, reason and verb that a filter of the documents asks for exists.
+func TestFiltersOfDocuments(t *testing.T) {
+	files, err := fs.Glob(docs.Files, "*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := regexp.MustCompile(`\b(step|layer|reason|verb|phase|method):[a-zA-Z][a-zA-Z0-9.*,-]*[a-z0-9A-Z*]`)
+	terms := 0
+	for _, name := range files {
+		text, err := fs.ReadFile(docs.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, asked := range term.FindAll(text, -1) {
+			terms++
+			if _, err := filter.Parse(string(asked), trace.Known); err != nil {
+				t.Errorf("docs/%s: %s: %v", name, asked, err)
+			}
+		}
+	}
+	if terms == 0 {
+		t.Error("the documents have no filter: this test reads them wrongly")
 	}
 }
