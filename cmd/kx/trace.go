@@ -63,8 +63,8 @@ enough. The filter is kx's filter language, in which these flags are written too
 	cmd.Flags().IntVar(&o.wait, "wait", 0, "end when that many requests have matched; those that the server remembers count")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "how long --wait waits")
 	formatVar(cmd, cmd.Flags(), &o.format, "json: a journey a line, without its steps", render.Text, render.JSON)
-	cmd.AddCommand(newTraceListCommand(o), newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o), newTraceExportCommand(o),
-		newTraceStepsCommand())
+	cmd.AddCommand(newTraceListCommand(o), newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o),
+		newTraceExportCommand(o), newTraceStepsCommand())
 	return cmd
 }
 

@@ -53,7 +53,8 @@ func TestTraceSteps(t *testing.T) {
 		}
 	}
 	a := typeCommand("trace", "steps", "getOrCreateServingInfo4")
-	if want := `no step or function is called "getOrCreateServingInfo4"; near it: getOrCreateServingInfoFor`; a.code != 1 || !strings.Contains(a.err, want) || a.out != "" {
+	want := `no step or function is called "getOrCreateServingInfo4"; near it: getOrCreateServingInfoFor`
+	if a.code != 1 || !strings.Contains(a.err, want) || a.out != "" {
 		t.Errorf("exit code %d: %s%s", a.code, a.err, a.out)
 	}
 	for format, want := range map[string]string{

@@ -5,8 +5,8 @@
 // for users.
 //
 // What comes in is a line that a user typed, and a [Subject] that knows the values of its fields. What goes out is a [Filter]
-// that says yes or no, or an [Error] with the column and what was expected there. Callers pass the names of steps, layers and reasons
-// as [Known]: this package knows no step.
+// that says yes or no, or an [Error] with the column and what was expected there. Callers pass the names of steps, layers
+// and reasons as [Known]: this package knows no step.
 //
 // # Grammar
 //

@@ -25,9 +25,9 @@ type Field struct {
 	Example string
 	// Values are all possible values, for a field that has few.
 	Values []string
-	// Rare are further values that are no mistake, and that nobody has to be offered.
+	// Rare are further values. Completion leaves them out.
 	Rare []string
-	// Extensible says that clients can send values that are not among these: a regular expression finds them too.
+	// Extensible says that clients can send other values too. A regular expression may ask for those.
 	Extensible bool
 	// OfSteps says that each step has the field: step( ) can ask for it, and anywhere else it asks whether some step fulfils it.
 	OfSteps bool

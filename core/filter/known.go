@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/core/near"
 )
 
-// Known returns the names that the values of a field are among, besides those of the table of fields. Where there are none at all,
-// values may be any.
+// Known returns the names that a field may have as values, beside those in the table of fields. A field without any names may have
+// all values.
 type Known func(field string) []string
 
 // Unknown is a name that does not exist.

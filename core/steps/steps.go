@@ -1,7 +1,7 @@
 // Package steps is the list of all steps as a reader of the code or of articles looks for them.
 //
-// What comes in is the source of the rooms that take steps, and a name: a step's ID, a function of kx, one of the Kubernetes API server
-// or of etcd, or what articles call it. What goes out are the steps that answer to it. The place of a step is read from the source, so it
+// What comes in is the source of the rooms that take steps, and a name: a step's ID, or a function of kx, of the Kubernetes API
+// server, of etcd or of an article. What goes out are the steps with that name. The place of a step is read from the source, so it
 // is known before the step was ever taken.
 package steps
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// inArticles are the names by which articles about the Kubernetes API server know a step, where these are neither those of the function
-// here nor of upstream's: other functions of the same chain, types and variables, and what older releases called them.
+// inArticles are the names that articles about the Kubernetes API server have for a step, if its functions have others: further
+// functions of the same chain, types and variables, and functions of older releases. docs/articles.md has them too.
 var inArticles = map[ID][]string{
 	HandlerRoute:        {`NonGoRestfulMux.HandlePrefix("/apis/", crdHandler)`, "kubeAPIServer", "apiExtensionsServer.GenericAPIServer"},
 	HandlerNotFound:     {"r.delegate.ServeHTTP", "delegationTarget"},
@@ -47,8 +47,8 @@ var inArticles = map[ID][]string{
 // InArticles are the names by which articles know the step, beside those of its functions.
 func (id ID) InArticles() []string { return inArticles[id] }
 
-// Functions are the names of functions upstream and in articles that a step does the work of, whole and without what they belong to.
-// There are none for a step that this version of kx does not have.
+// Functions are the names of a step's functions, upstream and in articles: each as it is, and without its package or type. A step that
+// this version of kx does not have has none.
 func Functions(step string) []string { return functions()[step] }
 
 var functions = sync.OnceValue(func() map[string][]string {

@@ -113,7 +113,9 @@ func TestRulesOfNamesThatDoNotExist(t *testing.T) {
 			t.Errorf("journeys %s: %d %s", tt.filter, code, body)
 		}
 	}
-	for _, filter := range []string{"step:etcd.*", "step:*", "layer:ETCD", "verb:head", "verb~propfind", "resource:nothings", "user:x", "code:999"} {
+	for _, filter := range []string{
+		"step:etcd.*", "step:*", "layer:ETCD", "verb:head", "verb~propfind", "resource:nothings", "user:x", "code:999",
+	} {
 		if code, body := get(t, server.URL+"/apis/kx.dev/v1alpha1/journeys?filter="+url.QueryEscape(filter)); code != 200 {
 			t.Errorf("journeys %s: %d %s", filter, code, body)
 		}

@@ -253,7 +253,8 @@ func TestSavedByAnotherVersion(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, ids, err)
 		}
 	}
-	if _, err := s.List(context.Background(), "step:store.guest"); err == nil || !strings.Contains(err.Error(), `there is no step "store.guest"; near it: store.guess`) {
+	_, err := s.List(context.Background(), "step:store.guest")
+	if want := `there is no step "store.guest"; near it: store.guess`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 }
