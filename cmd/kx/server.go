@@ -27,6 +27,14 @@ func complain(text string) { fmt.Fprintln(os.Stderr, "kx:", text) }
 
 // server is the configuration of a client of that server.
 func (o *serverOptions) server() (*rest.Config, error) {
+	config, err := o.config()
+	if err == nil {
+		config.UserAgent = join.Agent()
+	}
+	return config, err
+}
+
+func (o *serverOptions) config() (*rest.Config, error) {
 	if join.Elsewhere(o.dataDir, o.kubeconfig) {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
 		rules.ExplicitPath = o.kubeconfig

@@ -12,6 +12,7 @@ import (
 // client's server.
 func (w *wiring) wrapConfig(c *rest.Config) *rest.Config {
 	join.LimitPlugins(c, w.say)
+	c.UserAgent = join.Agent()
 	w.trace.serverIs(c)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{wiring: w, next: next} })
 	return c
