@@ -93,6 +93,22 @@ func (f Filter) String() string {
 	return w.String()
 }
 
+// Terms are the conditions of which a subject must fulfil each, as they are written.
+func (f Filter) Terms() (terms []string) {
+	parts := []node{f.root}
+	if all, ok := f.root.(andNode); ok {
+		parts = all.parts
+	}
+	for _, part := range parts {
+		if part != nil {
+			var w writer
+			part.write(&w, precedenceAnd)
+			terms = append(terms, w.String())
+		}
+	}
+	return terms
+}
+
 // node is a part of a filter.
 type node interface {
 	match(Subject) bool

@@ -2,6 +2,7 @@ package filter_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -326,6 +327,25 @@ func TestOf(t *testing.T) {
 		f, err := filter.Parse(got, nil)
 		if got != want || err != nil || f.String() != want {
 			t.Errorf("%q: %q, %v, read as %q; want %q", pairs, got, err, f, want)
+		}
+	}
+}
+
+// TestTerms has filters whose terms must hold each, or not.
+func TestTerms(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                               nil,
+		"verb:get":                       {"verb:get"},
+		"verb:get & code:409 !name:a":    {"verb:get", "code:409", "!name:a"},
+		"verb:get | code:409":            {"verb:get | code:409"},
+		"verb:get (code:409 | code:410)": {"verb:get", "(code:409 | code:410)"},
+	} {
+		f, err := filter.Parse(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Terms(); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -19,8 +19,10 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/util/jsonpath"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Result is whether one condition holds.
@@ -31,6 +33,11 @@ type Result struct {
 	Saw string
 	// Found is how many requests fulfil a condition about requests, and Among, where there is none, how many there were at all.
 	Found, Among int
+	// Where there is none, Left requests fulfil the terms before Term, and none of these fulfils it. It is empty where there was no
+	// request at all.
+	Left   int
+	Before string
+	Term   string
 	// Journeys are the requests that were found, or those to look at where too few were.
 	Journeys []v1alpha1.Journey
 }
@@ -122,10 +129,46 @@ func (p *Play) count(ctx context.Context, s *span, r *Result) error {
 			return err
 		}
 		r.Among = len(list)
-		r.Saw = fmt.Sprintf("no request, among %d since the run began", len(list))
+		if err := p.narrow(ctx, s, r); err != nil {
+			return err
+		}
+		r.Saw = r.none()
 	}
 	r.Journeys = list[max(0, len(list)-seenMost):]
 	return nil
+}
+
+// narrow finds the term of a condition's filter that the last requests left do not fulfil.
+func (p *Play) narrow(ctx context.Context, s *span, r *Result) error {
+	wanted, err := filter.Parse(r.Condition.Filter, trace.Known)
+	if err != nil {
+		return err
+	}
+	r.Left = r.Among
+	for _, term := range wanted.Terms() {
+		list, err := p.journeys(ctx, s.filter(strings.TrimSpace(r.Before+" "+term)))
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			r.Term = term
+			return nil
+		}
+		r.Left, r.Before = len(list), strings.TrimSpace(r.Before+" "+term)
+	}
+	return nil
+}
+
+// none says that no request fulfils a condition, and which term of it is to blame.
+func (r *Result) none() string {
+	said := fmt.Sprintf("no request, among %d since the run began", r.Among)
+	switch {
+	case r.Among == 0 || r.Term == "":
+		return said
+	case r.Before == "":
+		return fmt.Sprintf("%s: none fulfils %s", said, r.Term)
+	}
+	return fmt.Sprintf("%s: %d fulfil %s, and none of these %s", said, r.Left, r.Before, r.Term)
 }
 
 func requests(n int) string {
