@@ -337,7 +337,7 @@ func TestTerms(t *testing.T) {
 		"":                               nil,
 		"verb:get":                       {"verb:get"},
 		"verb:get & code:409 !name:a":    {"verb:get", "code:409", "!name:a"},
-		"verb:get | code:409":            {"verb:get | code:409"},
+		"verb:get | code:409":            {"(verb:get | code:409)"},
 		"verb:get (code:409 | code:410)": {"verb:get", "(code:409 | code:410)"},
 	} {
 		f, err := filter.Parse(text, nil)
