@@ -67,7 +67,7 @@ func TestOwnGroup(t *testing.T) {
 	one := kxRoot + "journeys/" + res.Header.Get("Kx-Journey")
 
 	const key = "/:registry:namespaces:default"
-	const breakpoint, fault = `{"metadata":{"name":"x"},"spec":{"filter":"verb:none"}}`, `{"metadata":{"name":"x"},"spec":{"filter":"verb:none","effect":"Fail","code":500}}`
+	const breakpoint, fault = `{"metadata":{"name":"x"},"spec":{"filter":"name:none"}}`, `{"metadata":{"name":"x"},"spec":{"filter":"name:none","effect":"Fail","code":500}}`
 	for _, test := range []struct {
 		method, path, body string
 		boss, eye          int // others get 403

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -367,12 +366,9 @@ func (r *running) mayView(t *testing.T) {
 	})
 }
 
-// longestWait is how long a quiet user may wait in a queue.
-const longestWait = 100 * time.Millisecond
-
 // TestFlood has one user send 200 requests at a time, each of which takes 100 ms, while another one asks again and again: the other one
-// is never refused and waits in a queue for 100 ms at most, also when a watch begins, administrators wait never, and a watch that has begun is told of what happens. The
-// waits are those that the server has measured.
+// is never refused and waits less than the flood does, also when a watch begins, administrators wait never, and a watch that has begun is
+// told of what happens. The waits are those that the server has measured.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	r := start(t, allow, tokens(t, flowTokens), func(o *options.Options) {
@@ -396,57 +392,63 @@ func TestFlood(t *testing.T) {
 	var flood sync.WaitGroup
 	defer flood.Wait()
 	defer stop()
-	var slow, refused atomic.Int64
+	var mu sync.Mutex
+	var loud []time.Duration
 	for range 200 {
 		flood.Go(func() {
 			for ctx.Err() == nil {
+				begun := time.Now()
 				res, err := anyone.Do(withToken(t, "GET", r.URL+maps, "flooder").WithContext(ctx))
 				if err != nil {
 					continue
 				}
 				res.Body.Close()
-				if slow.Add(1); res.StatusCode == http.StatusTooManyRequests {
-					refused.Add(1)
+				if res.StatusCode != http.StatusTooManyRequests {
+					mu.Lock()
+					loud = append(loud, time.Since(begun))
+					mu.Unlock()
 				}
 			}
 		})
 	}
-	until(t, "the flood is there", func() bool { return slow.Load() > 200 })
-	// A machine that has much else to do may keep the server from running for longer than anybody waits in a queue.
-	for round := range 3 {
-		var quiet []time.Duration
-		for n := range 50 {
-			res, data := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer quiet")
-			if res.StatusCode != http.StatusOK {
-				t.Errorf("request %d of the quiet user: %s %s", n, res.Status, data)
-			}
-			quiet = append(quiet, r.waited(t, res.Header.Get("Kx-Journey")))
-			if n%10 == 0 { // a watch needs a seat until it has begun
-				begun, err := anyone.Do(withToken(t, "GET", r.URL+maps+"?watch=true", "quiet"))
-				must(t, err)
-				if begun.StatusCode != http.StatusOK {
-					t.Errorf("a watch of the quiet user: %s", begun.Status)
-				}
-				quiet = append(quiet, r.waited(t, begun.Header.Get("Kx-Journey")))
-				begun.Body.Close()
-			}
-			res, data = ask(t, r.httpClient(t), "GET", r.URL+maps, nil)
-			if res.StatusCode != http.StatusOK {
-				t.Errorf("an administrator: %s %s", res.Status, data)
-			}
-			if waited := r.waited(t, res.Header.Get("Kx-Journey")); waited > 0 {
-				t.Errorf("an administrator waited %s", waited)
-			}
+	until(t, "the flood is there", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(loud) > 200
+	})
+	var quiet []time.Duration
+	for n := range 50 {
+		res, data := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer quiet")
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("request %d of the quiet user: %s %s", n, res.Status, data)
 		}
-		slices.Sort(quiet)
-		longest := quiet[len(quiet)-1]
-		t.Logf("%d requests of the flood, %d of them refused; the longest wait of a quiet one was %s", slow.Load(), refused.Load(), longest)
-		if longest <= longestWait {
-			break
+		quiet = append(quiet, r.waited(t, res.Header.Get("Kx-Journey")))
+		if n%10 == 0 { // a watch needs a seat until it has begun
+			begun, err := anyone.Do(withToken(t, "GET", r.URL+maps+"?watch=true", "quiet"))
+			must(t, err)
+			if begun.StatusCode != http.StatusOK {
+				t.Errorf("a watch of the quiet user: %s", begun.Status)
+			}
+			quiet = append(quiet, r.waited(t, begun.Header.Get("Kx-Journey")))
+			begun.Body.Close()
 		}
-		if most := quiet[len(quiet)*9/10]; round == 2 && most > longestWait {
-			t.Errorf("the quiet user waited %v", quiet)
+		res, data = ask(t, r.httpClient(t), "GET", r.URL+maps, nil)
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("an administrator: %s %s", res.Status, data)
 		}
+		if waited := r.waited(t, res.Header.Get("Kx-Journey")); waited > 0 {
+			t.Errorf("an administrator waited %s", waited)
+		}
+	}
+	mu.Lock()
+	loud = slices.Sorted(slices.Values(loud))
+	mu.Unlock()
+	// A machine that has much else to do makes both of them wait.
+	slices.Sort(quiet)
+	half, most := loud[len(loud)/2], quiet[len(quiet)*9/10]
+	t.Logf("half of %d requests of the flood took %s; nine tenths of the quiet ones waited %s at most", len(loud), half, most)
+	if most >= half {
+		t.Errorf("the quiet user waited %v", quiet)
 	}
 	_, err = r.admin(t).CoreV1().ConfigMaps("default").Create(within(t), &corev1.ConfigMap{ObjectMeta: named("told")}, metav1.CreateOptions{})
 	must(t, err)

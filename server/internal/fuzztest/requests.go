@@ -170,9 +170,9 @@ func own() []production[string] {
 				"versions", "", "none")
 			return path + query(g)
 		}),
-		post("breakpoint", "breakpoints", `{"metadata":{"name":"x"},"spec":{"filter":"verb:none"}}`,
+		post("breakpoint", "breakpoints", `{"metadata":{"name":"x"},"spec":{"filter":"name:none"}}`,
 			`{"metadata":{"name":"x"},"spec":{"filter":"("}}`, `{}`),
-		post("fault", "faults", `{"metadata":{"name":"x"},"spec":{"filter":"verb:none","effect":"Fail","code":409}}`, `{"spec":{"effect":"x"}}`),
+		post("fault", "faults", `{"metadata":{"name":"x"},"spec":{"filter":"name:none","effect":"Fail","code":409}}`, `{"spec":{"effect":"x"}}`),
 		post("access review", "accessreviews", `{"spec":{"user":"editor","resourceAttributes":{"verb":"get","resource":"secrets"}}}`,
 			`{"spec":{}}`, `{"spec":null}`),
 		post("compaction", "compactions", `{"spec":{"revision":1}}`, `{"spec":{"revision":-1}}`, `{}`),

@@ -193,7 +193,7 @@ func outcome(err error) (o history.Outcome, known bool) {
 		code := status.Status().Code
 		if code >= 400 && code < 500 {
 			// A policy refuses when nobody can say whether it is about the object: its namespace could not be read.
-			unclear := code == http.StatusForbidden && strings.Contains(err.Error(), "failed to configure policy: Internal error occurred")
+			unclear := strings.Contains(err.Error(), "failed to configure policy: Internal error occurred")
 			return history.Refused, code == http.StatusGone || unclear
 		}
 		return history.Unknown, true
