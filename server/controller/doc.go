@@ -1,10 +1,11 @@
-// Package controller has controllers that users of the API expect, a package each, and is the table of them.
+// Package controller has controllers that users of the API expect, as values, and is the table of them. Some are packages of their own.
 //
+//	claims.go     what keeps claims of volumes while pods use them
+//	volumes.go    what keeps volumes while they are bound
 //	namespace     the namespaces that every cluster has, and the end of deleted ones
 //	garbage       the end of objects whose owners are gone
 //	certificates  what was asked for and approved, signed; the end of old requests
 //	clusterrole   the rules of cluster roles that aggregate others
-//	protection    what keeps volumes and their claims while they are used
 //	servicecidr   what keeps the ranges of services' addresses while they are used
 //	ttlafterfinished  the end of finished jobs that say how long they stay
 //	resourcequota what objects use of the quotas of their namespaces

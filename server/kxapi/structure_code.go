@@ -147,6 +147,14 @@ func (c *code) storage(s rest.Storage) v1alpha1.CodePlace {
 	return c.typeOf(reflect.TypeOf(s))
 }
 
+// placeOf is the place of a function, or of the type of any other value.
+func (c *code) placeOf(does any) v1alpha1.CodePlace {
+	if t := reflect.TypeOf(does); t.Kind() != reflect.Func {
+		return c.typeOf(t)
+	}
+	return c.function(does)
+}
+
 // typeOf is the place of a type.
 func (c *code) typeOf(t reflect.Type) v1alpha1.CodePlace {
 	name := typeName(t)

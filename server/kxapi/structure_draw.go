@@ -288,7 +288,7 @@ func (m *drawing) controllers(all *controller.Controllers) {
 		var source v1alpha1.CodePlace
 		switch {
 		case c.Runs:
-			part.State, source = v1alpha1.ControllerRunning, m.code.typeOf(reflect.TypeOf(c.Controller))
+			part.State, source = v1alpha1.ControllerRunning, m.code.placeOf(c.Source)
 		case !c.On:
 			part.State = v1alpha1.ControllerOff
 		}

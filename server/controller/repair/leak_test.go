@@ -46,7 +46,7 @@ func (c cluster) run(patience time.Duration) {
 	ports := NewPorts(kit)
 	ports.patience = patience
 	from := feed.New(kit.Etcd, kit.Decoder, kit.Log)
-	from.Follow(ports, ServiceResource.GroupResource(), AllocationResource)
+	from.Follow(ports, ServiceResource.GroupResource(), AllocationResource.GroupResource())
 	ctx, stop := context.WithCancel(c.Context())
 	var running sync.WaitGroup
 	running.Go(func() { ports.Run(ctx) })

@@ -35,7 +35,7 @@ const (
 var allocations = corev1.SchemeGroupVersion.WithResource("servicenodeportallocations")
 
 // AllocationResource is what a controller follows to see what is taken.
-var AllocationResource = schema.GroupResource{Resource: PortsPrefix}
+var AllocationResource = schema.GroupVersionResource{Resource: PortsPrefix}
 
 // mender is the storage of services.
 type mender interface {

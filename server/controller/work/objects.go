@@ -25,14 +25,14 @@ import (
 
 // Objects are those of one built-in resource, as a controller reads and writes them. Where the resource is not served there are none.
 type Objects[T builtin.Object] struct {
-	storages Storages
+	Kit      *Kit
 	writer   *Writer
 	resource schema.GroupVersionResource
 }
 
 // ObjectsOf returns the objects of a resource, for a writer.
 func ObjectsOf[T builtin.Object](kit *Kit, writer *Writer, resource schema.GroupVersionResource) *Objects[T] {
-	return &Objects[T]{storages: kit.Storages, writer: writer, resource: resource}
+	return &Objects[T]{Kit: kit, writer: writer, resource: resource}
 }
 
 // Decision is why something is written.
@@ -63,7 +63,7 @@ func (o *Objects[T]) Cached(ctx context.Context, namespace, name string) (obj T,
 }
 
 func (o *Objects[T]) get(ctx context.Context, namespace, name string, options *metav1.GetOptions) (obj T, found bool, err error) {
-	getter, ok := o.storages()[o.resource].(rest.Getter)
+	getter, ok := o.Kit.Storages()[o.resource].(rest.Getter)
 	if !ok {
 		return obj, false, nil
 	}
@@ -79,7 +79,7 @@ func (o *Objects[T]) get(ctx context.Context, namespace, name string, options *m
 
 // List returns the objects of a namespace, or all of them if it is empty. It fails if one of them can't be read. They may be shared.
 func (o *Objects[T]) List(ctx context.Context, namespace string) (all []T, err error) {
-	lister, ok := o.storages()[o.resource].(rest.Lister)
+	lister, ok := o.Kit.Storages()[o.resource].(rest.Lister)
 	if !ok {
 		return nil, nil
 	}
@@ -97,7 +97,7 @@ func (o *Objects[T]) List(ctx context.Context, namespace string) (all []T, err e
 
 // Readable is List without the objects that can't be read.
 func (o *Objects[T]) Readable(ctx context.Context, namespace string) (all []T, err error) {
-	lister, ok := o.storages()[o.resource].(rest.Lister)
+	lister, ok := o.Kit.Storages()[o.resource].(rest.Lister)
 	if !ok {
 		return nil, nil
 	}
@@ -115,7 +115,7 @@ func (o *Objects[T]) Readable(ctx context.Context, namespace string) (all []T, e
 
 // Create creates an object, unless there is one of its name.
 func (o *Objects[T]) Create(ctx context.Context, obj T, d Decision) (err error) {
-	creater, ok := o.storages()[o.resource].(rest.Creater)
+	creater, ok := o.Kit.Storages()[o.resource].(rest.Creater)
 	if !ok {
 		return fmt.Errorf("%s can't be created", o.resource)
 	}
@@ -171,7 +171,7 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 	if sub != "" {
 		resource.Resource += "/" + sub
 	}
-	storage := o.storages()[resource]
+	storage := o.Kit.Storages()[resource]
 	updater, ok := storage.(rest.Updater)
 	if !ok {
 		return fmt.Errorf("%s can't be updated", resource)
@@ -199,7 +199,7 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 
 // Delete deletes an object if it is as it was seen. One that has changed meanwhile stays, and whoever follows it is told of that.
 func (o *Objects[T]) Delete(ctx context.Context, seen T, policy metav1.DeletionPropagation, d Decision) (err error) {
-	deleter, ok := o.storages()[o.resource].(rest.GracefulDeleter)
+	deleter, ok := o.Kit.Storages()[o.resource].(rest.GracefulDeleter)
 	if !ok {
 		return fmt.Errorf("%s can't be deleted", o.resource)
 	}

@@ -1,14 +1,14 @@
-package protection
+package controller
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -16,62 +16,53 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-const (
-	// Claims is what kube-controller-manager calls the controller of claims.
-	Claims        = "persistentvolumeclaim-protection-controller"
-	claimsAccount = "pvc-protection-controller"
+// claimProtection keeps claims of persistent volumes while pods use them. It also sets the condition Unused of bound claims.
+//
+// A claim is used by pods that are on a node and name it, or have it for an ephemeral volume. Of pods only the names of their
+// claims are known, so that the end of a pod wakes these claims and no others. Whether a claim is used is decided by the pods
+// that exist at that moment: where they can't be read, it stays. A claim that can't be read or written delays no other.
+var claimProtection = controller{
+	name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", does: "keep claims of volumes while pods use them",
+	account: "pvc-protection-controller", workers: 1, follows: []schema.GroupVersionResource{claimResource, pods}, make: protectClaims,
+}
 
-	claimFinalizer = "kubernetes.io/pvc-protection"
-)
+var claimResource = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
 
-// ClaimResource and PodResource are what the controller of claims follows.
-var (
-	ClaimResource = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
-	PodResource   = corev1.SchemeGroupVersion.WithResource("pods")
-)
+const claimFinalizer = "kubernetes.io/pvc-protection"
 
-// ClaimController protects claims.
-type ClaimController struct {
+// claimProtector protects claims.
+type claimProtector struct {
+	*work.Loop[types.NamespacedName]
 	kit    *work.Kit
 	claims *work.Objects[*corev1.PersistentVolumeClaim]
 	pods   *work.Objects[*corev1.Pod]
-	log    *slog.Logger
-	loop   *work.Loop[types.NamespacedName]
 
 	// users are the pods that name claims, and round counts the looks at all. Only the feed's goroutine uses them.
-	users map[types.NamespacedName]user
+	users map[types.NamespacedName]claimUser
 	round int
 }
 
-// user is a pod with the names of its claims.
-type user struct {
+// claimUser is a pod with the names of its claims.
+type claimUser struct {
 	claims []string
 	round  int
 }
 
-// NewClaims makes a controller of claims, which does nothing until it runs.
-func NewClaims(kit *work.Kit) *ClaimController {
-	writer := kit.Writer(Claims, claimsAccount)
-	c := &ClaimController{
-		kit: kit, log: kit.Log, users: map[types.NamespacedName]user{},
-		claims: work.ObjectsOf[*corev1.PersistentVolumeClaim](kit, writer, ClaimResource),
-		pods:   work.ObjectsOf[*corev1.Pod](kit, writer, PodResource),
+func protectClaims(kit *work.Kit, is controller) follower {
+	writer := is.writer(kit)
+	c := &claimProtector{
+		kit: kit, users: map[types.NamespacedName]claimUser{},
+		claims: work.ObjectsOf[*corev1.PersistentVolumeClaim](kit, writer, claimResource), pods: work.ObjectsOf[*corev1.Pod](kit, writer, pods),
 	}
-	c.loop = work.NewLoop(Claims, 1, kit.Metrics, kit.Log, c.try)
+	c.Loop = loopOf(kit, is, c.try)
 	return c
 }
 
-// Run works until ctx ends.
-func (c *ClaimController) Run(ctx context.Context) { c.loop.Run(ctx) }
-
-// State returns what it is about.
-func (c *ClaimController) State() work.State { return c.loop.State() }
-
 // Begin begins a look at all pods and claims.
-func (c *ClaimController) Begin() { c.round++ }
+func (c *claimProtector) Begin() { c.round++ }
 
 // End wakes the claims of pods that are gone.
-func (c *ClaimController) End(int64) {
+func (c *claimProtector) End(int64) {
 	for pod, u := range c.users {
 		if u.round != c.round {
 			c.wake(pod.Namespace, u.claims, 0)
@@ -81,27 +72,27 @@ func (c *ClaimController) End(int64) {
 }
 
 // Put has a claim looked at, or the claims that a pod names or named.
-func (c *ClaimController) Put(p feed.Pair) {
-	if strings.HasPrefix(p.Key, PodResource.Resource+"/") {
+func (c *claimProtector) Put(p feed.Pair) {
+	if strings.HasPrefix(p.Key, pods.Resource+"/") {
 		c.putPod(p)
 		return
 	}
 	if p.Value != nil {
-		namespace, name := p.Name(ClaimResource.GroupResource())
+		namespace, name := p.Name(claimResource.GroupResource())
 		c.wake(namespace, []string{name}, p.Revision)
 	}
 }
 
-func (c *ClaimController) putPod(p feed.Pair) {
-	namespace, name := p.Name(PodResource.GroupResource())
+func (c *claimProtector) putPod(p feed.Pair) {
+	namespace, name := p.Name(pods.GroupResource())
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	was := c.users[key]
 	delete(c.users, key)
-	is := user{round: c.round}
+	is := claimUser{round: c.round}
 	if p.Value != nil {
 		pod, err := work.Value[*corev1.Pod](c.kit, p.Key, p.Value)
 		if err != nil {
-			c.log.Warn("a pod cannot be read: the claims of its namespace stay", "key", p.Key, "error", err)
+			c.kit.Log.Warn("a pod cannot be read: the claims of its namespace stay", "key", p.Key, "error", err)
 			is.claims = was.claims
 		} else {
 			is.claims = claimsOf(pod)
@@ -114,9 +105,9 @@ func (c *ClaimController) putPod(p feed.Pair) {
 	c.wake(namespace, is.claims, p.Revision)
 }
 
-func (c *ClaimController) wake(namespace string, claims []string, cause int64) {
+func (c *claimProtector) wake(namespace string, claims []string, cause int64) {
 	for _, name := range claims {
-		c.loop.Add(types.NamespacedName{Namespace: namespace, Name: name}, cause)
+		c.Add(types.NamespacedName{Namespace: namespace, Name: name}, cause)
 	}
 }
 
@@ -137,7 +128,7 @@ func claimsOf(pod *corev1.Pod) (names []string) {
 func ephemeralClaim(pod *corev1.Pod, v *corev1.Volume) string { return pod.Name + "-" + v.Name }
 
 // try keeps a claim, or lets it go.
-func (c *ClaimController) try(ctx context.Context, key types.NamespacedName, cause int64) error {
+func (c *claimProtector) try(ctx context.Context, key types.NamespacedName, cause int64) error {
 	claim, found, err := c.claims.Get(ctx, key.Namespace, key.Name)
 	if err != nil || !found {
 		return err
@@ -157,9 +148,9 @@ func (c *ClaimController) try(ctx context.Context, key types.NamespacedName, cau
 		return errors.Join(err, listErr)
 	}
 	if bound {
-		return errors.Join(err, c.tellUse(ctx, claim, slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return refers(pod, claim) }), cause))
+		return errors.Join(err, c.tellUse(ctx, claim, slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return refersToClaim(pod, claim) }), cause))
 	}
-	if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return uses(pod, claim) }) {
+	if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return usesClaim(pod, claim) }) {
 		return err
 	}
 	return c.claims.Update(ctx, claim, "", work.Decide(cause, trace.NotInUse), func(now *corev1.PersistentVolumeClaim) (bool, error) {
@@ -167,8 +158,8 @@ func (c *ClaimController) try(ctx context.Context, key types.NamespacedName, cau
 	})
 }
 
-// names says whether a volume of a pod is a claim, which an ephemeral one is only if it was made for this pod.
-func names(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim, ephemeral bool) bool {
+// namesClaim says whether a volume of a pod is a claim, which an ephemeral one is only if it was made for this pod.
+func namesClaim(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim, ephemeral bool) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 		if v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name {
 			return true
@@ -177,20 +168,20 @@ func names(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim, ephemeral bool)
 	})
 }
 
-// uses says whether a pod keeps a claim from going: one on a node, as no kubelet starts a pod with a claim that is being deleted. A pod
+// usesClaim says whether a pod keeps a claim from going: one on a node, as no kubelet starts a pod with a claim that is being deleted. A pod
 // that is gone from its node, and only waits for finalizers, may wait for the claim of its ephemeral volume.
-func uses(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
+func usesClaim(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	shutDown := pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
-	return pod.Spec.NodeName != "" && names(pod, claim, !shutDown)
+	return pod.Spec.NodeName != "" && namesClaim(pod, claim, !shutDown)
 }
 
-// refers says whether a pod that has not ended has a claim, wherever it is.
-func refers(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
-	return !ended(pod) && names(pod, claim, true)
+// refersToClaim says whether a pod that has not ended has a claim, wherever it is.
+func refersToClaim(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
+	return !podEnded(pod) && namesClaim(pod, claim, true)
 }
 
-// ended says whether no container of a pod runs any more.
-func ended(pod *corev1.Pod) bool {
+// podEnded says whether no container of a pod runs any more.
+func podEnded(pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return true
 	}
@@ -200,8 +191,8 @@ func ended(pod *corev1.Pod) bool {
 }
 
 // tellUse sets the condition Unused of a bound claim.
-func (c *ClaimController) tellUse(ctx context.Context, claim *corev1.PersistentVolumeClaim, used bool, cause int64) error {
-	if !isNews(claim, used) {
+func (c *claimProtector) tellUse(ctx context.Context, claim *corev1.PersistentVolumeClaim, used bool, cause int64) error {
+	if !useIsNews(claim, used) {
 		return nil
 	}
 	condition := corev1.PersistentVolumeClaimCondition{
@@ -212,10 +203,10 @@ func (c *ClaimController) tellUse(ctx context.Context, claim *corev1.PersistentV
 		condition.Status, condition.Reason, condition.Message = corev1.ConditionFalse, "PodUsingPVC", "A pod is currently referencing this PVC"
 	}
 	return c.claims.Update(ctx, claim, "status", work.Decide(cause, trace.UseChanged), func(now *corev1.PersistentVolumeClaim) (bool, error) {
-		if !isNews(now, used) || now.DeletionTimestamp != nil || now.Status.Phase != corev1.ClaimBound {
+		if !useIsNews(now, used) || now.DeletionTimestamp != nil || now.Status.Phase != corev1.ClaimBound {
 			return false, nil
 		}
-		if i := unused(now); i >= 0 {
+		if i := unusedCondition(now); i >= 0 {
 			now.Status.Conditions[i] = condition
 		} else {
 			now.Status.Conditions = append(now.Status.Conditions, condition)
@@ -224,17 +215,17 @@ func (c *ClaimController) tellUse(ctx context.Context, claim *corev1.PersistentV
 	})
 }
 
-// unused is the index of the condition, -1 if there is none.
-func unused(claim *corev1.PersistentVolumeClaim) int {
+// unusedCondition is the index of the condition, -1 if there is none.
+func unusedCondition(claim *corev1.PersistentVolumeClaim) int {
 	return slices.IndexFunc(claim.Status.Conditions, func(c corev1.PersistentVolumeClaimCondition) bool {
 		return c.Type == corev1.PersistentVolumeClaimUnused
 	})
 }
 
-// isNews says whether the condition of a claim is to be set. One that is neither true nor false is left where the claim is used, as upstream
+// useIsNews says whether the condition of a claim is to be set. One that is neither true nor false is left where the claim is used, as upstream
 // does.
-func isNews(claim *corev1.PersistentVolumeClaim, used bool) bool {
-	i := unused(claim)
+func useIsNews(claim *corev1.PersistentVolumeClaim, used bool) bool {
+	i := unusedCondition(claim)
 	if i < 0 {
 		return true
 	}

@@ -1,0 +1,183 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/controller/certificates"
+	"github.com/kx-apiserver/kx/server/controller/clusterrole"
+	"github.com/kx-apiserver/kx/server/controller/feed"
+	"github.com/kx-apiserver/kx/server/controller/fixture"
+	"github.com/kx-apiserver/kx/server/controller/garbage"
+	"github.com/kx-apiserver/kx/server/controller/legacytoken"
+	"github.com/kx-apiserver/kx/server/controller/policystatus"
+	"github.com/kx-apiserver/kx/server/controller/repair"
+	"github.com/kx-apiserver/kx/server/controller/resourcequota"
+	"github.com/kx-apiserver/kx/server/controller/servicecidr"
+	"github.com/kx-apiserver/kx/server/controller/tokensecret"
+	"github.com/kx-apiserver/kx/server/controller/ttlafterfinished"
+	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/store/backend"
+)
+
+// controller is a controller as a value: what it is called, what it follows, and what runs.
+type controller struct {
+	name string
+	// short (optional) is another name that kube-controller-manager has for it.
+	short string
+	does  string
+	// account is the service account that it writes as. Without one it writes as the server itself.
+	account string
+	// manager (optional) owns the fields that it writes, instead of the name.
+	manager string
+	// follows are the resources that the feed puts, all if there are none.
+	follows []schema.GroupVersionResource
+	// workers is how many keys are worked on at a time.
+	workers int
+	// make returns what runs in one term. It is nil for the controller of namespaces, which [Start] makes before all others.
+	make func(*work.Kit, controller) follower
+}
+
+// runner is a controller that was made.
+type runner interface {
+	// Run works until ctx ends.
+	Run(ctx context.Context)
+	State() work.State
+}
+
+// follower is a runner of what the feed puts. Most embed a [work.Loop], which has Run and State.
+type follower interface {
+	runner
+	feed.Follower
+}
+
+// of makes a controller that knows its name and its workers by itself.
+func of[F follower](make func(*work.Kit) F) func(*work.Kit, controller) follower {
+	return func(kit *work.Kit, _ controller) follower { return make(kit) }
+}
+
+// start makes a controller, and has it follow what it does.
+func (c controller) start(kit *work.Kit, from *feed.Feed) follower {
+	made := c.make(kit, c)
+	var resources []schema.GroupResource
+	for _, r := range c.follows {
+		resources = append(resources, r.GroupResource())
+	}
+	from.Follow(made, resources...)
+	return made
+}
+
+// writer begins the requests of a controller.
+func (c controller) writer(kit *work.Kit) *work.Writer {
+	if c.account == "" {
+		return kit.Self(c.name)
+	}
+	return kit.Writer(cmp.Or(c.manager, c.name), c.account)
+}
+
+// loopOf makes the loop of a controller. A method could not have keys of any type.
+func loopOf[K comparable](kit *work.Kit, c controller, try func(ctx context.Context, key K, cause int64) error) *work.Loop[K] {
+	return work.NewLoop(c.name, c.workers, kit.Metrics, kit.Log, try)
+}
+
+// each makes a controller that tries each object of the resource that it follows: those that exist at first, then each that changes.
+func each[T builtin.Object](try func(ctx context.Context, all *work.Objects[T], obj T, cause int64) error) func(*work.Kit, controller) follower {
+	return func(kit *work.Kit, c controller) follower {
+		all := work.ObjectsOf[T](kit, c.writer(kit), c.follows[0])
+		return &objects{try: try, prefix: backend.ResourcePrefix(c.follows[0].GroupResource()) + "/",
+			Loop: loopOf(kit, c, func(ctx context.Context, key string, cause int64) error {
+				namespace, name, ok := strings.Cut(key, "/")
+				if !ok {
+					namespace, name = "", key
+				}
+				obj, found, err := all.Get(ctx, namespace, name)
+				if err != nil || !found {
+					return err
+				}
+				return try(ctx, all, obj, cause)
+			})}
+	}
+}
+
+// objects adds each key of a resource to a loop.
+type objects struct {
+	*work.Loop[string]
+	prefix string
+	// try is the function that [each] has, for those who show the source.
+	try any
+}
+
+func (o *objects) Begin()    {}
+func (o *objects) End(int64) {}
+
+func (o *objects) Put(p feed.Pair) {
+	if p.Value != nil {
+		o.Add(strings.TrimPrefix(p.Key, o.prefix), p.Revision)
+	}
+}
+
+// source is what does the work of a controller: a function, or the type that runs.
+func source(r runner) any {
+	if all, ok := r.(*objects); ok {
+		return all.try
+	}
+	return r
+}
+
+// Names of controllers that kube-controller-manager has too.
+const (
+	Garbage         = "garbage-collector-controller"
+	Namespace       = "namespace-controller"
+	RootCA          = "root-ca-cert-publisher-controller"
+	ServiceAccounts = "serviceaccount-controller"
+	Quota           = "resourcequota-controller"
+)
+
+// known are the controllers of kube-controller-manager that kx has.
+var known = []controller{
+	{name: Garbage, short: "garbagecollector", does: "delete objects whose owners are gone", make: of(garbage.New)},
+	{name: Namespace, short: "namespace", does: "empty deleted namespaces"},
+	{name: certificates.Signing, short: "csrsigning", does: "sign approved requests for client certificates",
+		follows: []schema.GroupVersionResource{certificates.Resource}, make: of(certificates.NewSigner)},
+	{name: certificates.Cleaning, short: "csrcleaner", does: "remove old requests for certificates",
+		follows: []schema.GroupVersionResource{certificates.Resource}, make: of(certificates.NewCleaner)},
+	{name: clusterrole.Name, short: "clusterrole-aggregation", does: "give cluster roles the rules of those they select",
+		follows: []schema.GroupVersionResource{clusterrole.Resource}, make: of(clusterrole.New)},
+	claimProtection,
+	volumeProtection,
+	{name: servicecidr.Name, does: "keep ranges of service addresses in use",
+		follows: []schema.GroupVersionResource{servicecidr.Resource, servicecidr.AddressResource}, make: of(servicecidr.New)},
+	{name: ttlafterfinished.Name, short: "ttl-after-finished", does: "delete finished jobs when their time is over",
+		follows: []schema.GroupVersionResource{ttlafterfinished.Resource}, make: of(ttlafterfinished.New)},
+	{name: Quota, short: "resourcequota", does: "count what is used of quotas", make: of(resourcequota.New)},
+	{name: RootCA, short: "root-ca-cert-publisher", does: "tell every namespace whom to trust",
+		follows: []schema.GroupVersionResource{namespaces, configMaps}, make: of(fixture.NewRootCA)},
+	{name: ServiceAccounts, short: "serviceaccount", does: "give every namespace a service account",
+		follows: []schema.GroupVersionResource{namespaces, accounts}, make: of(fixture.NewServiceAccounts)},
+	{name: tokensecret.Name, short: "serviceaccount-token", does: "fill secrets with tokens of service accounts",
+		follows: []schema.GroupVersionResource{tokensecret.Resource, tokensecret.AccountResource}, make: of(tokensecret.New)},
+	{name: legacytoken.Name, short: "legacy-service-account-token-cleaner", does: "retire tokens of service accounts that nobody uses",
+		follows: []schema.GroupVersionResource{legacytoken.Resource}, make: of(legacytoken.NewCleaner)},
+	{name: policystatus.Name, does: "check the types of policies' expressions",
+		follows: []schema.GroupVersionResource{policystatus.Resource}, make: of(policystatus.New)},
+}
+
+// own are a Kubernetes API server's own, which run wherever it makes initial objects.
+var own = []controller{
+	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AddressResource, repair.RangeResource}, make: of(repair.NewAddresses)},
+	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AllocationResource}, make: of(repair.NewPorts)},
+	{follows: []schema.GroupVersionResource{legacytoken.MapResource}, make: of(legacytoken.NewTracking)},
+}
+
+// The resources that more than one controller follows.
+var (
+	namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
+	pods       = corev1.SchemeGroupVersion.WithResource("pods")
+	configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+	accounts   = corev1.SchemeGroupVersion.WithResource("serviceaccounts")
+)
