@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
-	"github.com/kx-apiserver/kx/server/controller/legacytoken"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/crd"
 	crdschema "github.com/kx-apiserver/kx/server/crd/schema"
@@ -63,7 +63,7 @@ func CreateServerChain(c *Config) (*Chain, error) {
 	})
 	c.Services.Initialize(kit)
 	c.Admission.Initialize(kube.Storage, chain.kinds(), chain.Storages, kube.Scope)
-	c.Authenticator.Initialize(chain.Storages(), legacytoken.NewMarker(kit).Mark)
+	c.Authenticator.Initialize(chain.Storages(), controller.MarkTokens(kit))
 	return chain, nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server/authz/policy"
 	"github.com/kx-apiserver/kx/server/bootstrap"
-	"github.com/kx-apiserver/kx/server/controller/clusterrole"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -76,7 +76,7 @@ func defaultRules(t testing.TB) map[string]any {
 	t.Helper()
 	p, err := policy.Default()
 	must(t, err)
-	_, err = clusterrole.Aggregating(p.ClusterRoles)
+	_, err = controller.AggregatingRoles(p.ClusterRoles)
 	must(t, err)
 	return byName(t, p)
 }

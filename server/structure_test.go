@@ -112,6 +112,28 @@ func TestStructure(t *testing.T) {
 	}
 }
 
+// TestStructureOfControllers: the map says where the code of each controller that runs is, a function or a type of its own.
+func TestStructureOfControllers(t *testing.T) {
+	t.Parallel()
+	r, _ := launchLogged(t)
+	r.ready(t)
+	files := &sources{r: r, lines: map[string][]string{}}
+	names := map[string]bool{}
+	for _, part := range r.structure(t, "") {
+		if c := part.Spec.Controller; c == nil || c.State != v1alpha1.ControllerRunning {
+			continue
+		}
+		p := part.Spec.Source
+		if files.check(t, part.Name, p); p.Doc == "" || !strings.HasPrefix(p.Name, "server/controller") || names[p.Name] {
+			t.Errorf("%s: %+v", part.Name, p)
+		}
+		names[p.Name] = true
+	}
+	if len(names) < 10 {
+		t.Errorf("only these run: %v", names)
+	}
+}
+
 // testAgainstDiscovery compares what the installer says with what discovery tells, and asks for what is said to be absent.
 func testAgainstDiscovery(t *testing.T, r *running, files *sources) {
 	_, lists, err := r.admin(t).Discovery().ServerGroupsAndResources()

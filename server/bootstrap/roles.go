@@ -16,7 +16,7 @@ import (
 	"k8s.io/component-helpers/auth/rbac/reconciliation"
 
 	"github.com/kx-apiserver/kx/server/authz/policy"
-	"github.com/kx-apiserver/kx/server/controller/clusterrole"
+	"github.com/kx-apiserver/kx/server/controller"
 )
 
 // writers is how many roles and bindings are written at a time. Etcd writes those of one moment to its disk together.
@@ -65,7 +65,7 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 		work = append(work, roleBindings.reconcile(reconciliation.RoleBindingAdapter{RoleBinding: b}, reconcileBinding))
 	}
 	err = together(writers, work, goOn)
-	aggregating, failed := clusterrole.Aggregating(wanted.ClusterRoles)
+	aggregating, failed := controller.AggregatingRoles(wanted.ClusterRoles)
 	if failed != nil {
 		return errors.Join(err, failed)
 	}

@@ -16,11 +16,13 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// claimProtection keeps claims of persistent volumes while pods use them. It also sets the condition Unused of bound claims.
+// claimProtection keeps claims of persistent volumes while pods use them. It also sets the condition Unused of bound
+// claims.
 //
-// A claim is used by pods that are on a node and name it, or have it for an ephemeral volume. Of pods only the names of their
-// claims are known, so that the end of a pod wakes these claims and no others. Whether a claim is used is decided by the pods
-// that exist at that moment: where they can't be read, it stays. A claim that can't be read or written delays no other.
+// A claim is used by pods that are on a node and name it, or have it for an ephemeral volume. Of pods only the names of
+// their claims are known, so that the end of a pod wakes these claims and no others. Whether a claim is used is decided
+// by the pods that exist at that moment: where they can't be read, it stays. A claim that can't be read or written
+// delays no other.
 var claimProtection = controller{
 	name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", does: "keep claims of volumes while pods use them",
 	account: "pvc-protection-controller", workers: 1, follows: []schema.GroupVersionResource{claimResource, pods}, make: protectClaims,
@@ -48,13 +50,13 @@ type claimUser struct {
 	round  int
 }
 
-func protectClaims(kit *work.Kit, is controller) follower {
-	writer := is.writer(kit)
+func protectClaims(kit *work.Kit, self controller) follower {
+	writer := self.writer(kit)
 	c := &claimProtector{
 		kit: kit, users: map[types.NamespacedName]claimUser{},
 		claims: work.ObjectsOf[*corev1.PersistentVolumeClaim](kit, writer, claimResource), pods: work.ObjectsOf[*corev1.Pod](kit, writer, pods),
 	}
-	c.Loop = loopOf(kit, is, c.try)
+	c.Loop = loopOf(kit, self, c.try)
 	return c
 }
 
@@ -168,8 +170,9 @@ func namesClaim(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim, ephemeral 
 	})
 }
 
-// usesClaim says whether a pod keeps a claim from going: one on a node, as no kubelet starts a pod with a claim that is being deleted. A pod
-// that is gone from its node, and only waits for finalizers, may wait for the claim of its ephemeral volume.
+// usesClaim says whether a pod keeps a claim from going: one on a node, as no kubelet starts a pod with a claim that is
+// being deleted. A pod that is gone from its node, and only waits for finalizers, may wait for the claim of its
+// ephemeral volume.
 func usesClaim(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	shutDown := pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
 	return pod.Spec.NodeName != "" && namesClaim(pod, claim, !shutDown)
@@ -222,8 +225,8 @@ func unusedCondition(claim *corev1.PersistentVolumeClaim) int {
 	})
 }
 
-// useIsNews says whether the condition of a claim is to be set. One that is neither true nor false is left where the claim is used, as upstream
-// does.
+// useIsNews says whether the condition of a claim is to be set. One that is neither true nor false is left where the
+// claim is used, as upstream does.
 func useIsNews(claim *corev1.PersistentVolumeClaim, used bool) bool {
 	i := unusedCondition(claim)
 	if i < 0 {

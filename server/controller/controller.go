@@ -7,9 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kx-apiserver/kx/server/controller/apiservice"
 	"github.com/kx-apiserver/kx/server/controller/feed"
-	"github.com/kx-apiserver/kx/server/controller/flowcontrol"
 	"github.com/kx-apiserver/kx/server/controller/lease"
 	"github.com/kx-apiserver/kx/server/controller/namespace"
 	"github.com/kx-apiserver/kx/server/controller/work"
@@ -66,12 +64,8 @@ func Start(ctx context.Context, c Config) *Controllers {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	if c.InitialObjects {
-		if kept := flowcontrol.New(c.Storages, c.Log); kept != nil {
-			running.Go(func() { kept.Run(life) })
-		}
-		if kept := apiservice.New(c.Storages, c.Log); kept != nil {
-			running.Go(func() { kept.Run(life) })
-		}
+		running.Go(func() { keepFlowControl(life, &c.Kit) })
+		running.Go(func() { keepAPIServices(life, &c.Kit) })
 	}
 	stopNamespaces := func() {}
 	namespaces := namespace.New(&c.Kit, c.Elsewhere, c.Complete)

@@ -13,8 +13,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/controller/legacytoken"
-	"github.com/kx-apiserver/kx/server/controller/tokensecret"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -167,7 +165,7 @@ func TestLegacyTokenUpstream(t *testing.T) {
 		all.Play[name] = func(s *controllertest.Stage) { play(legacyTokenStage{s}) }
 	}
 	all.Compare(t, func(t *testing.T) controllertest.Clients {
-		c, _ := serveLegacyTokens(t, "", legacytoken.Name)
+		c, _ := serveLegacyTokens(t, "", "legacy-serviceaccount-token-cleaner-controller")
 		trackSince(t, c, "2020-01-01")
 		return c
 	})
@@ -201,7 +199,7 @@ func trackSince(t *testing.T, c controllertest.Clients, since string) {
 func TestLegacyTokenTracked(t *testing.T) {
 	t.Parallel()
 	dir := controllertest.ShortDir(t)
-	c, stop := serveLegacyTokens(t, dir, legacytoken.Name)
+	c, stop := serveLegacyTokens(t, dir, "legacy-serviceaccount-token-cleaner-controller")
 	s := legacyTokenStage{(&controllertest.Scenes{State: legacyTokenState}).Stage(t, c, "default")}
 	s.account("never", "later")
 	s.secret("never", oldDate)
@@ -211,7 +209,7 @@ func TestLegacyTokenTracked(t *testing.T) {
 	s.secret("later", oldDate)
 	s.AwaitPart(`later invalid since "today"`)
 	stop()
-	c, _ = serveLegacyTokens(t, dir, legacytoken.Name)
+	c, _ = serveLegacyTokens(t, dir, "legacy-serviceaccount-token-cleaner-controller")
 	s = legacyTokenStage{(&controllertest.Scenes{State: legacyTokenState}).Stage(t, c, "default")}
 	s.AwaitPart(`never invalid since "today"`)
 }
@@ -219,7 +217,7 @@ func TestLegacyTokenTracked(t *testing.T) {
 // TestLegacyTokenUsed: a token that authenticates is marked once a day, also if it is refused because it was retired.
 func TestLegacyTokenUsed(t *testing.T) {
 	t.Parallel()
-	c, _ := serveLegacyTokens(t, "", tokensecret.Name)
+	c, _ := serveLegacyTokens(t, "", "serviceaccount-token-controller")
 	w, err := c.CoreV1().ServiceAccounts("default").Watch(t.Context(), metav1.ListOptions{})
 	controllertest.Await(t, w, err, "default")
 	secrets := c.CoreV1().Secrets("default")

@@ -4,14 +4,13 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/controller/servicecidr"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
 func startCIDRs(t *testing.T, dir string, etcds ...string) cidrStage {
 	t.Helper()
 	o := withAll()
-	o.Controllers = controller.Selection{controller.Namespace, servicecidr.Name}
+	o.Controllers = controller.Selection{controller.Namespace, "service-cidr-controller"}
 	clients, _ := controllertest.Serve(t, o, dir, etcds...)
 	return cidrStage{(&controllertest.Scenes{State: cidrState}).Stage(t, clients, "default")}
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/controller/servicecidr"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
@@ -159,7 +158,7 @@ func TestServiceCIDRUpstream(t *testing.T) {
 	}
 	all.Compare(t, func(t *testing.T) controllertest.Clients {
 		o := withAll()
-		o.Controllers = controller.Selection{controller.Namespace, servicecidr.Name}
+		o.Controllers = controller.Selection{controller.Namespace, "service-cidr-controller"}
 		clients, _ := controllertest.Serve(t, o, "")
 		return clients
 	})

@@ -9,18 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/controller/certificates"
-	"github.com/kx-apiserver/kx/server/controller/clusterrole"
 	"github.com/kx-apiserver/kx/server/controller/feed"
-	"github.com/kx-apiserver/kx/server/controller/fixture"
 	"github.com/kx-apiserver/kx/server/controller/garbage"
-	"github.com/kx-apiserver/kx/server/controller/legacytoken"
-	"github.com/kx-apiserver/kx/server/controller/policystatus"
 	"github.com/kx-apiserver/kx/server/controller/repair"
 	"github.com/kx-apiserver/kx/server/controller/resourcequota"
-	"github.com/kx-apiserver/kx/server/controller/servicecidr"
-	"github.com/kx-apiserver/kx/server/controller/tokensecret"
-	"github.com/kx-apiserver/kx/server/controller/ttlafterfinished"
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/store/backend"
 )
@@ -39,7 +31,8 @@ type controller struct {
 	follows []schema.GroupVersionResource
 	// workers is how many keys are worked on at a time.
 	workers int
-	// make returns what runs in one term. It is nil for the controller of namespaces, which [Start] makes before all others.
+	// make returns what runs in one term. It is nil for the controller of namespaces, which [Start] makes before all
+	// others.
 	make func(*work.Kit, controller) follower
 }
 
@@ -85,7 +78,8 @@ func loopOf[K comparable](kit *work.Kit, c controller, try func(ctx context.Cont
 	return work.NewLoop(c.name, c.workers, kit.Metrics, kit.Log, try)
 }
 
-// each makes a controller that tries each object of the resource that it follows: those that exist at first, then each that changes.
+// each makes a controller that tries each object of the resource that it follows: those that exist at first, then each
+// that changes.
 func each[T builtin.Object](try func(ctx context.Context, all *work.Objects[T], obj T, cause int64) error) func(*work.Kit, controller) follower {
 	return func(kit *work.Kit, c controller) follower {
 		all := work.ObjectsOf[T](kit, c.writer(kit), c.follows[0])
@@ -142,36 +136,26 @@ const (
 var known = []controller{
 	{name: Garbage, short: "garbagecollector", does: "delete objects whose owners are gone", make: of(garbage.New)},
 	{name: Namespace, short: "namespace", does: "empty deleted namespaces"},
-	{name: certificates.Signing, short: "csrsigning", does: "sign approved requests for client certificates",
-		follows: []schema.GroupVersionResource{certificates.Resource}, make: of(certificates.NewSigner)},
-	{name: certificates.Cleaning, short: "csrcleaner", does: "remove old requests for certificates",
-		follows: []schema.GroupVersionResource{certificates.Resource}, make: of(certificates.NewCleaner)},
-	{name: clusterrole.Name, short: "clusterrole-aggregation", does: "give cluster roles the rules of those they select",
-		follows: []schema.GroupVersionResource{clusterrole.Resource}, make: of(clusterrole.New)},
+	certificateSigning,
+	certificateCleaning,
+	clusterRoleAggregation,
 	claimProtection,
 	volumeProtection,
-	{name: servicecidr.Name, does: "keep ranges of service addresses in use",
-		follows: []schema.GroupVersionResource{servicecidr.Resource, servicecidr.AddressResource}, make: of(servicecidr.New)},
-	{name: ttlafterfinished.Name, short: "ttl-after-finished", does: "delete finished jobs when their time is over",
-		follows: []schema.GroupVersionResource{ttlafterfinished.Resource}, make: of(ttlafterfinished.New)},
+	serviceCIDRProtection,
+	finishedJobs,
 	{name: Quota, short: "resourcequota", does: "count what is used of quotas", make: of(resourcequota.New)},
-	{name: RootCA, short: "root-ca-cert-publisher", does: "tell every namespace whom to trust",
-		follows: []schema.GroupVersionResource{namespaces, configMaps}, make: of(fixture.NewRootCA)},
-	{name: ServiceAccounts, short: "serviceaccount", does: "give every namespace a service account",
-		follows: []schema.GroupVersionResource{namespaces, accounts}, make: of(fixture.NewServiceAccounts)},
-	{name: tokensecret.Name, short: "serviceaccount-token", does: "fill secrets with tokens of service accounts",
-		follows: []schema.GroupVersionResource{tokensecret.Resource, tokensecret.AccountResource}, make: of(tokensecret.New)},
-	{name: legacytoken.Name, short: "legacy-service-account-token-cleaner", does: "retire tokens of service accounts that nobody uses",
-		follows: []schema.GroupVersionResource{legacytoken.Resource}, make: of(legacytoken.NewCleaner)},
-	{name: policystatus.Name, does: "check the types of policies' expressions",
-		follows: []schema.GroupVersionResource{policystatus.Resource}, make: of(policystatus.New)},
+	rootCA,
+	serviceAccounts,
+	tokenSecrets,
+	legacyTokenCleaning,
+	policyStatus,
 }
 
 // own are a Kubernetes API server's own, which run wherever it makes initial objects.
 var own = []controller{
 	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AddressResource, repair.RangeResource}, make: of(repair.NewAddresses)},
 	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AllocationResource}, make: of(repair.NewPorts)},
-	{follows: []schema.GroupVersionResource{legacytoken.MapResource}, make: of(legacytoken.NewTracking)},
+	legacyTokenTracking,
 }
 
 // The resources that more than one controller follows.
@@ -179,5 +163,6 @@ var (
 	namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 	pods       = corev1.SchemeGroupVersion.WithResource("pods")
 	configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+	secrets    = corev1.SchemeGroupVersion.WithResource("secrets")
 	accounts   = corev1.SchemeGroupVersion.WithResource("serviceaccounts")
 )

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/controller/tokensecret"
 	"github.com/kx-apiserver/kx/server/internal/controllertest"
 )
 
@@ -33,7 +32,7 @@ func tokenStageOf(t *testing.T, c controllertest.Clients) tokenStage {
 func TestTokenSecretStart(t *testing.T) {
 	t.Parallel()
 	dir := controllertest.ShortDir(t)
-	c, stop := serveTokens(t, dir, tokensecret.Name)
+	c, stop := serveTokens(t, dir, "serviceaccount-token-controller")
 	s := tokenStageOf(t, c)
 	for _, name := range []string{"kept", "gone"} {
 		s.account(name)
@@ -49,7 +48,7 @@ func TestTokenSecretStart(t *testing.T) {
 	s.secret("nobodys", "nobody")
 	s.deleteAccount("gone")
 	stop()
-	c, _ = serveTokens(t, dir, tokensecret.Name)
+	c, _ = serveTokens(t, dir, "serviceaccount-token-controller")
 	s = tokenStageOf(t, c)
 	s.filled("new")
 	s.gone("of-gone")
@@ -65,7 +64,7 @@ func TestTokenSecretStart(t *testing.T) {
 func TestTokenSecretDamaged(t *testing.T) {
 	t.Parallel()
 	dir := controllertest.ShortDir(t)
-	c, stop := serveTokens(t, dir, tokensecret.Name)
+	c, stop := serveTokens(t, dir, "serviceaccount-token-controller")
 	s := tokenStageOf(t, c)
 	s.account("a")
 	s.secret("s", "a")
@@ -89,7 +88,7 @@ func TestTokenSecretDamaged(t *testing.T) {
 	s.account("b")
 	s.fillsOther("first")
 	stop()
-	c, _ = serveTokens(t, dir, tokensecret.Name)
+	c, _ = serveTokens(t, dir, "serviceaccount-token-controller")
 	s = tokenStageOf(t, c)
 	s.fillsOther("second")
 	if got, err := s.Etcd.Get(t.Context(), "/registry/secrets/default/s"); err != nil || got.Count != 1 {
@@ -120,7 +119,7 @@ func (s tokenStage) fillsOther(name string) {
 // TestTokenSecretJourneys: the writes on a secret have their authors, causes and reasons, and no journey has the token.
 func TestTokenSecretJourneys(t *testing.T) {
 	t.Parallel()
-	c, _ := serveTokens(t, "", tokensecret.Name)
+	c, _ := serveTokens(t, "", "serviceaccount-token-controller")
 	s := tokenStageOf(t, c)
 	s.account("a", "s")
 	s.secret("s", "a")

@@ -52,13 +52,13 @@ type key struct {
 
 // Addresses puts right which service has which cluster IP.
 type Addresses struct {
+	*work.Loop[key]
 	kit       *work.Kit
 	log       *slog.Logger
 	services  *work.Objects[*corev1.Service]
 	addresses *work.Objects[*networkingv1.IPAddress]
 	ranges    *work.Objects[*networkingv1.ServiceCIDR]
 	recorder  recorder
-	loop      *work.Loop[key]
 
 	// look is what was put since Begin; nil between looks.
 	look *index
@@ -79,15 +79,9 @@ func NewAddresses(kit *work.Kit) *Addresses {
 		ranges:    work.ObjectsOf[*networkingv1.ServiceCIDR](kit, writer, RangeResource),
 		known:     newIndex(), told: map[types.NamespacedName][]trouble{},
 	}
-	c.loop = work.NewLoop(AddressesName, workers, kit.Metrics, kit.Log, c.try)
+	c.Loop = work.NewLoop(AddressesName, workers, kit.Metrics, kit.Log, c.try)
 	return c
 }
-
-// Run works until ctx ends.
-func (c *Addresses) Run(ctx context.Context) { c.loop.Run(ctx) }
-
-// State returns what it is about.
-func (c *Addresses) State() work.State { return c.loop.State() }
 
 func (c *Addresses) try(ctx context.Context, k key, cause int64) error {
 	if k.ip.IsValid() {
@@ -246,7 +240,7 @@ func (c *Addresses) tryAddress(ctx context.Context, k key, cause int64) error {
 		grace = serviceComes // it may be about to become another type
 	}
 	if left := grace - time.Since(address.CreationTimestamp.Time); left > 0 {
-		c.loop.AddAfter(k, cause, left)
+		c.AddAfter(k, cause, left)
 		return nil
 	}
 	return c.remove(ctx, address, t, cause)

@@ -75,7 +75,7 @@ func (c *Addresses) putService(is *index, p feed.Pair) {
 	for _, ip := range was.ips {
 		// Who deletes a service, or changes its type, gives its addresses back next. Nobody does it if the process was killed.
 		if strays, _ := is.stray(ip); strays {
-			c.loop.AddAfter(key{ip: ip}, p.Revision, serviceComes)
+			c.AddAfter(key{ip: ip}, p.Revision, serviceComes)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (c *Addresses) putRange(is *index, p feed.Pair, name string) {
 func (c *Addresses) queueServices(names func(func(types.NamespacedName) bool), cause int64) {
 	for name := range names {
 		if len(c.told[name]) > 0 || c.known.wrong(name) {
-			c.loop.Add(key{service: name}, cause)
+			c.Add(key{service: name}, cause)
 		}
 	}
 }
@@ -137,5 +137,5 @@ func (c *Addresses) queueStray(ip netip.Addr, cause int64) {
 	} else if g.to.Name == "" {
 		grace = 0
 	}
-	c.loop.AddAfter(key{ip: ip}, cause, max(0, grace-time.Since(g.created)))
+	c.AddAfter(key{ip: ip}, cause, max(0, grace-time.Since(g.created)))
 }

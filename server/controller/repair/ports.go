@@ -44,12 +44,12 @@ type mender interface {
 
 // Ports puts right which node ports are taken.
 type Ports struct {
+	*work.Loop[string]
 	kit      *work.Kit
 	log      *slog.Logger
 	writer   *work.Writer
 	services *work.Objects[*corev1.Service]
 	recorder recorder
-	loop     *work.Loop[string]
 	// patience is [leakedAfter].
 	patience time.Duration
 
@@ -70,15 +70,9 @@ func NewPorts(kit *work.Kit) *Ports {
 		services: work.ObjectsOf[*corev1.Service](kit, writer, ServiceResource),
 		known:    newLedger(), told: map[finding]bool{},
 	}
-	c.loop = work.NewLoop(PortsName, 1, kit.Metrics, kit.Log, c.try)
+	c.Loop = work.NewLoop(PortsName, 1, kit.Metrics, kit.Log, c.try)
 	return c
 }
-
-// Run works until ctx ends.
-func (c *Ports) Run(ctx context.Context) { c.loop.Run(ctx) }
-
-// State returns what it is about.
-func (c *Ports) State() work.State { return c.loop.State() }
 
 // Begin begins a look at all keys.
 func (c *Ports) Begin() { c.look = newLedger() }
@@ -91,7 +85,7 @@ func (c *Ports) End(revision int64) {
 	c.known.revision = revision
 	c.known.suspect(time.Now())
 	if c.known.wrong() {
-		c.loop.Add(portsKey, 0)
+		c.Add(portsKey, 0)
 	}
 	c.waitForLeaks(0)
 }
@@ -119,7 +113,7 @@ func (c *Ports) Put(p feed.Pair) {
 	}
 	is.suspect(time.Now())
 	if leaked := c.waitForLeaks(p.Revision); odd || len(leaked) > 0 {
-		c.loop.Add(portsKey, p.Revision)
+		c.Add(portsKey, p.Revision)
 	}
 }
 
@@ -161,7 +155,7 @@ func (c *Ports) putService(is *ledger, p feed.Pair) (odd bool) {
 func (c *Ports) waitForLeaks(cause int64) (leaked []uint32) {
 	leaked, next := c.known.leaked(time.Now().Add(-c.patience))
 	if !next.IsZero() {
-		c.loop.AddAfter(portsKey, cause, time.Until(next.Add(c.patience)))
+		c.AddAfter(portsKey, cause, time.Until(next.Add(c.patience)))
 	}
 	return leaked
 }

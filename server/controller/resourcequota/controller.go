@@ -34,6 +34,8 @@ const (
 
 // Controller counts what is used of quotas.
 type Controller struct {
+	// The loop is of namespaces.
+	*work.Loop[string]
 	storages work.Storages
 	etcd     *admin.Live
 	decoder  *admin.Decoder
@@ -41,8 +43,6 @@ type Controller struct {
 	prefix string
 	writer *work.Writer
 	log    *slog.Logger
-	// loop is of namespaces.
-	loop *work.Loop[string]
 
 	// mu guards what follows.
 	mu     sync.Mutex
@@ -58,15 +58,9 @@ func New(kit *work.Kit) *Controller {
 		writer: kit.Writer(component, component),
 		spaces: map[string]*space{},
 	}
-	c.loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.count)
+	c.Loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.count)
 	return c
 }
-
-// Run works until ctx ends, and returns when all has ended.
-func (c *Controller) Run(ctx context.Context) { c.loop.Run(ctx) }
-
-// State returns what it is about.
-func (c *Controller) State() work.State { return c.loop.State() }
 
 // count makes the status of all quotas of a namespace what its objects use.
 func (c *Controller) count(ctx context.Context, namespace string, cause int64) error {
@@ -185,7 +179,7 @@ func (c *Controller) expire(namespace string) {
 	}
 	for _, k := range s.kinds {
 		if next := k.expire(now); !next.IsZero() {
-			c.loop.AddAfter(namespace, 0, next.Sub(now))
+			c.AddAfter(namespace, 0, next.Sub(now))
 		}
 	}
 }
@@ -298,7 +292,7 @@ func (c *Controller) spare(s *space, q *corev1.ResourceQuota, sum corev1.Resourc
 		}
 		if wait := l.early(name, was, now); wait > 0 {
 			sum[name] = was
-			c.loop.AddAfter(q.Namespace, 0, wait)
+			c.AddAfter(q.Namespace, 0, wait)
 		}
 	}
 }

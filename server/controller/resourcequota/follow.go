@@ -67,7 +67,7 @@ func (c *Controller) End(revision int64) {
 				}
 			}
 		}
-		c.loop.Add(namespace, 0)
+		c.Add(namespace, 0)
 	}
 }
 
@@ -95,7 +95,7 @@ func (c *Controller) Put(p feed.Pair) {
 	case k.set(name, e.usage, c.round):
 		c.changed(namespace, s, p)
 	case e.usage != nil && !e.usage.Until.IsZero():
-		c.loop.AddAfter(namespace, 0, max(time.Until(e.usage.Until), soon))
+		c.AddAfter(namespace, 0, max(time.Until(e.usage.Until), soon))
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *Controller) counted(prefix, namespace string, p feed.Pair) *kind {
 	if p.Changed && strings.HasPrefix(p.Key, definitions) {
 		for namespace, s := range c.spaces {
 			if s.unserved {
-				c.loop.AddAfter(namespace, 0, definitionsKnown)
+				c.AddAfter(namespace, 0, definitionsKnown)
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func (c *Controller) changed(namespace string, s *space, p feed.Pair) {
 	if !p.Changed {
 		cause = 0
 	}
-	c.loop.AddAfter(namespace, cause, max(soon, time.Until(s.written.Add(between))))
+	c.AddAfter(namespace, cause, max(soon, time.Until(s.written.Add(between))))
 }
 
 // putQuota enters a quota. One that can't be read limits nothing.
@@ -158,13 +158,13 @@ func (c *Controller) putQuota(namespace, name string, p feed.Pair) {
 		l.round = c.round
 		l.says(used, time.Now())
 		// Others may have written its status: admission does so before the object is there that it counts.
-		c.loop.AddAfter(namespace, 0, between)
+		c.AddAfter(namespace, 0, between)
 		return
 	}
 	l := &limits{spec: *spec, round: c.round}
 	l.says(used, time.Now())
 	s.quotas[name] = l
-	c.loop.Add(namespace, p.Revision)
+	c.Add(namespace, p.Revision)
 }
 
 // forget drops a quota, and with the last one of a namespace all that is known of it. The caller holds mu.
@@ -177,7 +177,7 @@ func (c *Controller) forget(namespace, name string) {
 		delete(c.spaces, namespace)
 		return
 	}
-	c.loop.Add(namespace, 0)
+	c.Add(namespace, 0)
 }
 
 // measure returns what a stored object uses, nil if there is none, or none that can be read.

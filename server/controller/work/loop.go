@@ -23,6 +23,14 @@ const (
 // ErrLater says that it is too early for what is to be done. It is no failure, and tried again like one.
 var ErrLater = errors.New("it is too early for this")
 
+// after says when a key is looked at again.
+type after time.Duration
+
+func (a after) Error() string { return "it is looked at again in " + time.Duration(a).String() }
+
+// After returns an error that has a key looked at again after some time, because of the same revision. It is no failure.
+func After(d time.Duration) error { return after(d) }
+
 // Loop works on keys that are added to it.
 type Loop[K comparable] struct {
 	name    string
@@ -139,6 +147,10 @@ func (l *Loop[K]) try(ctx context.Context, key K, cause int64) (err error) {
 
 // done ends an attempt.
 func (l *Loop[K]) done(ctx context.Context, key K, cause int64, err error) {
+	if wait, ok := err.(after); ok {
+		l.AddAfter(key, cause, time.Duration(wait))
+		err = nil
+	}
 	l.mu.Lock()
 	l.working--
 	if delete(l.failing, key); len(l.failing) == 0 {

@@ -186,3 +186,27 @@ func TestLoopLater(t *testing.T) {
 	l.be(nil)
 	l.want("bad")
 }
+
+// TestLoopAfter: a key is tried again when its time comes, because of the same revision, and until then nothing fails.
+func TestLoopAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var attempts []time.Time
+		l := work.NewLoop("one", 1, work.NewMetrics(nil), slog.New(slog.DiscardHandler), func(_ context.Context, _ string, cause int64) error {
+			if attempts = append(attempts, time.Now()); cause != 7 {
+				t.Errorf("attempt %d is because of %d", len(attempts), cause)
+			}
+			return work.After(time.Hour)
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { l.Run(ctx) })
+		l.Add("key", 7)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(attempts) != 2 || attempts[1].Sub(attempts[0]) != time.Hour || l.State() != (work.State{Waiting: 1}) {
+			t.Errorf("attempts at %v, and then %+v", attempts, l.State())
+		}
+		stop()
+		running.Wait()
+	})
+}

@@ -25,6 +25,7 @@ import (
 
 // Objects are those of one built-in resource, as a controller reads and writes them. Where the resource is not served there are none.
 type Objects[T builtin.Object] struct {
+	// Kit is what the controller was made with.
 	Kit      *Kit
 	writer   *Writer
 	resource schema.GroupVersionResource

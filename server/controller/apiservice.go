@@ -1,9 +1,8 @@
-package apiservice
+package controller
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"path"
 	"strings"
 	"sync"
@@ -24,54 +23,26 @@ import (
 	"github.com/kx-apiserver/kx/server/discovery"
 )
 
-const (
-	// managedLabel marks an API service that a server manages: from the server's start on, or always.
-	managedLabel    = "kube-aggregator.kubernetes.io/automanaged"
-	managedFromHere = "onstart"
-	managedAlways   = "true"
-)
-
-var (
-	apiServicesResource = apiregistrationv1.SchemeGroupVersion.WithResource("apiservices")
-	definitionsResource = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-)
-
-// Controller keeps an API service for each version of a group that this server has.
-type Controller struct {
-	services work.Owned[*apiregistrationv1.APIService]
-	storages work.Storages
-	log      *slog.Logger
-
-	// started is set once the API services that are managed from the start on are in order. atStart has the names of those that
-	// existed before.
-	started bool
-	atStart map[string]bool
-}
-
-// New returns nil if the server has no API services.
-func New(storages work.Storages, log *slog.Logger) *Controller {
-	installed := storages()
-	services, ok := installed[apiServicesResource].(work.OwnedStorage)
+// keepAPIServices keeps an API service for each version of a group that this server has: it brings them in order at
+// once, and after each change of API services and definitions, until ctx ends. It returns at once if the server has no
+// API services.
+func keepAPIServices(ctx context.Context, kit *work.Kit) {
+	services, ok := kit.Storages()[apiServices].(work.OwnedStorage)
 	if !ok {
-		return nil
+		return
 	}
-	return &Controller{
-		services: work.Owned[*apiregistrationv1.APIService]{Storage: services, Resource: apiServicesResource},
-		storages: storages, log: log,
+	c := &apiServiceKeeper{
+		services: work.Owned[*apiregistrationv1.APIService]{Storage: services, Resource: apiServices}, storages: kit.Storages,
 	}
-}
-
-// Run brings the API services in order, at once and after each change, until ctx ends.
-func (c *Controller) Run(ctx context.Context) {
 	changes := make(chan struct{}, 1)
 	var following sync.WaitGroup
 	defer following.Wait()
-	for _, resource := range []schema.GroupVersionResource{apiServicesResource, definitionsResource} {
-		following.Go(func() { work.Changes(ctx, c.storages, resource, work.All, changes) })
+	for _, resource := range []schema.GroupVersionResource{apiServices, definitions} {
+		following.Go(func() { work.Changes(ctx, kit.Storages, resource, work.All, changes) })
 	}
 	for {
 		if err := c.sync(ctx); err != nil && ctx.Err() == nil {
-			c.log.Warn("cannot keep the API services: trying again", "error", err)
+			kit.Log.Warn("cannot keep the API services: trying again", "error", err)
 		}
 		select {
 		case <-changes:
@@ -84,12 +55,35 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-func (c *Controller) request(ctx context.Context, verb string, resource schema.GroupVersionResource) context.Context {
+const (
+	// managedLabel marks an API service that a server manages: from the server's start on, or always.
+	managedLabel    = "kube-aggregator.kubernetes.io/automanaged"
+	managedFromHere = "onstart"
+	managedAlways   = "true"
+)
+
+var (
+	apiServices = apiregistrationv1.SchemeGroupVersion.WithResource("apiservices")
+	definitions = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
+)
+
+// apiServiceKeeper keeps API services.
+type apiServiceKeeper struct {
+	services work.Owned[*apiregistrationv1.APIService]
+	storages work.Storages
+
+	// started is set once the API services that are managed from the start on are in order. atStart has the names of
+	// those that existed before.
+	started bool
+	atStart map[string]bool
+}
+
+func (c *apiServiceKeeper) request(ctx context.Context, verb string, resource schema.GroupVersionResource) context.Context {
 	return work.Owned[*apiregistrationv1.APIService]{Resource: resource}.Request(ctx, verb)
 }
 
 // sync makes the API services what they should be.
-func (c *Controller) sync(ctx context.Context) error {
+func (c *apiServiceKeeper) sync(ctx context.Context) error {
 	there, err := c.services.List(ctx)
 	if err != nil {
 		return err
@@ -119,7 +113,7 @@ func (c *Controller) sync(ctx context.Context) error {
 }
 
 // mayChange says whether servers always manage an API service, not only from their start on.
-func (c *Controller) mayChange(have *apiregistrationv1.APIService) bool {
+func (c *apiServiceKeeper) mayChange(have *apiregistrationv1.APIService) bool {
 	switch have.Labels[managedLabel] {
 	case managedAlways:
 		return true
@@ -130,34 +124,34 @@ func (c *Controller) mayChange(have *apiregistrationv1.APIService) bool {
 }
 
 // put creates an API service that is missing, and corrects one that is different. have is nil if there is none.
-func (c *Controller) put(ctx context.Context, want, have *apiregistrationv1.APIService) error {
+func (c *apiServiceKeeper) put(ctx context.Context, want, have *apiregistrationv1.APIService) error {
 	if want.Labels[managedLabel] == managedFromHere && c.started {
 		return nil
 	}
 	var err error
 	switch {
 	case have == nil:
-		_, err = c.services.Storage.Create(c.request(ctx, "create", apiServicesResource), want, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+		_, err = c.services.Storage.Create(c.request(ctx, "create", apiServices), want, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	case !c.mayChange(have) || apiequality.Semantic.DeepEqual(have.Spec, want.Spec):
 		return nil
 	default:
 		next := have.DeepCopy()
 		next.Spec = want.Spec
-		_, _, err = c.services.Storage.Update(c.request(ctx, "update", apiServicesResource), next.Name, rest.DefaultUpdatedObjectInfo(next),
+		_, _, err = c.services.Storage.Update(c.request(ctx, "update", apiServices), next.Name, rest.DefaultUpdatedObjectInfo(next),
 			rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	}
 	return work.UnlessOvertaken(err)
 }
 
-func (c *Controller) remove(ctx context.Context, have *apiregistrationv1.APIService) error {
-	_, _, err := c.services.Storage.Delete(c.request(ctx, "delete", apiServicesResource), have.Name, rest.ValidateAllObjectFunc,
+func (c *apiServiceKeeper) remove(ctx context.Context, have *apiregistrationv1.APIService) error {
+	_, _, err := c.services.Storage.Delete(c.request(ctx, "delete", apiServices), have.Name, rest.ValidateAllObjectFunc,
 		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID}})
 	return work.UnlessOvertaken(err)
 }
 
-// wanted returns an API service for each version that this server has, by name; and the groups of which it may lack some, since
-// definitions can't be read.
-func (c *Controller) wanted(ctx context.Context) (wanted map[string]*apiregistrationv1.APIService, unknown map[string]bool, err error) {
+// wanted returns an API service for each version that this server has, by name; and the groups of which it may lack
+// some, since definitions can't be read.
+func (c *apiServiceKeeper) wanted(ctx context.Context) (wanted map[string]*apiregistrationv1.APIService, unknown map[string]bool, err error) {
 	wanted, unknown = map[string]*apiregistrationv1.APIService{}, map[string]bool{}
 	add := func(version schema.GroupVersion, p discovery.Priority, managed string) {
 		name := version.Version + "." + version.Group
@@ -177,11 +171,11 @@ func (c *Controller) wanted(ctx context.Context) (wanted map[string]*apiregistra
 			add(resource.GroupVersion(), p, managedFromHere)
 		}
 	}
-	definitions, ok := installed[definitionsResource].(rest.Lister)
+	lister, ok := installed[definitions].(rest.Lister)
 	if !ok {
 		return wanted, unknown, nil
 	}
-	list, unreadable, err := builtin.ListReadable(c.request(ctx, "list", definitionsResource), definitions, &metainternalversion.ListOptions{})
+	list, unreadable, err := builtin.ListReadable(c.request(ctx, "list", definitions), lister, &metainternalversion.ListOptions{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-package policystatus
+package controller
 
 import (
 	"context"
@@ -26,21 +26,21 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// mostKinds is how many kinds of a rule are looked at, as upstream.
-const mostKinds = 10
+// mostPolicyKinds is how many kinds of a rule are looked at, as upstream.
+const mostPolicyKinds = 10
 
-// checker finds errors of type, as the library's checker does. That one makes an environment for each expression, and brings
-// client-go's fakes into the binary.
-type checker struct {
+// policyChecker finds errors of type, as the library's checker does. That one makes an environment for each expression,
+// and brings client-go's fakes into the binary.
+type policyChecker struct {
 	mapper func(context.Context) meta.RESTMapper
 	schema func(schema.GroupVersionKind) (*spec.Schema, error)
 	log    *slog.Logger
 }
 
 // policy returns what is wrong with the expressions of a policy, and for how many kinds that was looked at.
-func (c *checker) policy(ctx context.Context, p *registrationv1.ValidatingAdmissionPolicy) (warnings []registrationv1.ExpressionWarning, kinds int, err error) {
-	var environments []environmentOf
-	kindsOfRules := kindsOf(p, c.mapper(ctx))
+func (c *policyChecker) policy(ctx context.Context, p *registrationv1.ValidatingAdmissionPolicy) (warnings []registrationv1.ExpressionWarning, kinds int, err error) {
+	var environments []policyEnvironment
+	kindsOfRules := kindsOfPolicy(p, c.mapper(ctx))
 	params := c.params(p.Spec.ParamKind)
 	for _, kind := range kindsOfRules {
 		if err := ctx.Err(); err != nil {
@@ -50,7 +50,7 @@ func (c *checker) policy(ctx context.Context, p *registrationv1.ValidatingAdmiss
 		if !known {
 			continue
 		}
-		one, err := newEnvironment(kind, object, params, p.Spec.Variables)
+		one, err := newPolicyEnvironment(kind, object, params, p.Spec.Variables)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -80,12 +80,12 @@ func (c *checker) policy(ctx context.Context, p *registrationv1.ValidatingAdmiss
 	return warnings, len(environments), nil
 }
 
-// kindsOf are the kinds of the resources that a policy's rules name one by one, in their order.
-func kindsOf(p *registrationv1.ValidatingAdmissionPolicy, mapper meta.RESTMapper) []schema.GroupVersionKind {
+// kindsOfPolicy are the kinds of the resources that a policy's rules name one by one, in their order.
+func kindsOfPolicy(p *registrationv1.ValidatingAdmissionPolicy, mapper meta.RESTMapper) []schema.GroupVersionKind {
 	kinds := sets.New[schema.GroupVersionKind]()
 	if p.Spec.MatchConstraints != nil {
 		for i := range p.Spec.MatchConstraints.ResourceRules {
-			if addKinds(kinds, &p.Spec.MatchConstraints.ResourceRules[i].Rule, mapper) == mostKinds {
+			if addKindsOfRule(kinds, &p.Spec.MatchConstraints.ResourceRules[i].Rule, mapper) == mostPolicyKinds {
 				break // upstream looks at no further rule
 			}
 		}
@@ -95,8 +95,8 @@ func kindsOf(p *registrationv1.ValidatingAdmissionPolicy, mapper meta.RESTMapper
 	})
 }
 
-// addKinds adds the kinds of a rule, and returns how many it found.
-func addKinds(kinds sets.Set[schema.GroupVersionKind], rule *registrationv1.Rule, mapper meta.RESTMapper) (count int) {
+// addKindsOfRule adds the kinds of a rule, and returns how many it found.
+func addKindsOfRule(kinds sets.Set[schema.GroupVersionKind], rule *registrationv1.Rule, mapper meta.RESTMapper) (count int) {
 	wild := func(s string) bool { return strings.Contains(s, "*") }
 	if slices.ContainsFunc(rule.APIGroups, wild) || slices.ContainsFunc(rule.APIVersions, wild) {
 		return 0
@@ -114,7 +114,7 @@ func addKinds(kinds sets.Set[schema.GroupVersionKind], rule *registrationv1.Rule
 				}
 				for _, kind := range found {
 					kinds.Insert(kind)
-					if count++; count == mostKinds {
+					if count++; count == mostPolicyKinds {
 						return count
 					}
 				}
@@ -125,23 +125,23 @@ func addKinds(kinds sets.Set[schema.GroupVersionKind], rule *registrationv1.Rule
 }
 
 // params is the type of a policy's params, nil without params.
-func (c *checker) params(k *registrationv1.ParamKind) *declaration {
+func (c *policyChecker) params(k *registrationv1.ParamKind) *paramsDeclaration {
 	if k == nil {
 		return nil
 	}
-	params := &declaration{}
+	params := &paramsDeclaration{}
 	if gv, err := schema.ParseGroupVersion(k.APIVersion); err == nil {
 		params.declared, _ = c.declared(gv.WithKind(k.Kind), "2")
 	}
 	return params
 }
 
-// declaration is of a variable that is there, whose type may be unknown.
-type declaration struct{ declared *apiservercel.DeclType }
+// paramsDeclaration is of a variable that is there, whose type may be unknown.
+type paramsDeclaration struct{ declared *apiservercel.DeclType }
 
-// declared is the type of a kind, if something is known of the kind. Its name ends with something that tells params from objects, and either
-// from the types of the language.
-func (c *checker) declared(kind schema.GroupVersionKind, suffix string) (declared *apiservercel.DeclType, known bool) {
+// declared is the type of a kind, if something is known of the kind. Its name ends with something that tells params
+// from objects, and either from the types of the language.
+func (c *policyChecker) declared(kind schema.GroupVersionKind, suffix string) (declared *apiservercel.DeclType, known bool) {
 	s, err := c.schema(kind)
 	if err != nil {
 		if !errors.Is(err, resolver.ErrSchemaNotFound) {
@@ -155,14 +155,14 @@ func (c *checker) declared(kind schema.GroupVersionKind, suffix string) (declare
 	return declared, true
 }
 
-// environmentOf compiles expressions for objects of a kind.
-type environmentOf struct {
+// policyEnvironment compiles expressions for objects of a kind.
+type policyEnvironment struct {
 	kind schema.GroupVersionKind
 	env  *celgo.Env
 }
 
-func newEnvironment(kind schema.GroupVersionKind, object *apiservercel.DeclType, params *declaration, variables []registrationv1.Variable) (environmentOf, error) {
-	none := environmentOf{}
+func newPolicyEnvironment(kind schema.GroupVersionKind, object *apiservercel.DeclType, params *paramsDeclaration, variables []registrationv1.Variable) (policyEnvironment, error) {
+	none := policyEnvironment{}
 	request, namespace := cel.BuildRequestType(), cel.BuildNamespaceType()
 	declared := []*apiservercel.DeclType{request, namespace}
 	options := []celgo.EnvOption{
@@ -196,15 +196,15 @@ func newEnvironment(kind schema.GroupVersionKind, object *apiservercel.DeclType,
 	if err != nil {
 		return none, fmt.Errorf("types of %s: %w", kind, err)
 	}
-	composed.Compiler = outputs{env}
+	composed.Compiler = variableTypes{env}
 	for _, v := range variables {
-		composed.CompileAndStoreVariable(variable(v), cel.OptionalVariableDeclarations{}, environment.StoredExpressions)
+		composed.CompileAndStoreVariable(policyVariable(v), cel.OptionalVariableDeclarations{}, environment.StoredExpressions)
 	}
-	return environmentOf{kind, env}, nil
+	return policyEnvironment{kind, env}, nil
 }
 
 // problem says what is wrong with an expression, "" if nothing is.
-func (e *environmentOf) problem(expression string) string {
+func (e *policyEnvironment) problem(expression string) string {
 	_, issues := e.env.Compile(expression)
 	if issues == nil {
 		return ""
@@ -212,10 +212,10 @@ func (e *environmentOf) problem(expression string) string {
 	return issues.String()
 }
 
-// outputs finds the type of a variable's value, and makes no program.
-type outputs struct{ env *celgo.Env }
+// variableTypes finds the type of a variable's value, and makes no program.
+type variableTypes struct{ env *celgo.Env }
 
-func (o outputs) CompileCELExpression(e cel.ExpressionAccessor, _ cel.OptionalVariableDeclarations, _ environment.Type) cel.CompilationResult {
+func (o variableTypes) CompileCELExpression(e cel.ExpressionAccessor, _ cel.OptionalVariableDeclarations, _ environment.Type) cel.CompilationResult {
 	ast, issues := o.env.Compile(e.GetExpression())
 	if issues != nil {
 		return cel.CompilationResult{Error: &apiservercel.Error{Type: apiservercel.ErrorTypeInvalid, Detail: issues.String()}}
@@ -223,9 +223,9 @@ func (o outputs) CompileCELExpression(e cel.ExpressionAccessor, _ cel.OptionalVa
 	return cel.CompilationResult{OutputType: ast.OutputType()}
 }
 
-// variable is one of a policy.
-type variable registrationv1.Variable
+// policyVariable is one of a policy.
+type policyVariable registrationv1.Variable
 
-func (v variable) GetName() string            { return v.Name }
-func (v variable) GetExpression() string      { return v.Expression }
-func (v variable) ReturnTypes() []*celgo.Type { return []*celgo.Type{celgo.AnyType} }
+func (v policyVariable) GetName() string            { return v.Name }
+func (v policyVariable) GetExpression() string      { return v.Expression }
+func (v policyVariable) ReturnTypes() []*celgo.Type { return []*celgo.Type{celgo.AnyType} }

@@ -1,9 +1,8 @@
-package tokensecret
+package controller
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -11,108 +10,104 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
-const (
-	// Name is what kube-controller-manager calls the controller.
-	Name    = "serviceaccount-token-controller"
-	account = "tokens-controller"
+// tokenSecrets fills the Secrets that ask for a token of a service account, and deletes those whose account is gone. A
+// Secret that was deleted also leaves the list of secrets of its account.
+//
+// It owns the type kubernetes.io/service-account-token: the token, the authority and the namespace in such a Secret,
+// and the annotation with the UID of its account. Package serviceaccount makes the tokens. They have no end, so whoever
+// holds such a Secret is its account until the Secret is deleted.
+//
+// A Secret is filled or deleted as it is read at that moment, together with its account. One that changed meanwhile is
+// looked at again. It is never deleted because its account can't be read. What exists already stays: a token is made
+// where there is none, and never replaced. What is as it should be costs nothing at a start: only Secrets that lack
+// something, or their account, are read. In memory are the names of these Secrets and of their accounts. A token is in
+// no log and in no journey.
+var tokenSecrets = controller{
+	name: "serviceaccount-token-controller", short: "serviceaccount-token", does: "fill secrets with tokens of service accounts",
+	account: "tokens-controller", follows: []schema.GroupVersionResource{secrets, accounts}, workers: 5, make: keepTokenSecrets,
+}
 
-	// workers is how many Secrets are worked on at a time, as upstream.
-	workers = 5
-)
-
-// Resource and AccountResource are what the controller follows.
-var (
-	Resource        = corev1.SchemeGroupVersion.WithResource("secrets")
-	AccountResource = corev1.SchemeGroupVersion.WithResource("serviceaccounts")
-)
-
-// key is a Secret to be looked at, or one that was deleted.
-type key struct {
+// secretKey is a Secret to be looked at, or one that was deleted.
+type secretKey struct {
 	namespace, name string
 	// of is the account of a Secret that was deleted.
-	of owner
+	of secretOwner
 }
 
-// owner is the account that a Secret names. Its UID is empty until the Secret is filled.
-type owner struct{ name, uid string }
+// secretOwner is the account that a Secret names. Its UID is empty until the Secret is filled.
+type secretOwner struct{ name, uid string }
 
 // is says whether an account is the one that is meant.
-func (o owner) is(uid string) bool { return o.uid == "" || o.uid == uid }
+func (o secretOwner) is(uid string) bool { return o.uid == "" || o.uid == uid }
 
-func ownerOf(s *corev1.Secret) owner {
-	return owner{s.Annotations[corev1.ServiceAccountNameKey], s.Annotations[corev1.ServiceAccountUIDKey]}
+func secretOwnerOf(s *corev1.Secret) secretOwner {
+	return secretOwner{s.Annotations[corev1.ServiceAccountNameKey], s.Annotations[corev1.ServiceAccountUIDKey]}
 }
 
-// Controller fills and deletes Secrets.
-type Controller struct {
+// tokenKeeper fills and deletes Secrets.
+type tokenKeeper struct {
+	*work.Loop[secretKey]
 	kit      *work.Kit
 	secrets  *work.Objects[*corev1.Secret]
 	accounts *work.Objects[*corev1.ServiceAccount]
-	signer   *serviceaccount.Signer
 	renewals *work.Renewals
-	log      *slog.Logger
-	loop     *work.Loop[key]
 
 	// look is what was seen since Begin; nil between looks.
-	look *look
+	look *secretLook
 
 	// mu guards what is known.
 	mu    sync.Mutex
-	known index
+	known secretIndex
 }
 
-// New makes a controller, which does nothing until it runs.
-func New(kit *work.Kit) *Controller {
-	writer := kit.Writer(Name, account)
-	c := &Controller{
-		kit: kit, signer: kit.SecretTokens, renewals: kit.Renewals(), log: kit.Log, known: index{},
-		secrets:  work.ObjectsOf[*corev1.Secret](kit, writer, Resource),
-		accounts: work.ObjectsOf[*corev1.ServiceAccount](kit, writer, AccountResource),
+func keepTokenSecrets(kit *work.Kit, self controller) follower {
+	writer := self.writer(kit)
+	c := &tokenKeeper{
+		kit: kit, renewals: kit.Renewals(), known: secretIndex{}, secrets: work.ObjectsOf[*corev1.Secret](kit, writer, secrets),
+		accounts: work.ObjectsOf[*corev1.ServiceAccount](kit, writer, accounts),
 	}
-	c.loop = work.NewLoop(Name, workers, kit.Metrics, kit.Log, c.try)
+	c.Loop = loopOf(kit, self, c.try)
 	return c
 }
 
 // Run works until ctx ends, and returns when all has ended.
-func (c *Controller) Run(ctx context.Context) {
+func (c *tokenKeeper) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() { c.renewals.Run(ctx, c.queueAll) })
-	c.loop.Run(ctx)
+	c.Loop.Run(ctx)
 }
 
-// State returns what it is about.
-func (c *Controller) State() work.State { return c.loop.State() }
-
 // queueAll queues all Secrets.
-func (c *Controller) queueAll(context.Context) error {
+func (c *tokenKeeper) queueAll(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for namespace, secrets := range c.known {
 		for name := range secrets {
-			c.loop.Add(key{namespace: namespace, name: name}, 0)
+			c.Add(secretKey{namespace: namespace, name: name}, 0)
 		}
 	}
 	return nil
 }
 
-func (c *Controller) try(ctx context.Context, k key, cause int64) error {
-	if k.of != (owner{}) {
+func (c *tokenKeeper) try(ctx context.Context, k secretKey, cause int64) error {
+	if k.of != (secretOwner{}) {
 		return c.forget(ctx, k, cause)
 	}
 	s, found, err := c.secrets.Get(ctx, k.namespace, k.name)
 	if err != nil {
 		return fmt.Errorf("read the secret %s/%s: %w", k.namespace, k.name, err)
 	}
-	of := owner{}
+	of := secretOwner{}
 	if found && s.Type == corev1.SecretTypeServiceAccountToken {
-		of = ownerOf(s)
+		of = secretOwnerOf(s)
 	}
 	if of.name == "" {
 		return nil
@@ -134,17 +129,17 @@ func (c *Controller) try(ctx context.Context, k key, cause int64) error {
 }
 
 // fill adds what a Secret lacks.
-func (c *Controller) fill(ctx context.Context, s *corev1.Secret, sa *corev1.ServiceAccount, cause int64) error {
+func (c *tokenKeeper) fill(ctx context.Context, s *corev1.Secret, sa *corev1.ServiceAccount, cause int64) error {
 	lacks := c.missing(s)
 	if len(lacks) == 0 {
 		return nil
 	}
 	if s.Immutable != nil && *s.Immutable {
-		c.log.Debug("a secret is immutable, and lacks what clients expect of it", "namespace", s.Namespace, "name", s.Name, "keys", slices.Sorted(maps.Keys(lacks)))
+		c.kit.Log.Debug("a secret is immutable, and lacks what clients expect of it", "namespace", s.Namespace, "name", s.Name, "keys", slices.Sorted(maps.Keys(lacks)))
 		return nil
 	}
 	if lacks[corev1.ServiceAccountTokenKey] != nil {
-		token, err := c.signer.Sign(ctx, serviceaccount.LegacyClaims(sa, s))
+		token, err := c.kit.SecretTokens.Sign(ctx, serviceaccount.LegacyClaims(sa, s))
 		if err != nil {
 			return err
 		}
@@ -168,7 +163,7 @@ func (c *Controller) fill(ctx context.Context, s *corev1.Secret, sa *corev1.Serv
 }
 
 // missing is what a Secret has to have and does not. The value of a token is not made yet.
-func (c *Controller) missing(s *corev1.Secret) map[string][]byte {
+func (c *tokenKeeper) missing(s *corev1.Secret) map[string][]byte {
 	lacks := map[string][]byte{}
 	if ca := c.kit.Trust(s.Data[corev1.ServiceAccountRootCAKey]); len(ca) > 0 && string(ca) != string(s.Data[corev1.ServiceAccountRootCAKey]) {
 		lacks[corev1.ServiceAccountRootCAKey] = ca
@@ -183,7 +178,7 @@ func (c *Controller) missing(s *corev1.Secret) map[string][]byte {
 }
 
 // forget takes a deleted Secret off the list of its account.
-func (c *Controller) forget(ctx context.Context, k key, cause int64) error {
+func (c *tokenKeeper) forget(ctx context.Context, k secretKey, cause int64) error {
 	sa, found, err := c.accounts.Get(ctx, k.namespace, k.of.name)
 	if err != nil {
 		return fmt.Errorf("read the service account %s/%s: %w", k.namespace, k.of.name, err)

@@ -1,4 +1,4 @@
-package certificates
+package controller
 
 import (
 	"context"
@@ -13,93 +13,59 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/controller/feed"
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
+// certificateSigning signs approved requests for certificates of clients of this server, and fails requests that a
+// signer refuses.
+//
+// Two of upstream's four signers are here: kubernetes.io/kube-apiserver-client and
+// kubernetes.io/kube-apiserver-client-kubelet. They use the authority in the server's data directory. It signs for
+// clients and for the server itself, and clients verify the server by it. So it signs for no other servers: requests
+// for kubernetes.io/kubelet-serving and the legacy signer are left to others that have an authority for them.
+//
+// A request that is not approved, is denied, has failed, or has a certificate, is never signed. What was approved is
+// what is signed: a request can't be changed after its creation. Each server signs with its own authority. Where
+// several are on one etcd, the one that runs the controllers signs, and the others accept the certificate only if they
+// accept that authority (--client-ca-file).
+var certificateSigning = controller{
+	name: "certificatesigningrequest-signing-controller", short: "csrsigning", does: "sign approved requests for client certificates",
+	account: certificateAccount, follows: []schema.GroupVersionResource{certificateRequests}, workers: 5, make: each(signCertificate),
+}
+
+// certificateRequests are followed by the controller that signs and the one that cleans up. Both write as one account.
+var certificateRequests = certificatesv1.SchemeGroupVersion.WithResource("certificatesigningrequests")
+
 const (
-	// Signing is what kube-controller-manager calls the controller that signs.
-	Signing = "certificatesigningrequest-signing-controller"
-	account = "certificate-controller"
+	certificateAccount = "certificate-controller"
 
-	// workers is how many requests are worked on at a time, as upstream.
-	workers = 5
-
-	// shortest is the least that a certificate is valid, and backdated how long before it was signed: a client's clock may be behind.
-	shortest  = 10 * time.Minute
-	backdated = 5 * time.Minute
-	// short is how long a certificate is valid from now on, and not from when it was backdated to.
-	short = 8 * time.Hour
-
-	nodes      = "system:nodes"
-	nodePrefix = "system:node:"
+	// shortestLife is the least that a certificate is valid, and backdated how long before it was signed: a client's
+	// clock may be behind.
+	shortestLife = 10 * time.Minute
+	backdated    = 5 * time.Minute
+	// shortLife is up to when a certificate is valid from now on, and not from when it was backdated to.
+	shortLife = 8 * time.Hour
 )
-
-// Resource is what both controllers follow.
-var Resource = certificatesv1.SchemeGroupVersion.WithResource("certificatesigningrequests")
 
 // requests are the CertificateSigningRequests.
 type requests = work.Objects[*certificatesv1.CertificateSigningRequest]
 
-// names is a controller whose keys are names.
-type names struct{ loop *work.Loop[string] }
-
-// Run works until ctx ends.
-func (c *names) Run(ctx context.Context) { c.loop.Run(ctx) }
-
-// State returns what it is about.
-func (c *names) State() work.State { return c.loop.State() }
-
-// Begin begins a look at all requests.
-func (c *names) Begin() {}
-
-// End ends it.
-func (c *names) End(int64) {}
-
-// Put has a request looked at.
-func (c *names) Put(p feed.Pair) {
-	if p.Value != nil {
-		_, name := p.Name(Resource.GroupResource())
-		c.loop.Add(name, p.Revision)
-	}
-}
-
-// Signer signs what was approved.
-type Signer struct {
-	names
-	requests *requests
-	sign     work.Sign
-	longest  time.Duration
-}
-
-// NewSigner makes a controller that signs, which does nothing until it runs.
-func NewSigner(kit *work.Kit) *Signer {
-	s := &Signer{
-		requests: work.ObjectsOf[*certificatesv1.CertificateSigningRequest](kit, kit.Writer(Signing, account), Resource),
-		sign:     kit.SignClient, longest: kit.SigningDuration,
-	}
-	s.loop = work.NewLoop(Signing, workers, kit.Metrics, kit.Log, s.try)
-	return s
-}
-
-func (s *Signer) try(ctx context.Context, name string, cause int64) error {
-	r, found, err := s.requests.Get(ctx, "", name)
-	if err != nil || !found {
-		return err
-	}
-	check := checks[r.Spec.SignerName]
-	if check == nil || !isWaiting(r) {
+// signCertificate signs what was approved.
+func signCertificate(ctx context.Context, all *requests, r *certificatesv1.CertificateSigningRequest, cause int64) error {
+	check := signers[r.Spec.SignerName]
+	if check == nil || !waitsForCertificate(r) {
 		return nil
 	}
-	asked, err := parse(r.Spec.Request)
+	asked, err := parseRequest(r.Spec.Request)
 	if err != nil {
-		return fmt.Errorf("the request %s: %w", name, err)
+		return fmt.Errorf("the request %s: %w", r.Name, err)
 	}
 	if refused := check(asked, r.Spec.Usages); refused != "" {
-		return s.requests.Update(ctx, r, "status", work.Decide(cause, trace.RequestFails), func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
-			if !isWaiting(now) {
+		return all.Update(ctx, r, "status", work.Decide(cause, trace.RequestFails), func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
+			if !waitsForCertificate(now) {
 				return false, nil
 			}
 			now.Status.Conditions = append(now.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
@@ -109,12 +75,12 @@ func (s *Signer) try(ctx context.Context, name string, cause int64) error {
 			return true, nil
 		})
 	}
-	certificate, err := s.sign(template(asked, r.Spec.Usages, lifetime(r.Spec.ExpirationSeconds, s.longest), time.Now()), asked.PublicKey)
+	certificate, err := all.Kit.SignClient(certificateOf(asked, r.Spec.Usages, lifetime(r.Spec.ExpirationSeconds, all.Kit.SigningDuration), time.Now()), asked.PublicKey)
 	if err != nil {
-		return fmt.Errorf("the request %s: %w", name, err)
+		return fmt.Errorf("the request %s: %w", r.Name, err)
 	}
-	return s.requests.Update(ctx, r, "status", work.Decide(cause, trace.RequestSigned), func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
-		if !isWaiting(now) {
+	return all.Update(ctx, r, "status", work.Decide(cause, trace.RequestSigned), func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
+		if !waitsForCertificate(now) {
 			return false, nil
 		}
 		now.Status.Certificate = certificate
@@ -122,8 +88,8 @@ func (s *Signer) try(ctx context.Context, name string, cause int64) error {
 	})
 }
 
-// isWaiting says whether a request was approved and nothing came of it yet.
-func isWaiting(r *certificatesv1.CertificateSigningRequest) bool {
+// waitsForCertificate says whether a request was approved and nothing came of it yet.
+func waitsForCertificate(r *certificatesv1.CertificateSigningRequest) bool {
 	approved := false
 	for _, c := range r.Status.Conditions {
 		switch {
@@ -136,8 +102,8 @@ func isWaiting(r *certificatesv1.CertificateSigningRequest) bool {
 	return approved && len(r.Status.Certificate) == 0
 }
 
-// parse reads a request that is signed with its own key.
-func parse(data []byte) (*x509.CertificateRequest, error) {
+// parseRequest reads a request that is signed with its own key.
+func parseRequest(data []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
 		return nil, errors.New("it is not a PKCS#10 request in PEM")
@@ -149,8 +115,9 @@ func parse(data []byte) (*x509.CertificateRequest, error) {
 	return asked, asked.CheckSignature()
 }
 
-// checks are the signers, each with why it refuses to sign, if it does. The texts are upstream's: clients may look for them.
-var checks = map[string]func(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string{
+// signers say, by their names, why they refuse to sign a request, if they do. The texts are upstream's: clients may look
+// for them.
+var signers = map[string]func(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string{
 	certificatesv1.KubeAPIServerClientSignerName: func(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string {
 		for _, usage := range usages {
 			if _, ok := clientUsages[usage]; !ok && usage != certificatesv1.UsageClientAuth {
@@ -173,7 +140,7 @@ var clientUsages = map[certificatesv1.KeyUsage]x509.KeyUsage{
 
 func checkKubelet(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string {
 	switch {
-	case !slices.Equal(asked.Subject.Organization, []string{nodes}):
+	case !slices.Equal(asked.Subject.Organization, []string{"system:nodes"}):
 		return "subject organization is not system:nodes"
 	case len(asked.DNSNames) > 0:
 		return "DNS subjectAltNames are not allowed"
@@ -183,7 +150,7 @@ func checkKubelet(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsa
 		return "IP subjectAltNames are not allowed"
 	case len(asked.URIs) > 0:
 		return "URI subjectAltNames are not allowed"
-	case !strings.HasPrefix(asked.Subject.CommonName, nodePrefix):
+	case !strings.HasPrefix(asked.Subject.CommonName, "system:node:"):
 		return "subject common name does not begin with system:node:"
 	}
 	all := []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment}
@@ -199,17 +166,17 @@ func lifetime(seconds *int32, longest time.Duration) time.Duration {
 	if seconds == nil {
 		return longest
 	}
-	return min(max(time.Duration(*seconds)*time.Second, shortest), longest)
+	return min(max(time.Duration(*seconds)*time.Second, shortestLife), longest)
 }
 
-// template is the certificate that is signed. Of the extensions that were asked for it has only alternative names.
-func template(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage, lives time.Duration, now time.Time) *x509.Certificate {
+// certificateOf is the certificate that is signed. Of the extensions that were asked for it has only alternative names.
+func certificateOf(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage, lives time.Duration, now time.Time) *x509.Certificate {
 	t := &x509.Certificate{
 		Subject: asked.Subject, DNSNames: asked.DNSNames, IPAddresses: asked.IPAddresses, EmailAddresses: asked.EmailAddresses, URIs: asked.URIs,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		NotBefore:   now.Add(-backdated), NotAfter: now.Add(lives),
 	}
-	if lives >= short {
+	if lives >= shortLife {
 		t.NotAfter = t.NotBefore.Add(lives)
 	}
 	for _, usage := range usages {

@@ -1,8 +1,7 @@
-package servicecidr
+package controller
 
 import (
 	"context"
-	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin/core/service"
@@ -19,42 +19,46 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-const (
-	// Name is what kube-controller-manager calls the controller, and its field manager.
-	Name    = "service-cidr-controller"
-	account = "service-cidrs-controller"
+// serviceCIDRProtection keeps ranges of addresses for services while addresses of them are in use: each has a finalizer
+// and the condition Ready. The finalizer goes when the range is being deleted and each address in it is also in another
+// one.
+//
+// What is known here only says which to wake: a range is judged by the ranges and addresses that exist at that moment,
+// and stays if they can't be read. It stays for a grace period after its deletion, so that every server has seen that
+// no more addresses come from it.
+var serviceCIDRProtection = controller{
+	name: "service-cidr-controller", does: "keep ranges of service addresses in use", account: "service-cidrs-controller",
+	follows: []schema.GroupVersionResource{serviceCIDRs, addresses}, workers: 5, make: protectServiceCIDRs,
+}
 
-	finalizer = "networking.k8s.io/service-cidr-finalizer"
-	// workers is how many ranges are looked at at a time, as upstream.
-	workers = 5
-	// grace is how long other servers may take to see that a range is being deleted.
-	grace = 10 * time.Second
-
-	readyText = "Kubernetes Service CIDR is ready"
-	inUseText = "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR"
-)
-
-// Resource and AddressResource are what the controller follows.
 var (
-	Resource        = networkingv1.SchemeGroupVersion.WithResource("servicecidrs")
-	AddressResource = networkingv1.SchemeGroupVersion.WithResource("ipaddresses")
+	serviceCIDRs = networkingv1.SchemeGroupVersion.WithResource("servicecidrs")
+	addresses    = networkingv1.SchemeGroupVersion.WithResource("ipaddresses")
 )
 
-// Controller keeps ranges.
-type Controller struct {
+const (
+	rangeFinalizer = "networking.k8s.io/service-cidr-finalizer"
+	// rangeGrace is how long other servers may take to see that a range is being deleted.
+	rangeGrace = 10 * time.Second
+
+	rangeReadyText = "Kubernetes Service CIDR is ready"
+	rangeInUseText = "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR"
+)
+
+// rangeProtector keeps ranges.
+type rangeProtector struct {
+	*work.Loop[string]
 	kit       *work.Kit
 	ranges    *work.Objects[*networkingv1.ServiceCIDR]
 	addresses *work.Objects[*networkingv1.IPAddress]
-	log       *slog.Logger
-	loop      *work.Loop[string]
 
 	// known are the ranges by name, and round counts the looks at all. Only the feed's goroutine uses them.
-	known map[string]*known
+	known map[string]*knownRange
 	round int
 }
 
-// known is what is known of a range.
-type known struct {
+// knownRange is what is known of a range.
+type knownRange struct {
 	prefixes []netip.Prefix
 	deleted  bool
 	// kept says that it has, or had, the finalizer.
@@ -62,47 +66,40 @@ type known struct {
 	round int
 }
 
-// New makes a controller, which does nothing until it runs.
-func New(kit *work.Kit) *Controller {
-	writer := kit.Writer(Name, account)
-	c := &Controller{
-		kit: kit, log: kit.Log, known: map[string]*known{},
-		ranges:    work.ObjectsOf[*networkingv1.ServiceCIDR](kit, writer, Resource),
-		addresses: work.ObjectsOf[*networkingv1.IPAddress](kit, writer, AddressResource),
+func protectServiceCIDRs(kit *work.Kit, self controller) follower {
+	writer := self.writer(kit)
+	c := &rangeProtector{
+		kit: kit, known: map[string]*knownRange{}, ranges: work.ObjectsOf[*networkingv1.ServiceCIDR](kit, writer, serviceCIDRs),
+		addresses: work.ObjectsOf[*networkingv1.IPAddress](kit, writer, addresses),
 	}
-	c.loop = work.NewLoop(Name, workers, kit.Metrics, kit.Log, c.try)
+	c.Loop = loopOf(kit, self, c.try)
 	return c
 }
 
-// Run works until ctx ends.
-func (c *Controller) Run(ctx context.Context) { c.loop.Run(ctx) }
-
-// State returns what it is about.
-func (c *Controller) State() work.State { return c.loop.State() }
-
 // Begin begins a look at all ranges and addresses.
-func (c *Controller) Begin() { c.round++ }
+func (c *rangeProtector) Begin() { c.round++ }
 
-// End forgets the ranges that are gone, and wakes those that are being deleted: addresses may have gone that nobody was told of.
-func (c *Controller) End(int64) {
+// End forgets the ranges that are gone, and wakes those that are being deleted: addresses may have gone that nobody was
+// told of.
+func (c *rangeProtector) End(int64) {
 	for name, k := range c.known {
 		if k.round != c.round {
 			delete(c.known, name)
 		} else if k.deleted {
-			c.loop.Add(name, 0)
+			c.Add(name, 0)
 		}
 	}
 }
 
 // Put has a range looked at, and the ranges that are being deleted and may have waited for this change.
-func (c *Controller) Put(p feed.Pair) {
-	if name, ok := strings.CutPrefix(p.Key, AddressResource.Resource+"/"); ok {
+func (c *rangeProtector) Put(p feed.Pair) {
+	if name, ok := strings.CutPrefix(p.Key, addresses.Resource+"/"); ok {
 		if address, err := netip.ParseAddr(name); err == nil && p.Changed {
 			c.wake(p.Revision, func(prefix netip.Prefix) bool { return prefix.Contains(address) })
 		}
 		return
 	}
-	_, name := p.Name(Resource.GroupResource())
+	_, name := p.Name(serviceCIDRs.GroupResource())
 	was := c.known[name]
 	if p.Value == nil {
 		delete(c.known, name)
@@ -110,50 +107,50 @@ func (c *Controller) Put(p feed.Pair) {
 	}
 	now, err := work.Value[*networkingv1.ServiceCIDR](c.kit, p.Key, p.Value)
 	if err != nil {
-		c.log.Warn("a range of addresses for services cannot be read: no range goes until it can be, or is gone", "key", p.Key, "error", err)
+		c.kit.Log.Warn("a range of addresses for services cannot be read: no range goes until it can be, or is gone", "key", p.Key, "error", err)
 		if was != nil {
 			was.round = c.round // what was known of it stays
 		}
 		return
 	}
-	is := &known{prefixes: service.Prefixes(now), deleted: now.DeletionTimestamp != nil, round: c.round}
-	is.kept = slices.Contains(now.Finalizers, finalizer) || was != nil && was.kept
+	is := &knownRange{prefixes: service.Prefixes(now), deleted: now.DeletionTimestamp != nil, round: c.round}
+	is.kept = slices.Contains(now.Finalizers, rangeFinalizer) || was != nil && was.kept
 	c.known[name] = is
 	cause := p.Revision
 	if !p.Changed || name == service.DefaultCIDR && !is.kept {
 		cause = 0 // a look, or the server that made its own range, and not somebody who asked for it
 	}
-	c.loop.Add(name, cause)
+	c.Add(name, cause)
 	c.wake(p.Revision, func(prefix netip.Prefix) bool { return slices.ContainsFunc(is.prefixes, prefix.Overlaps) })
 }
 
 // wake wakes the ranges that are being deleted and have such a prefix.
-func (c *Controller) wake(cause int64, concerns func(netip.Prefix) bool) {
+func (c *rangeProtector) wake(cause int64, concerns func(netip.Prefix) bool) {
 	for name, k := range c.known {
 		if k.deleted && slices.ContainsFunc(k.prefixes, concerns) {
-			c.loop.Add(name, cause)
+			c.Add(name, cause)
 		}
 	}
 }
 
 // try gives a range what it lacks, or lets it go.
-func (c *Controller) try(ctx context.Context, name string, cause int64) error {
+func (c *rangeProtector) try(ctx context.Context, name string, cause int64) error {
 	r, found, err := c.ranges.Get(ctx, "", name)
 	if err != nil || !found {
 		return err
 	}
 	if r.DeletionTimestamp == nil {
-		if !slices.Contains(r.Finalizers, finalizer) {
-			err := c.ranges.Update(ctx, r, "", atFirst(cause, trace.ProtectionMissing), func(now *networkingv1.ServiceCIDR) (bool, error) {
-				return work.AddFinalizer(now, finalizer), nil
+		if !slices.Contains(r.Finalizers, rangeFinalizer) {
+			err := c.ranges.Update(ctx, r, "", rangeDecision(cause, trace.ProtectionMissing), func(now *networkingv1.ServiceCIDR) (bool, error) {
+				return work.AddFinalizer(now, rangeFinalizer), nil
 			})
 			if err != nil {
 				return err
 			}
 		}
-		return c.tell(ctx, r, metav1.ConditionTrue, "", readyText, atFirst(cause, trace.RangeReady))
+		return c.tell(ctx, r, metav1.ConditionTrue, "", rangeReadyText, rangeDecision(cause, trace.RangeReady))
 	}
-	if !slices.Contains(r.Finalizers, finalizer) {
+	if !slices.Contains(r.Finalizers, rangeFinalizer) {
 		return nil
 	}
 	used, err := c.used(ctx, r)
@@ -161,26 +158,25 @@ func (c *Controller) try(ctx context.Context, name string, cause int64) error {
 	case err != nil:
 		return err
 	case used:
-		return c.tell(ctx, r, metav1.ConditionFalse, networkingv1.ServiceCIDRReasonTerminating, inUseText, work.Decide(cause, trace.RangeInUse))
+		return c.tell(ctx, r, metav1.ConditionFalse, networkingv1.ServiceCIDRReasonTerminating, rangeInUseText, work.Decide(cause, trace.RangeInUse))
 	}
-	if left := grace - time.Since(r.DeletionTimestamp.Time); left > 0 {
-		c.loop.AddAfter(name, cause, left)
-		return nil
+	if left := rangeGrace - time.Since(r.DeletionTimestamp.Time); left > 0 {
+		return work.After(left)
 	}
 	return c.ranges.Update(ctx, r, "", work.Decide(cause, trace.NotInUse), func(now *networkingv1.ServiceCIDR) (bool, error) {
-		return work.RemoveFinalizer(now, finalizer), nil
+		return work.RemoveFinalizer(now, rangeFinalizer), nil
 	})
 }
 
-// atFirst decides on what a range lacks. Without a cause that is no journey.
-func atFirst(cause int64, reason trace.Reason) work.Decision {
+// rangeDecision decides on what a range lacks. Without a cause that is no journey.
+func rangeDecision(cause int64, reason trace.Reason) work.Decision {
 	d := work.Decide(cause, reason)
 	d.Quiet = cause == 0
 	return d
 }
 
 // used says whether an address is in a range and in no other one.
-func (c *Controller) used(ctx context.Context, r *networkingv1.ServiceCIDR) (bool, error) {
+func (c *rangeProtector) used(ctx context.Context, r *networkingv1.ServiceCIDR) (bool, error) {
 	ranges, err := c.ranges.List(ctx, "")
 	if err != nil {
 		return false, err
@@ -204,12 +200,12 @@ func (c *Controller) used(ctx context.Context, r *networkingv1.ServiceCIDR) (boo
 	return slices.ContainsFunc(addresses, func(ip *networkingv1.IPAddress) bool {
 		address, err := netip.ParseAddr(ip.Name)
 		contains := func(prefix netip.Prefix) bool { return service.Offers(prefix, address) }
-		return err == nil && isAllocated(ip, address) && slices.ContainsFunc(service.Prefixes(r), contains) && !inOthers(contains)
+		return err == nil && isAllocatedAddress(ip, address) && slices.ContainsFunc(service.Prefixes(r), contains) && !inOthers(contains)
 	}), nil
 }
 
-// isAllocated says whether an address was given to a service.
-func isAllocated(ip *networkingv1.IPAddress, address netip.Addr) bool {
+// isAllocatedAddress says whether an address was given to a service.
+func isAllocatedAddress(ip *networkingv1.IPAddress, address netip.Addr) bool {
 	family := corev1.IPv6Protocol
 	if address.Is4() {
 		family = corev1.IPv4Protocol
@@ -218,7 +214,7 @@ func isAllocated(ip *networkingv1.IPAddress, address netip.Addr) bool {
 }
 
 // tell sets the condition Ready, unless it is so.
-func (c *Controller) tell(ctx context.Context, r *networkingv1.ServiceCIDR, status metav1.ConditionStatus, reason, message string, d work.Decision) error {
+func (c *rangeProtector) tell(ctx context.Context, r *networkingv1.ServiceCIDR, status metav1.ConditionStatus, reason, message string, d work.Decision) error {
 	is := apimeta.FindStatusCondition(r.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	if is != nil && is.Status == status && is.Reason == reason && is.Message == message {
 		return nil

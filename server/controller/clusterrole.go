@@ -1,10 +1,9 @@
-package clusterrole
+package controller
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -12,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin/rbac"
@@ -19,55 +19,52 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// Name is what kube-controller-manager calls the controller, the service account that it acts as, and its field manager.
-const Name = "clusterrole-aggregation-controller"
+// clusterRoleAggregation gives cluster roles with an aggregation rule the rules of those that they select, applied by
+// the field manager of upstream's controller, which owns them from then on.
+//
+// Of each cluster role its labels and selectors are known, so that a change wakes only the roles that select it, or
+// did. That only says which to wake: rules are made of the cluster roles that exist when they are made. They are in the
+// order of the selectors, of names within a selector, each once. A role does not aggregate itself. While a cluster role
+// can't be read, or a selector can't be parsed, rules stay as they are: none is taken away by mistake.
+var clusterRoleAggregation = controller{
+	name: "clusterrole-aggregation-controller", short: "clusterrole-aggregation", does: "give cluster roles the rules of those they select",
+	account: "clusterrole-aggregation-controller", follows: []schema.GroupVersionResource{clusterRoles}, workers: 5, make: aggregateClusterRoles,
+}
 
-// workers is how many roles are worked on at a time, as upstream.
-const workers = 5
+var clusterRoles = rbacv1.SchemeGroupVersion.WithResource("clusterroles")
 
-// Resource is what the controller follows.
-var Resource = rbacv1.SchemeGroupVersion.WithResource("clusterroles")
-
-// Controller aggregates cluster roles.
-type Controller struct {
+// roleAggregator aggregates cluster roles.
+type roleAggregator struct {
+	*work.Loop[string]
 	kit   *work.Kit
 	roles *work.Objects[*rbacv1.ClusterRole]
-	log   *slog.Logger
-	loop  *work.Loop[string]
 
-	// known are the roles by name. Only the feed's goroutine uses it.
-	known map[string]*role
+	// known are the roles by name, and round counts the looks at all. Only the feed's goroutine uses them.
+	known map[string]*knownRole
 	round int
 }
 
-// role is what is known of a cluster role.
-type role struct {
+// knownRole is what is known of a cluster role.
+type knownRole struct {
 	labels     labels.Set
 	selectors  []labels.Selector
 	aggregated bool
 	round      int
 }
 
-// New makes a controller, which does nothing until it runs.
-func New(kit *work.Kit) *Controller {
-	c := &Controller{
-		kit: kit, roles: work.ObjectsOf[*rbacv1.ClusterRole](kit, kit.Writer(Name, Name), Resource), log: kit.Log, known: map[string]*role{},
+func aggregateClusterRoles(kit *work.Kit, self controller) follower {
+	c := &roleAggregator{
+		kit: kit, roles: work.ObjectsOf[*rbacv1.ClusterRole](kit, self.writer(kit), clusterRoles), known: map[string]*knownRole{},
 	}
-	c.loop = work.NewLoop(Name, workers, kit.Metrics, kit.Log, c.try)
+	c.Loop = loopOf(kit, self, c.try)
 	return c
 }
 
-// Run works until ctx ends.
-func (c *Controller) Run(ctx context.Context) { c.loop.Run(ctx) }
-
-// State returns what it is about.
-func (c *Controller) State() work.State { return c.loop.State() }
-
 // Begin begins a look at all roles.
-func (c *Controller) Begin() { c.round++ }
+func (c *roleAggregator) Begin() { c.round++ }
 
 // End forgets the roles that are gone.
-func (c *Controller) End(int64) {
+func (c *roleAggregator) End(int64) {
 	for name, known := range c.known {
 		if known.round != c.round {
 			c.forget(name, 0)
@@ -76,8 +73,8 @@ func (c *Controller) End(int64) {
 }
 
 // Put wakes a role, if it aggregates others, and those that select it.
-func (c *Controller) Put(p feed.Pair) {
-	_, name := p.Name(Resource.GroupResource())
+func (c *roleAggregator) Put(p feed.Pair) {
+	_, name := p.Name(clusterRoles.GroupResource())
 	if p.Value == nil {
 		c.forget(name, p.Revision)
 		return
@@ -85,39 +82,39 @@ func (c *Controller) Put(p feed.Pair) {
 	now, err := work.Value[*rbacv1.ClusterRole](c.kit, p.Key, p.Value)
 	was := c.known[name]
 	if err != nil {
-		c.log.Warn("a cluster role cannot be read: nothing is aggregated until it can be, or is gone", "key", p.Key, "error", err)
+		c.kit.Log.Warn("a cluster role cannot be read: nothing is aggregated until it can be, or is gone", "key", p.Key, "error", err)
 		if was != nil {
 			was.round = c.round // what was known of it stays
 		}
 		return
 	}
-	is := &role{labels: now.Labels, aggregated: now.AggregationRule != nil, round: c.round}
+	is := &knownRole{labels: now.Labels, aggregated: now.AggregationRule != nil, round: c.round}
 	if is.aggregated {
 		is.selectors, _ = selectorsOf(now) // who can't be parsed is told of when it is worked on
 	}
 	c.known[name] = is
 	if is.aggregated {
-		c.loop.Add(name, p.Revision)
+		c.Add(name, p.Revision)
 	}
 	c.wake(name, p.Revision, was, is)
 }
 
-func (c *Controller) forget(name string, cause int64) {
+func (c *roleAggregator) forget(name string, cause int64) {
 	was := c.known[name]
 	delete(c.known, name)
 	c.wake(name, cause, was)
 }
 
 // wake wakes the roles that select one by what it was or is.
-func (c *Controller) wake(name string, cause int64, states ...*role) {
+func (c *roleAggregator) wake(name string, cause int64, states ...*knownRole) {
 	for other, known := range c.known {
 		if other != name && known.aggregated && slices.ContainsFunc(states, known.selects) {
-			c.loop.Add(other, cause)
+			c.Add(other, cause)
 		}
 	}
 }
 
-func (r *role) selects(other *role) bool {
+func (r *knownRole) selects(other *knownRole) bool {
 	return other != nil && slices.ContainsFunc(r.selectors, func(s labels.Selector) bool { return s.Matches(other.labels) })
 }
 
@@ -133,7 +130,7 @@ func selectorsOf(r *rbacv1.ClusterRole) (all []labels.Selector, err error) {
 }
 
 // try gives a role the rules that it aggregates.
-func (c *Controller) try(ctx context.Context, name string, cause int64) error {
+func (c *roleAggregator) try(ctx context.Context, name string, cause int64) error {
 	r, found, err := c.roles.Get(ctx, "", name)
 	if err != nil || !found || r.AggregationRule == nil {
 		return err
@@ -146,11 +143,11 @@ func (c *Controller) try(ctx context.Context, name string, cause int64) error {
 	if err != nil {
 		return err
 	}
-	rules, of := aggregate(r, selectors, all)
+	rules, of := aggregateRules(r, selectors, all)
 	if apiequality.Semantic.DeepEqual(rules, r.Rules) {
 		return nil
 	}
-	configuration, err := configure(rules)
+	configuration, err := configureRules(rules)
 	if err != nil {
 		return err
 	}
@@ -160,9 +157,9 @@ func (c *Controller) try(ctx context.Context, name string, cause int64) error {
 	}}, configuration)
 }
 
-// Aggregating returns those of some roles that aggregate others, and gives them the rules of these. Each comes after those that it
-// aggregates.
-func Aggregating(all []*rbacv1.ClusterRole) (aggregating []*rbacv1.ClusterRole, err error) {
+// AggregatingRoles returns those of some roles that aggregate others, and gives them the rules of these. Each comes
+// after those that it aggregates.
+func AggregatingRoles(all []*rbacv1.ClusterRole) (aggregating []*rbacv1.ClusterRole, err error) {
 	for _, r := range all {
 		if r.AggregationRule != nil {
 			aggregating = append(aggregating, r)
@@ -175,15 +172,15 @@ func Aggregating(all []*rbacv1.ClusterRole) (aggregating []*rbacv1.ClusterRole, 
 			if err != nil {
 				return nil, fmt.Errorf("the aggregation rule of the role %s: %w", r.Name, err)
 			}
-			r.Rules, _ = aggregate(r, selectors, all)
+			r.Rules, _ = aggregateRules(r, selectors, all)
 		}
 	}
 	slices.SortStableFunc(aggregating, func(a, b *rbacv1.ClusterRole) int { return cmp.Compare(len(a.Rules), len(b.Rules)) })
 	return aggregating, nil
 }
 
-// aggregate returns the rules of all roles that a role selects, and how many these are.
-func aggregate(r *rbacv1.ClusterRole, selectors []labels.Selector, all []*rbacv1.ClusterRole) (rules []rbacv1.PolicyRule, of int) {
+// aggregateRules returns the rules of all roles that a role selects, and how many these are.
+func aggregateRules(r *rbacv1.ClusterRole, selectors []labels.Selector, all []*rbacv1.ClusterRole) (rules []rbacv1.PolicyRule, of int) {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b *rbacv1.ClusterRole) int { return cmp.Compare(a.Name, b.Name) })
 	selected := map[string]bool{}
@@ -204,8 +201,8 @@ func aggregate(r *rbacv1.ClusterRole, selectors []labels.Selector, all []*rbacv1
 	return rules, len(selected)
 }
 
-// configure returns what is applied: without rules, nothing, so that the ones applied before go.
-func configure(rules []rbacv1.PolicyRule) (map[string]any, error) {
+// configureRules returns what is applied: without rules, nothing, so that the ones applied before go.
+func configureRules(rules []rbacv1.PolicyRule) (map[string]any, error) {
 	if len(rules) == 0 {
 		return map[string]any{}, nil
 	}

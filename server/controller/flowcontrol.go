@@ -1,9 +1,8 @@
-package flowcontrol
+package controller
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"strconv"
 	"time"
@@ -20,36 +19,27 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// every is the pause between checks of the objects of flow control.
-const every = time.Minute
-
-// Controller keeps the flow schemas and priority levels that every server has. The mandatory ones always are as they should
-// be. The suggested ones are until a user changes one, or turns that off with an annotation.
-type Controller struct {
-	levels  kept[*flowcontrolv1.PriorityLevelConfiguration]
-	schemas kept[*flowcontrolv1.FlowSchema]
-	log     *slog.Logger
-}
-
-// New returns nil if the server has no such objects.
-func New(storages work.Storages, log *slog.Logger) *Controller {
-	installed := storages()
-	levels, ok := installed[flowcontrolv1.SchemeGroupVersion.WithResource("prioritylevelconfigurations")].(work.OwnedStorage)
+// keepFlowControl keeps the flow schemas and priority levels that every server has, until ctx ends. The mandatory ones
+// always are as they should be. The suggested ones are until a user changes one, or turns that off with an annotation.
+// They are looked at once a minute. It returns at once if the server has no such objects.
+func keepFlowControl(ctx context.Context, kit *work.Kit) {
+	installed := kit.Storages()
+	levels, ok := installed[priorityLevels].(work.OwnedStorage)
 	if !ok {
-		return nil
+		return
 	}
-	schemas, ok := installed[flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas")].(work.OwnedStorage)
+	schemas, ok := installed[flowSchemas].(work.OwnedStorage)
 	if !ok {
-		return nil
+		return
 	}
-	return &Controller{log: log,
-		levels: kept[*flowcontrolv1.PriorityLevelConfiguration]{
-			Owned:     work.Owned[*flowcontrolv1.PriorityLevelConfiguration]{Storage: levels, Resource: flowcontrolv1.SchemeGroupVersion.WithResource("prioritylevelconfigurations")},
+	c := flowControl{
+		levels: ownedFlow[*flowcontrolv1.PriorityLevelConfiguration]{
+			Owned:     work.Owned[*flowcontrolv1.PriorityLevelConfiguration]{Storage: levels, Resource: priorityLevels},
 			suggested: bootstrap.SuggestedPriorityLevelConfigurations, mandatory: bootstrap.MandatoryPriorityLevelConfigurations,
 			sameSpec: sameLevel, setSpec: func(to, from *flowcontrolv1.PriorityLevelConfiguration) { from.Spec.DeepCopyInto(&to.Spec) },
 		},
-		schemas: kept[*flowcontrolv1.FlowSchema]{
-			Owned:     work.Owned[*flowcontrolv1.FlowSchema]{Storage: schemas, Resource: flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas")},
+		schemas: ownedFlow[*flowcontrolv1.FlowSchema]{
+			Owned:     work.Owned[*flowcontrolv1.FlowSchema]{Storage: schemas, Resource: flowSchemas},
 			suggested: bootstrap.SuggestedFlowSchemas, mandatory: bootstrap.MandatoryFlowSchemas,
 			sameSpec: func(want, have *flowcontrolv1.FlowSchema) bool {
 				return apiequality.Semantic.DeepEqual(want.Spec, have.Spec)
@@ -57,6 +47,38 @@ func New(storages work.Storages, log *slog.Logger) *Controller {
 			setSpec: func(to, from *flowcontrolv1.FlowSchema) { from.Spec.DeepCopyInto(&to.Spec) },
 		},
 	}
+	for {
+		var pause work.Backoff
+		for {
+			err := c.ensure(ctx)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			kit.Log.Warn("cannot make the objects of flow control that every server has: trying again", "error", err)
+			pause.Wait(ctx)
+		}
+		timer := time.NewTimer(flowControlEvery)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// flowControlEvery is the pause between looks.
+const flowControlEvery = time.Minute
+
+var (
+	priorityLevels = flowcontrolv1.SchemeGroupVersion.WithResource("prioritylevelconfigurations")
+	flowSchemas    = flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas")
+)
+
+// flowControl are the objects of flow control.
+type flowControl struct {
+	levels  ownedFlow[*flowcontrolv1.PriorityLevelConfiguration]
+	schemas ownedFlow[*flowcontrolv1.FlowSchema]
 }
 
 // sameLevel compares specs. Users may change how much the exempt level lends.
@@ -69,31 +91,9 @@ func sameLevel(want, have *flowcontrolv1.PriorityLevelConfiguration) bool {
 	return have.Spec.Exempt != nil && apiequality.Semantic.DeepEqual(spec, have.Spec)
 }
 
-// Run checks the objects again and again until ctx ends.
-func (c *Controller) Run(ctx context.Context) {
-	for {
-		var pause work.Backoff
-		for {
-			err := c.ensure(ctx)
-			if err == nil || ctx.Err() != nil {
-				break
-			}
-			c.log.Warn("cannot make the objects of flow control that every server has: trying again", "error", err)
-			pause.Wait(ctx)
-		}
-		timer := time.NewTimer(every)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-	}
-}
-
-// ensure makes all objects what they should be: levels before the schemas that name them, and unwanted schemas deleted before
-// their levels.
-func (c *Controller) ensure(ctx context.Context) error {
+// ensure makes all objects what they should be: levels before the schemas that name them, and unwanted schemas deleted
+// before their levels.
+func (c *flowControl) ensure(ctx context.Context) error {
 	levels, err := c.levels.List(ctx)
 	if err != nil {
 		return err
@@ -117,8 +117,8 @@ func (c *Controller) ensure(ctx context.Context) error {
 	return nil
 }
 
-// kept are the objects of a resource as they should be.
-type kept[T builtin.Object] struct {
+// ownedFlow are the objects of a resource as they should be.
+type ownedFlow[T builtin.Object] struct {
 	work.Owned[T]
 	suggested, mandatory []T
 	// sameSpec says whether the spec of an object is as it should be, and setSpec makes it so.
@@ -126,7 +126,7 @@ type kept[T builtin.Object] struct {
 	setSpec  func(to, from T)
 }
 
-func (k kept[T]) ensure(ctx context.Context, wanted []T, always bool, there map[string]T) error {
+func (k ownedFlow[T]) ensure(ctx context.Context, wanted []T, always bool, there map[string]T) error {
 	for _, w := range wanted {
 		want := w.DeepCopyObject().(T)
 		scheme.Scheme.Default(want)
@@ -145,7 +145,7 @@ func (k kept[T]) ensure(ctx context.Context, wanted []T, always bool, there map[
 }
 
 // revise updates an object whose spec or annotation is not as it should be.
-func (k kept[T]) revise(ctx context.Context, want, have T, always bool) error {
+func (k ownedFlow[T]) revise(ctx context.Context, want, have T, always bool) error {
 	update := always || updatesItself(have)
 	noted, err := strconv.ParseBool(have.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey])
 	rightly := err == nil && noted == update
@@ -169,7 +169,8 @@ func (k kept[T]) revise(ctx context.Context, want, have T, always bool) error {
 	return err
 }
 
-// updatesItself says whether a suggested object follows the suggestion: as its annotation says, or else until it is changed.
+// updatesItself says whether a suggested object follows the suggestion: as its annotation says, or else until it is
+// changed.
 func updatesItself(obj metav1.Object) bool {
 	if update, err := strconv.ParseBool(obj.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey]); err == nil {
 		return update
@@ -178,7 +179,7 @@ func updatesItself(obj metav1.Object) bool {
 }
 
 // removeUnwanted deletes the objects of an older or newer server that no user has taken over.
-func (k kept[T]) removeUnwanted(ctx context.Context, there map[string]T) error {
+func (k ownedFlow[T]) removeUnwanted(ctx context.Context, there map[string]T) error {
 	wanted := map[string]bool{}
 	for _, list := range [][]T{k.suggested, k.mandatory} {
 		for _, obj := range list {

@@ -1,0 +1,56 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/controller/work"
+)
+
+// finishedJobs deletes jobs that have been finished for as long as they say, in the foreground: the pods of a job go
+// before it.
+//
+// A job is judged by what exists when its time comes, and deleted only if it is still so: one that is made again, or
+// given another time to live, is judged again. Between the end of a job and its deletion nothing is done. A job whose
+// condition does not say since when it is true stays.
+var finishedJobs = controller{
+	name: "ttl-after-finished-controller", short: "ttl-after-finished", does: "delete finished jobs when their time is over",
+	account: "ttl-after-finished-controller", workers: 5,
+	follows: []schema.GroupVersionResource{batchv1.SchemeGroupVersion.WithResource("jobs")}, make: each(deleteFinishedJob),
+}
+
+// deleteFinishedJob deletes a job whose time has come.
+func deleteFinishedJob(ctx context.Context, jobs *work.Objects[*batchv1.Job], job *batchv1.Job, cause int64) error {
+	ends, ok := jobEnds(job)
+	if !ok {
+		return nil
+	}
+	if left := time.Until(ends); left > 0 {
+		return work.After(left)
+	}
+	lives := int64(*job.Spec.TTLSecondsAfterFinished)
+	return jobs.Delete(ctx, job, metav1.DeletePropagationForeground, work.Decision{
+		Cause: cause, Why: func(step *trace.Step) { step.Why(trace.JobOutlived, lives) },
+	})
+}
+
+// jobEnds is when a job is to be deleted; false if never, as far as is known.
+func jobEnds(job *batchv1.Job) (time.Time, bool) {
+	if job.DeletionTimestamp != nil || job.Spec.TTLSecondsAfterFinished == nil {
+		return time.Time{}, false
+	}
+	for _, condition := range job.Status.Conditions {
+		finished := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed
+		if finished && condition.Status == corev1.ConditionTrue {
+			lives := time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second
+			return condition.LastTransitionTime.Add(lives), !condition.LastTransitionTime.IsZero()
+		}
+	}
+	return time.Time{}, false
+}
