@@ -18,6 +18,9 @@ import (
 )
 
 // controller is a controller as a value: what it is called, what it follows, and what runs.
+//
+// It has what is known before a server does. What a controller remembers is in what make returns: this process may run
+// the controllers several times, each time from the beginning.
 type controller struct {
 	name string
 	// short (optional) is another name that kube-controller-manager has for it.
