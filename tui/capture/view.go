@@ -137,7 +137,7 @@ func (s *Screen) filterState() string {
 		err = nil
 	}
 	switch {
-	case len(values) > 0 && (err == nil || word == "") && (len(values) > 1 || values[0] != word):
+	case len(values) > 0 && (err == nil || word == "" || err.Unknown != nil) && (len(values) > 1 || values[0] != word):
 		return look.Dim(" "+s.phrase("values:")+" ") + draw.Clean(strings.Join(values, " "))
 	case err != nil:
 		return look.Bad(" " + screen.FilterProblem(look.Words, err))

@@ -99,7 +99,13 @@ var operationMutations = []Mutation{
 		func(_ *History, o *Operation) { o.Expect-- })},
 	{"a create replaces what is there", "linearizable", operation(
 		func(h *History, o *Operation) bool {
-			return o.Verb == Update && o.Outcome == OK && o.Expect != 0 && h.undeleted(o)
+			if o.Verb != Update || o.Outcome != OK || o.Expect == 0 {
+				return false
+			}
+			// No delete can stand between the write that it expects and itself, whoever knows of that write.
+			since := *o
+			since.Call = h.called(o.Key, o.Expect)
+			return h.undeleted(&since)
 		},
 		func(_ *History, o *Operation) { o.Verb, o.Expect = Create, 0 })},
 	{"a write has the revision of another", "revisions", operation(acknowledgedWrite, func(h *History, o *Operation) {
@@ -116,6 +122,17 @@ var operationMutations = []Mutation{
 			})
 		},
 		func(_ *History, o *Operation) { o.Revision = 1 })},
+}
+
+// called is when the write with a revision was called; 0 if nobody noted it.
+func (h *History) called(key string, revision int64) int64 {
+	c, _ := h.Log.at(revision)
+	for i := range h.Operations {
+		if w := &h.Operations[i]; w.Key == key && w.writes() && w.Value == c.Value {
+			return w.Call
+		}
+	}
+	return 0
 }
 
 // undeleted is whether nobody can have deleted its object while an operation was under way.
