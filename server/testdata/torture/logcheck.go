@@ -18,6 +18,8 @@ var alarming = regexp.MustCompile(`(?i)panic|fatal|WARNING: DATA RACE|goroutine 
 var allowed = []*regexp.Regexp{
 	// The disk was full, for a while.
 	regexp.MustCompile(`file too large|etcd: writeAt failed`),
+	// Then etcd's applier goes on for a moment without the transaction that it could not commit, while the process ends already.
+	regexp.MustCompile(`etcd: (failed to commit tx|execute job failed" job=server_applyAll)`),
 	// etcd had the alarm NOSPACE, for a while.
 	regexp.MustCompile(`msg="writes are refused" error="etcd has the alarm NOSPACE`),
 	// etcd could not do what it was asked: a request was answered so.
