@@ -267,7 +267,8 @@ func (p *process) hostileScreens(t *testing.T) {
 	see("V", "[3 etcd]")
 	see("", sign)          // its key in etcd
 	see("", "namespaces/") // among the others
-	look("tab", "j", "j", "d", "a", "a", "a", "u", "tab", "k", "k", "k")
+	look("tab", "j", "j", "d", "a", "a", "a", "u", "tab", "k", "k", "k", "f")
+	see("held enter", "/registry/configmaps/default/held")
 	see("H", "[4 Cache]")
 	see("", sign) // the cache, and who watches
 	look("tab", "j", "d", "j", "tab")

@@ -161,7 +161,7 @@ func TestRunOnScreen(t *testing.T) {
 	p.press(">")
 	p.see("run to the step")
 	p.press("nothing", "enter")
-	p.see("there is no step nothing")
+	p.see(`there is no step "nothing"`)
 	p.press(">")
 	p.see("run to the step")
 	p.press("enter")

@@ -69,6 +69,7 @@ func TestQuotaUsedUp(t *testing.T) {
 		said := readyz()
 		return strings.Contains(said, "warn: etcd-readiness: ") && strings.Contains(said, "NOSPACE") && strings.Contains(said, advice)
 	})
+	until(t, "the log says so", func() bool { return strings.Contains(p.stderr.String(), "writes are refused") })
 	if said := p.stderr.String(); strings.Count(said, "writes are refused") != 1 || strings.Contains(said, "failed to apply") {
 		t.Errorf("the log has %s", said)
 	}

@@ -34,8 +34,16 @@ func (f *faults) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 		f.err = faultError(entry.Message, fields)
 		close(f.seen)
 	})
+	if entry.Message == notCommitted {
+		select {}
+	}
 	runtime.Goexit()
 }
+
+// notCommitted is the fault of a database that can't be written to. The goroutine has the locks of its transaction then, and etcd
+// gives them back when it ends: others would go on with a transaction that is none, and panic. It stays, and they wait, until the
+// process has ended.
+const notCommitted = "failed to commit tx"
 
 func faultError(message string, fields []zapcore.Field) error {
 	for _, field := range fields {
