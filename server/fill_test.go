@@ -113,9 +113,10 @@ func TestFirstRead(t *testing.T) {
 
 	r := start(t, in(dir))
 	client := r.httpClient(t)
-	if res, body := ask(t, client, "GET", r.URL+"/readyz?verbose", nil); res.StatusCode != http.StatusOK {
-		t.Errorf("%s", body)
-	}
+	until(t, "it is ready", func() bool {
+		res, _ := ask(t, client, "GET", r.URL+"/readyz", nil)
+		return res.StatusCode == http.StatusOK
+	})
 	for _, tc := range []struct{ cache, path, object string }{
 		{"secrets", "/api/v1/namespaces/default/secrets", `{"metadata":{"name":"a"}}`},
 		{"leases.coordination.k8s.io", "/apis/coordination.k8s.io/v1/namespaces/default/leases", `{"metadata":{"name":"a"},"spec":{}}`},
