@@ -373,9 +373,10 @@ func TestEncryptionReloadPlugin(t *testing.T) {
 		}
 	}
 	create("a", "first")
-	if code, body := s.read(t, "/readyz?verbose"); code != http.StatusOK || !strings.Contains(body, "[+]kms-providers ok") || !strings.Contains(body, "[+]encryption ok") {
-		t.Errorf("%d %s", code, body)
-	}
+	until(t, "the server is ready", func() bool {
+		code, body := s.read(t, "/readyz?verbose")
+		return code == http.StatusOK && strings.Contains(body, "[+]kms-providers ok") && strings.Contains(body, "[+]encryption ok")
+	})
 	second.Say("dizzy", "v2")
 	both := everything(provider("second", second) + provider("first", first))
 	s.replace(t, both)
