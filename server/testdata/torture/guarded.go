@@ -88,8 +88,10 @@ func (h *hook) restart(ctx context.Context, w *world, random *rand.Rand) {
 	for pause(ctx, time.Duration(200+random.IntN(1500))*time.Millisecond) == nil {
 		h.end()
 		_ = pause(ctx, time.Duration(random.IntN(600))*time.Millisecond)
-		if err := h.begin(); err != nil {
-			w.round.fail("the webhook does not begin again: %v", err)
+		// Somebody's connection may have got its port meanwhile, for a moment.
+		err := within(context.WithoutCancel(ctx), "the webhook begins again", func(context.Context) error { return h.begin() })
+		if err != nil {
+			w.round.fail("%v", err)
 			return
 		}
 		w.count("restarts of the webhook")
