@@ -106,7 +106,7 @@ func serve(t *testing.T, dir string) *system.KX {
 	program := *programFlag
 	if program == "" {
 		var err error
-		if program, err = system.Build(filepath.Join("..", "..", "..", ".."), dir, false); err != nil {
+		if program, err = system.Build(filepath.Join("..", "..", "..", ".."), t.TempDir(), false); err != nil {
 			t.Fatal(err)
 		}
 	}
