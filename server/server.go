@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,9 +80,6 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 	dir, err := s.openDataDir(o)
 	if err != nil {
 		return s, err
-	}
-	for _, lost := range backup.Lost(dir.Path, o) {
-		s.log.Warn(lost)
 	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
@@ -161,7 +159,7 @@ func (s *Server) openDataDir(o *options.Options) (dir *identity.DataDir, err err
 		return nil, err
 	}
 	s.onClose(dir.Close)
-	for _, warning := range dir.Warnings {
+	for _, warning := range slices.Concat(dir.Warnings, backup.Lost(dir.Path, o)) {
 		s.log.Warn(warning)
 	}
 	return dir, nil

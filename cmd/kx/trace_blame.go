@@ -53,7 +53,7 @@ other request.`,
 	return cmd
 }
 
-// blamed is what kx trace blame is about.
+// blamed is a request or an object, of which kx trace blame tells.
 type blamed struct {
 	journeySource
 	namespace string
@@ -74,8 +74,8 @@ func (s *blamed) run(ctx context.Context, args []string, in io.Reader, out, errO
 		}
 		return s.tell(ctx, j, path, in, out)
 	}
-	resource, name, ok := strings.Cut(subject, "/")
-	if !ok || resource == "" || name == "" || strings.Contains(name, "/") {
+	resource, name, _ := strings.Cut(subject, "/")
+	if resource == "" || name == "" || strings.Contains(name, "/") {
 		return fmt.Errorf("%q is neither the ID of a request nor RESOURCE/NAME, such as configmap/web", subject)
 	}
 	if s.file != "" {
@@ -103,6 +103,7 @@ var writes = []string{"create", "update", "patch", "delete"}
 // newestSaved is the last request of a capture that wrote an object, and changed the field at a path, if one is given. A capture knows
 // resources by their plural names alone.
 func (s *blamed) newestSaved(in io.Reader, resource, name, path string) (newest *v1alpha1.Journey, err error) {
+	wanted := schema.ParseGroupResource(resource)
 	var plurals []string
 	for j, err := range saved(s.file, in) {
 		if err != nil {
@@ -111,8 +112,7 @@ func (s *blamed) newestSaved(in io.Reader, resource, name, path string) (newest 
 		if !slices.Contains(plurals, j.Spec.Resource) && j.Spec.Resource != "" {
 			plurals = append(plurals, j.Spec.Resource)
 		}
-		group := schema.ParseGroupResource(resource)
-		if j.Spec.Resource != group.Resource || group.Group != "" && j.Spec.Group != group.Group || !s.wrote(j, name) {
+		if j.Spec.Resource != wanted.Resource || wanted.Group != "" && j.Spec.Group != wanted.Group || !s.wrote(j, name) {
 			continue
 		}
 		if path != "" {
@@ -125,7 +125,8 @@ func (s *blamed) newestSaved(in io.Reader, resource, name, path string) (newest 
 	}
 	if newest == nil {
 		slices.Sort(plurals)
-		return nil, fmt.Errorf("%s has no request that changed %s: its requests are about %s", s.file, what(resource, name, path), strings.Join(plurals, ", "))
+		return nil, fmt.Errorf("%s has no request that changed %s: its requests are about %s",
+			s.file, what(resource, name, path), strings.Join(plurals, ", "))
 	}
 	return newest, nil
 }
@@ -190,7 +191,8 @@ func (s *blamed) object(ctx context.Context, resource, name, path string, in io.
 	if j == nil {
 		fmt.Fprintf(errOut, "kx: the server remembers no request that wrote %s: this is what its managedFields say\n", what(plural, name, ""))
 	} else {
-		fmt.Fprintf(errOut, "kx: no request with recorded objects (--trace) changed %s, the newest without them is %s: this is what managedFields say\n",
+		fmt.Fprintf(errOut, "kx: no request with recorded objects (--trace) changed %s, the newest without them is %s: "+
+			"this is what managedFields say\n",
 			what(plural, name, path), j.Name)
 	}
 	return s.managers(ctx, config, mapping, name, path, out)

@@ -17,7 +17,7 @@ type Owner struct {
 	Time        *metav1.Time `json:"time,omitempty"`
 }
 
-// Owners are those of a field of an object, as its managedFields say, and the field's value as JSON. No request needs to be known.
+// Owners returns a field's value as JSON, and the managers to whom the object's managedFields give it. It needs no request.
 func Owners(object []byte, path string) (value string, owners []Owner, err error) {
 	parts, err := ParsePath(path)
 	if err != nil {

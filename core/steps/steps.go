@@ -132,7 +132,9 @@ func readRoom(source fs.FS, room string, constants map[string]trace.ID, places m
 
 // takes says whether a file may have calls by which steps are taken. Others need not be parsed.
 func takes(text []byte) bool {
-	return bytes.Contains(text, []byte("trace.Start")) || bytes.Contains(text, []byte("trace.Note(")) || bytes.Contains(text, []byte("trace.At("))
+	return slices.ContainsFunc([]string{"trace.Start", "trace.Note(", "trace.At("}, func(call string) bool {
+		return bytes.Contains(text, []byte(call))
+	})
 }
 
 // taken is the step that a call takes.

@@ -185,14 +185,7 @@ func (s *Screen) saw(r play.Result) string {
 	case r.Found > 0:
 		return s.phrase("%d requests", r.Found)
 	}
-	said := s.phrase("no request, among %d since the run began", r.Among)
-	switch {
-	case r.Among == 0 || r.Term == "":
-		return said
-	case r.Before == "":
-		return s.phrase("%s: none fulfils %s", said, r.Term)
-	}
-	return s.phrase("%s: %d fulfil %s, and none of these %s", said, r.Left, r.Before, r.Term)
+	return r.None(s.phrase)
 }
 
 // layAnswer is what the learner answered beside what was seen.

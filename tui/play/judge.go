@@ -132,7 +132,7 @@ func (p *Play) count(ctx context.Context, s *span, r *Result) error {
 		if err := p.narrow(ctx, s, r); err != nil {
 			return err
 		}
-		r.Saw = r.none()
+		r.Saw = r.None(fmt.Sprintf)
 	}
 	r.Journeys = list[max(0, len(list)-seenMost):]
 	return nil
@@ -159,16 +159,16 @@ func (p *Play) narrow(ctx context.Context, s *span, r *Result) error {
 	return nil
 }
 
-// none says that no request fulfils a condition, and which term of it is to blame.
-func (r *Result) none() string {
-	said := fmt.Sprintf("no request, among %d since the run began", r.Among)
+// None says, by phrase, that no request fulfils a condition, and which term of it is to blame.
+func (r *Result) None(phrase func(text string, args ...any) string) string {
+	said := phrase("no request, among %d since the run began", r.Among)
 	switch {
 	case r.Among == 0 || r.Term == "":
 		return said
 	case r.Before == "":
-		return fmt.Sprintf("%s: none fulfils %s", said, r.Term)
+		return phrase("%s: none fulfils %s", said, r.Term)
 	}
-	return fmt.Sprintf("%s: %d fulfil %s, and none of these %s", said, r.Left, r.Before, r.Term)
+	return phrase("%s: %d fulfil %s, and none of these %s", said, r.Left, r.Before, r.Term)
 }
 
 func requests(n int) string {

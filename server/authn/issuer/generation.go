@@ -54,7 +54,8 @@ type generation struct {
 
 // newGeneration makes authenticators that begin at once to look for their issuers, until ctx ends.
 func newGeneration(
-	ctx context.Context, configuration *apiserver.AuthenticationConfiguration, compiler authenticationcel.Compiler, algorithms []string, c *Config,
+	ctx context.Context, configuration *apiserver.AuthenticationConfiguration, compiler authenticationcel.Compiler,
+	algorithms []string, c *Config,
 ) (*generation, error) {
 	g := &generation{urls: sets.New[string]()}
 	ctx, g.cancel = context.WithCancel(ctx)

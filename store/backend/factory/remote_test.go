@@ -77,15 +77,7 @@ func TestNoSpace(t *testing.T) {
 			}
 			is := func(want error) {
 				t.Helper()
-				for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-					got := ready()
-					if got == nil && want == nil || want != nil && errors.Is(got, want) {
-						return
-					}
-					if time.Now().After(deadline) {
-						t.Fatalf("the check says %v, want %v", got, want)
-					}
-				}
+				eventually(t, ready, func(got error) bool { return got == nil && want == nil || want != nil && errors.Is(got, want) })
 			}
 			s, _ := create(t, conf)
 			is(nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/server/version"
 )
 
-// Agent is how the commands name themselves to servers, whatever the program's file is called.
+// Agent is the user agent of the commands. The name of the program's file is no part of it.
 func Agent() string {
 	return fmt.Sprintf("kx/%s (%s/%s)", version.Release, runtime.GOOS, runtime.GOARCH)
 }

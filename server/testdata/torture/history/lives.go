@@ -129,13 +129,7 @@ func lives(h *History) []string {
 
 // deed alters one of the deeds that fit.
 func deed(fits func(*History, *Deed) bool, alter func(*Deed)) func(*History, *rand.Rand) bool {
-	return func(h *History, random *rand.Rand) bool {
-		i, ok := victim(random, len(h.Deeds), func(i int) bool { return fits(h, &h.Deeds[i]) })
-		if ok {
-			alter(&h.Deeds[i])
-		}
-		return ok
-	}
+	return one(func(h *History) []Deed { return h.Deeds }, fits, func(_ *History, d *Deed) { alter(d) })
 }
 
 // seen is whether somebody saw of an object, and knew it before a deed began or after it was done.

@@ -62,15 +62,21 @@ func (h *History) previous(o *Operation) (Object, bool) {
 	return was, was.Revision != 0
 }
 
-// operation alters one of the operations that fit.
-func operation(fits func(*History, *Operation) bool, alter func(*History, *Operation)) func(*History, *rand.Rand) bool {
+// one alters one of the things that fit, of one sort.
+func one[T any](of func(*History) []T, fits func(*History, *T) bool, alter func(*History, *T)) func(*History, *rand.Rand) bool {
 	return func(h *History, random *rand.Rand) bool {
-		i, ok := victim(random, len(h.Operations), func(i int) bool { return fits(h, &h.Operations[i]) })
+		all := of(h)
+		i, ok := victim(random, len(all), func(i int) bool { return fits(h, &all[i]) })
 		if ok {
-			alter(h, &h.Operations[i])
+			alter(h, &all[i])
 		}
 		return ok
 	}
+}
+
+// operation alters one of the operations that fit.
+func operation(fits func(*History, *Operation) bool, alter func(*History, *Operation)) func(*History, *rand.Rand) bool {
+	return one(func(h *History) []Operation { return h.Operations }, fits, alter)
 }
 
 func acknowledgedWrite(_ *History, o *Operation) bool { return o.Outcome == OK && o.writes() }

@@ -7,13 +7,7 @@ import (
 
 // read alters one of the reads that fit.
 func read(fits func(*History, *Read) bool, alter func(*History, *Read)) func(*History, *rand.Rand) bool {
-	return func(h *History, random *rand.Rand) bool {
-		i, ok := victim(random, len(h.Reads), func(i int) bool { return fits(h, &h.Reads[i]) })
-		if ok {
-			alter(h, &h.Reads[i])
-		}
-		return ok
-	}
+	return one(func(h *History) []Read { return h.Reads }, fits, alter)
 }
 
 // replaced is what a read's object was before the revision that was asked for.
