@@ -130,9 +130,13 @@ func (l *lasting) ended() int {
 func TestFreshMachine(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
+	const (
+		two = "{apiVersion: stable.example.com/v1, kind: CronTab, metadata: {name: mine}, spec: {replicas: 2}}"
+		key = "/registry/stable.example.com/crontabs/default/mine"
+	)
 	for _, step := range []struct {
-		args, out, err string
-		code           int
+		args, stdin, out, err string
+		code                  int
 	}{
 		{args: "create -f testdata/crontabs.yaml", out: "crontabs.stable.example.com created"},
 		{args: "create -f testdata/crontab.yaml", out: "crontab.stable.example.com/mine created"},
@@ -140,17 +144,14 @@ func TestFreshMachine(t *testing.T) {
 		// Where kubectl's code ends the process, the server stops in order all the same.
 		{args: "get nonsense", err: "the server doesn't have a resource type", code: 1},
 		{args: "auth can-i get configmaps", out: "yes"},
-		{args: "diff -f -", out: "-    replicas: 1", code: 1},
+		{args: "diff -f -", stdin: two, out: "-  replicas: 1\n+  replicas: 2", code: 1}, // what is there has the default
 		{args: "get ct mine --trace=brief", out: "mine", err: "/crontabs/mine  200"},
 		{args: "__complete get ct mi", out: "mine"},
 	} {
-		a := m.run("", strings.Fields(step.args)...)
-		if step.args == "diff -f -" {
-			a = m.run("{apiVersion: stable.example.com/v1, kind: CronTab, metadata: {name: mine}, spec: {replicas: 2}}", strings.Fields(step.args)...)
-			step.out = "replicas: 2"
-		}
+		a := m.run(step.stdin, strings.Fields(step.args)...)
 		if !strings.Contains(a.out, step.out) || !strings.Contains(a.err, step.err) || a.code != step.code {
 			t.Errorf("kx %s: exit code %d\n%s%s", step.args, a.code, a.out, a.err)
+			t.Logf("what etcd has: %+v %+v", m.run("", "etcd", "ls", "--depth", "5"), m.run("", "etcd", "history", key))
 		}
 		if n := strings.Count(a.err, started); n != 1 {
 			t.Errorf("kx %s: said %d times that it started a server: %s", step.args, n, a.err)
