@@ -206,18 +206,9 @@ func (o *verifyOptions) verify(ctx context.Context, root *cobra.Command, names [
 	if err != nil {
 		return err
 	}
-	wanted := make([]learn.Entry, 0, len(entries))
-	for _, name := range names {
-		e, err := learn.Find(entries, name)
-		if err != nil {
-			return err
-		}
-		wanted = append(wanted, e)
-	}
-	for _, e := range entries {
-		if len(names) == 0 && !e.Apart {
-			wanted = append(wanted, e)
-		}
+	wanted, apart, err := lessonsToVerify(entries, names)
+	if err != nil {
+		return err
 	}
 	for _, e := range wanted {
 		if agreed, err := asks.ask(e, true); err != nil {
@@ -248,10 +239,44 @@ func (o *verifyOptions) verify(ctx context.Context, root *cobra.Command, names [
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	if len(apart) > 0 {
+		fmt.Fprintf(out, "not run, since they take long or need much: %s\n", verifyCommand(apart))
+	}
 	if bad > 0 {
 		return fmt.Errorf("%d of %d lessons: %w", bad, len(wanted), errNotTrue)
 	}
 	return nil
+}
+
+// lessonsToVerify are the lessons that are named. Without names they are all but those apart, which come beside them.
+func lessonsToVerify(entries []learn.Entry, names []string) (wanted, apart []learn.Entry, err error) {
+	for _, name := range names {
+		e, err := learn.Find(entries, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		wanted = append(wanted, e)
+	}
+	if len(names) > 0 {
+		return wanted, nil, nil
+	}
+	for _, e := range entries {
+		if e.Apart {
+			apart = append(apart, e)
+		} else {
+			wanted = append(wanted, e)
+		}
+	}
+	return wanted, apart, nil
+}
+
+// verifyCommand runs lessons by name.
+func verifyCommand(lessons []learn.Entry) string {
+	command := "kx learn verify"
+	for _, e := range lessons {
+		command += fmt.Sprintf(" %d", e.Number)
+	}
+	return command
 }
 
 func newLearnNewCommand() *cobra.Command {

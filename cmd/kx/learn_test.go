@@ -2,11 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/docs"
 	"github.com/kx-apiserver/kx/tui/play"
 )
 
@@ -21,6 +25,31 @@ func learnHere(t *testing.T, dir string, args ...string) (output string, code in
 		t.Fatal(err)
 	}
 	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// TestLessonsApart holds what kx learn verify leaves out against what it says of that, and against the document.
+func TestLessonsApart(t *testing.T) {
+	entries, err := learn.Catalogue(lang.English)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, apart, err := lessonsToVerify(entries, nil)
+	if err != nil || len(wanted)+len(apart) != len(entries) || len(apart) == 0 {
+		t.Fatalf("of %d lessons %d are run, and %d are not: %v", len(entries), len(wanted), len(apart), err)
+	}
+	command := verifyCommand(apart)
+	if text, err := fs.ReadFile(docs.Files, "learn/README.md"); err != nil || !strings.Contains(string(text), "`"+command+"`") {
+		t.Errorf("docs/learn/README.md does not say that %s runs the rest: %v", command, err)
+	}
+	named, rest, err := lessonsToVerify(entries, strings.Fields(strings.TrimPrefix(command, "kx learn verify")))
+	if err != nil || len(named) != len(apart) || len(rest) > 0 {
+		t.Errorf("%s runs %d lessons, and leaves out %d: %v", command, len(named), len(rest), err)
+	}
+	for i, e := range named {
+		if e.ID != apart[i].ID {
+			t.Errorf("%s runs %s and not %s", command, e.ID, apart[i].ID)
+		}
+	}
 }
 
 // TestLearnVerify plays a lesson with a block of each kind, and the one that kx learn new writes.
