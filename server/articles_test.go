@@ -42,6 +42,14 @@ const (
 	getCustom = "GET /apis/stable.example.com/v1/namespaces/default/crontabs/app"
 )
 
+const getterWithOptions = "`storage.(rest.GetterWithOptions)`, `restfulGetResourceWithOptions`"
+
+// elsewhere are rows whose name means a step that the journey of their chain takes, but not for this reason: another journey of the
+// same file does.
+var elsewhere = map[string]struct{ request, reason string }{
+	getterWithOptions: {"pods.v1", "a rest.GetterWithOptions"},
+}
+
 var articles = []article{
 	{"How custom resources are served", []articleChain{
 		{"A custom resource is read", "custom.txt", getCustom, []articleRow{
@@ -126,7 +134,7 @@ var articles = []article{
 		{"How its storage was made", "install.txt", "crontabs.v1.stable.example.com", []articleRow{
 			{"`getOrCreateServingInfoFor`", trace.InstallDefinition},
 			{"`Store.CompleteWithOptions`", trace.StorageComplete},
-			{"`newETCD3Storage`, `etcd3.New`, `newStore`", trace.StorageEtcd3},
+			{"`newETCD3Storage`, which calls `etcd3.New`, `newStore` (`New` in store/etcd3/store.go)", trace.StorageEtcd3},
 		}},
 	}},
 	{"From the REST storage to etcd", []articleChain{
@@ -222,7 +230,7 @@ var articles = []article{
 			{"`installAPIResources`", trace.InstallResources},
 			{"`apiGroupVersion.InstallREST`, `installer.Install`", trace.InstallVersion},
 			{"`registerResourceHandlers`", trace.InstallHandlers},
-			{"`storage.(rest.GetterWithOptions)`, `restfulGetResourceWithOptions`", trace.InstallVerb},
+			{getterWithOptions, trace.InstallVerb},
 		}},
 		{"The servers, one after the other", "delegation.txt", "GET /nothing/here", []articleRow{
 			{"`kubeAPIServer`", trace.HandlerRoute},
@@ -338,11 +346,27 @@ func (c *articleChain) write(t *testing.T, doc *strings.Builder, sites map[trace
 		if !strings.Contains(journey[i].function, at.function) {
 			t.Errorf("%s: %s is taken by %s, and the transcript says %s", c.title, row.step, at.function, journey[i].function)
 		}
-		fmt.Fprintf(doc, "| %s | `%s` | `%s` | %s | %s |\n", row.symbol, row.step, at.function, at.file, strings.ReplaceAll(journey[i].why, "|", `\|`))
+		why := journey[i].why
+		if there, ok := elsewhere[row.symbol]; ok {
+			why = reasonIn(t, goldenJourney(t, c.file, there.request), row.step, there.reason)
+		}
+		fmt.Fprintf(doc, "| %s | `%s` | `%s` | %s | %s |\n", row.symbol, row.step, at.function, at.file, strings.ReplaceAll(why, "|", `\|`))
 		if i+1 < len(journey) {
 			journey = journey[i+1:]
 		}
 	}
+}
+
+// reasonIn is the reason of the step that has some text in it.
+func reasonIn(t *testing.T, journey []goldenStep, step trace.ID, text string) string {
+	t.Helper()
+	for _, s := range journey {
+		if s.step == step.String() && strings.Contains(s.why, text) {
+			return s.why
+		}
+	}
+	t.Errorf("no %s has %q in its reason", step, text)
+	return ""
 }
 
 // goldenStep is a step of a golden journey.
