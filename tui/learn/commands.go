@@ -62,7 +62,7 @@ func (s *Screen) taskCommands() []keys.Command {
 			Help: "Run the commands of the task, and see what holds then. After a failure: run the commands of the block once more."},
 		{ID: "lesson.hint", Meaning: keys.Hint, Contexts: places, Hint: "hint", WhyNot: s.whyNoHint, Do: s.hint,
 			Help: "Show the next hint for the task."},
-		{ID: "lesson.solution", Meaning: keys.Solution, Contexts: places, WhyNot: s.whyNoSolution, Do: keys.Call(s.showSolution),
+		{ID: "lesson.solution", Meaning: keys.Solution, Contexts: places, WhyNot: s.whyNoSolution, Do: s.showSolution,
 			Help: "Show what solves the task, once all of its hints are shown."},
 	}
 }

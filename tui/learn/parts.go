@@ -320,6 +320,8 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 	}
 	p.gap()
 	switch {
+	case e.state == done && s.record.Looked[part.ID]:
+		p.say("= ", s.phrase("Done, with the solution."), p.look.Notice)
 	case e.state == done && e.replayed:
 		p.say("✓ ", s.phrase("You have solved it before."), p.look.Good)
 	case e.state == done:
@@ -359,7 +361,7 @@ func joined(text string) string { return strings.Join(strings.Fields(text), " ")
 // layEnd is what stands at the end.
 func (s *Screen) layEnd() {
 	p := &s.page
-	asked, right, tasks, solved := 0, 0, 0, 0
+	asked, right, tasks, solved, looked := 0, 0, 0, 0, 0
 	for _, part := range s.options.Lesson.Parts {
 		switch part := part.(type) {
 		case lesson.Predict:
@@ -369,7 +371,10 @@ func (s *Screen) layEnd() {
 			}
 		case lesson.Starter:
 			tasks++
-			if s.record.Solved[part.ID] {
+			switch {
+			case s.record.Looked[part.ID]:
+				looked++
+			case s.record.Solved[part.ID]:
 				solved++
 			}
 		}
@@ -380,6 +385,9 @@ func (s *Screen) layEnd() {
 	}
 	if tasks > 0 {
 		p.say("  ", s.phrase("You solved %d of %d tasks.", solved, tasks), nil)
+	}
+	if looked > 0 {
+		p.say("  ", s.phrase("You looked at the solution of %d.", looked), nil)
 	}
 	if s.options.Next != "" {
 		p.say("  ", s.phrase("Next: %s. %s goes there.", s.options.Next, goKey), p.look.Key)

@@ -127,7 +127,8 @@ func New(host screen.Host, o Options) *Screen {
 
 // cloned is a record that shares nothing with another.
 func cloned(r play.Record) play.Record {
-	r.Answers, r.Hints, r.Solved, r.Tries = maps.Clone(r.Answers), maps.Clone(r.Hints), maps.Clone(r.Solved), maps.Clone(r.Tries)
+	r.Answers, r.Hints, r.Tries = maps.Clone(r.Answers), maps.Clone(r.Hints), maps.Clone(r.Tries)
+	r.Solved, r.Looked = maps.Clone(r.Solved), maps.Clone(r.Looked)
 	return r
 }
 

@@ -135,12 +135,12 @@ func TestStory(t *testing.T) {
 	h.Press("e")
 	h.Type(` # resourceVersion`)
 	h.Press("enter")
-	if text := shown(h, s); !strings.Contains(text, "✓ Solved.") || !strings.HasSuffix(f.ran[len(f.ran)-1], "# resourceVersion") {
+	if text := shown(h, s); !strings.Contains(text, "= Done, with the solution.") || strings.Contains(text, "Solved.") || !strings.HasSuffix(f.ran[len(f.ran)-1], "# resourceVersion") {
 		t.Errorf("after the right try of %q:\n%s", f.ran, text)
 	}
 	h.Press(" ")
 	text = shown(h, s)
-	for _, want := range []string{"→ store.try-update  ", "upstream: ", "The lesson is over.", "You foresaw 0 of 1.", "You solved 1 of 1 tasks."} {
+	for _, want := range []string{"→ store.try-update  ", "upstream: ", "The lesson is over.", "You foresaw 0 of 1.", "You solved 0 of 1 tasks.", "You looked at the solution of 1."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -151,7 +151,7 @@ func TestStory(t *testing.T) {
 	if !ok1 || !ok2 || first == second || first.File == "" || first.Upstream == "" {
 		t.Errorf("the sources of what is worth reading: %+v, %+v", first, second)
 	}
-	if last := kept[len(kept)-1]; last.Done == nil || last.Next != len(f.lesson.Parts) || last.Answers["who"] != 1 || last.Hints["yours"] != 2 || !last.Solved["yours"] {
+	if last := kept[len(kept)-1]; last.Done == nil || last.Next != len(f.lesson.Parts) || last.Answers["who"] != 1 || last.Hints["yours"] != 2 || !last.Solved["yours"] || !last.Looked["yours"] {
 		t.Errorf("kept: %+v", last)
 	}
 	h.Press(" ")
@@ -189,11 +189,14 @@ func TestResume(t *testing.T) {
 		t.Errorf("ran %q, and stands at %d", f.ran, s.next)
 	}
 	// One that was solved is done with what solved it.
-	_, s, f = began(t, small, func(o *Options) {
+	h, s, f = began(t, small, func(o *Options) {
 		o.Record = play.Record{Next: at(o.Lesson) + 3, Tries: map[string]string{"yours": "kx mine resourceVersion"}, Solved: map[string]bool{"yours": true}}
 	})
 	if len(f.ran) != 2 || f.ran[1] != "kx mine resourceVersion" || s.next < at(f.lesson)+3 {
 		t.Errorf("ran %q, and stands at %d", f.ran, s.next)
+	}
+	if text := shown(h, s); !strings.Contains(text, "✓ You have solved it before.") || strings.Contains(text, "with the solution") {
+		t.Errorf("a task that was solved without its solution:\n%s", text)
 	}
 	// One that was over begins anew.
 	if _, s, f = began(t, small, func(o *Options) { o.Record = play.Record{Next: len(o.Lesson.Parts)} }); len(f.ran) != 0 || s.next == len(f.lesson.Parts) {

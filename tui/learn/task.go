@@ -22,7 +22,7 @@ func (s *Screen) task() (task lesson.Task, ok bool) {
 func (s *Screen) prepare(part lesson.Starter) {
 	e := s.at()
 	if e.script == "" {
-		e.script, e.hints = part.Script, s.record.Hints[part.ID]
+		e.script, e.hints, e.solution = part.Script, s.record.Hints[part.ID], s.record.Looked[part.ID]
 		if tried := s.record.Tries[part.ID]; tried != "" {
 			e.script = tried
 		}
@@ -207,7 +207,16 @@ func (s *Screen) whyNoSolution() string {
 }
 
 // showSolution shows what solves the task.
-func (s *Screen) showSolution() {
+func (s *Screen) showSolution() tea.Cmd {
+	task, _ := s.task()
 	s.at().solution, s.at().news = true, ofHelp
 	s.reveal()
+	if s.record.Solved[task.ID] {
+		return nil
+	}
+	if s.record.Looked == nil {
+		s.record.Looked = map[string]bool{}
+	}
+	s.record.Looked[task.ID] = true
+	return s.keep()
 }

@@ -29,6 +29,8 @@ type Record struct {
 	// Hints are how many were taken, by task; Solved are the tasks that hold.
 	Hints  map[string]int  `json:"hints,omitempty"`
 	Solved map[string]bool `json:"solved,omitempty"`
+	// Looked are the tasks whose solution was looked at before they held.
+	Looked map[string]bool `json:"looked,omitempty"`
 	// Tries are the scripts with which tasks were solved. Later parts may rest on what they did.
 	Tries map[string]string `json:"tries,omitempty"`
 }
