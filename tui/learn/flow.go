@@ -204,10 +204,15 @@ func (s *Screen) whyNotPass() string {
 	return ""
 }
 
-// answer notes the number of an answer.
+// answer notes the number of an answer. Answers that are below what is in view are shown first: nobody answers what they have not read.
 func (s *Screen) answer(n int) tea.Cmd {
 	question, ok := s.part().(lesson.Predict)
 	if !ok {
+		return nil
+	}
+	if !s.text.AtEnd() {
+		s.toEnd()
+		s.host.Say(s.phrase("the answers were below: press the number of yours"))
 		return nil
 	}
 	if s.record.Answers == nil {

@@ -391,6 +391,16 @@ func TestPages(t *testing.T) {
 	if turned < 3 || len(f.ran) != 1 {
 		t.Errorf("%d pages, ran %q", turned, f.ran)
 	}
+	// The question is below what the run printed: it is shown before it takes an answer.
+	if s.Context() != questionPlace || s.text.AtEnd() {
+		t.Fatalf("no question is below:\n%s", shown(h, s))
+	}
+	if h.Press("2"); s.record.Answers["who"] != 0 || !s.text.AtEnd() || len(h.Said) == 0 {
+		t.Errorf("a question below the screen: answered with %d, said %q", s.record.Answers["who"], h.Said)
+	}
+	if h.Press("2"); s.record.Answers["who"] != 2 {
+		t.Errorf("a question in view: answered with %d", s.record.Answers["who"])
+	}
 }
 
 // TestTargets: where a part leads that shows a request, by the screen that it names.
