@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -64,6 +65,9 @@ func newCrowd(config *rest.Config) (c *crowd, err error) {
 
 // work lets everybody work until the context ends, and returns when all have stopped.
 func (c *crowd) work(ctx context.Context) error {
+	if err := c.waitForRoles(ctx); err != nil {
+		return err
+	}
 	if err := c.furnish(ctx); err != nil {
 		return err
 	}
@@ -82,6 +86,27 @@ func (c *crowd) work(ctx context.Context) error {
 	}
 	all.Wait()
 	return nil
+}
+
+// waitForRoles waits until the roles that every cluster has count: a server that has just begun writes them while it serves.
+func (c *crowd) waitForRoles(ctx context.Context) error {
+	const lookAgain = 10 * time.Millisecond
+	for {
+		review, err := c.typed.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "anybody", Groups: []string{"system:authenticated"},
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "create", Group: "authentication.k8s.io", Resource: "selfsubjectreviews"},
+			},
+		}, metav1.CreateOptions{})
+		if err != nil || review.Status.Allowed {
+			return err
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+			return fmt.Errorf("no role lets anybody ask who they are: %w", ctx.Err())
+		}
+	}
 }
 
 func (c *crowd) repeat(ctx context.Context, j job, random *rand.Rand, i int) {
