@@ -240,7 +240,7 @@ func (o *verifyOptions) verify(ctx context.Context, root *cobra.Command, names [
 		return err
 	}
 	if len(apart) > 0 {
-		fmt.Fprintf(out, "not run, since they take long or need much: %s\n", verifyCommand(apart))
+		fmt.Fprintf(out, "not run, since they take long or need much: %s\n", o.command(apart))
 	}
 	if bad > 0 {
 		return fmt.Errorf("%d of %d lessons: %w", bad, len(wanted), errNotTrue)
@@ -270,9 +270,12 @@ func lessonsToVerify(entries []learn.Entry, names []string) (wanted, apart []lea
 	return wanted, apart, nil
 }
 
-// verifyCommand runs lessons by name.
-func verifyCommand(lessons []learn.Entry) string {
+// command runs lessons by name in the same way.
+func (o *verifyOptions) command(lessons []learn.Entry) string {
 	command := "kx learn verify"
+	if o.mutate {
+		command += " --mutate"
+	}
 	for _, e := range lessons {
 		command += fmt.Sprintf(" %d", e.Number)
 	}

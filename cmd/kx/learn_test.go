@@ -37,9 +37,12 @@ func TestLessonsApart(t *testing.T) {
 	if err != nil || len(wanted)+len(apart) != len(entries) || len(apart) == 0 {
 		t.Fatalf("of %d lessons %d are run, and %d are not: %v", len(entries), len(wanted), len(apart), err)
 	}
-	command := verifyCommand(apart)
+	command := (&verifyOptions{}).command(apart)
 	if text, err := fs.ReadFile(docs.Files, "learn/README.md"); err != nil || !strings.Contains(string(text), "`"+command+"`") {
 		t.Errorf("docs/learn/README.md does not say that %s runs the rest: %v", command, err)
+	}
+	if mutated := (&verifyOptions{mutate: true}).command(apart); mutated != strings.Replace(command, "verify", "verify --mutate", 1) {
+		t.Errorf("with mutations %s is %s", command, mutated)
 	}
 	named, rest, err := lessonsToVerify(entries, strings.Fields(strings.TrimPrefix(command, "kx learn verify")))
 	if err != nil || len(named) != len(apart) || len(rest) > 0 {

@@ -53,7 +53,7 @@ other request.`,
 	return cmd
 }
 
-// blamed is a request or an object, of which kx trace blame tells.
+// blamed is what kx trace blame is asked about: a request, or an object.
 type blamed struct {
 	journeySource
 	namespace string

@@ -204,7 +204,7 @@ func (s *Screen) whyNotPass() string {
 	return ""
 }
 
-// answer notes the number of an answer. Answers that are below what is in view are shown first: nobody answers what they have not read.
+// answer notes the number of an answer. If the answers are below the screen, it shows them instead.
 func (s *Screen) answer(n int) tea.Cmd {
 	question, ok := s.part().(lesson.Predict)
 	if !ok {
