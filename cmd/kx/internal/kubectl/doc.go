@@ -11,7 +11,7 @@
 //   - --at on get: reads are made at a revision.
 //   - --explain-conflicts on apply: it names the owners of the fields in conflict.
 //   - On a terminal, a command says when its answer is late, and whether the server is ready. It gives a read up when the server
-//     keeps reporting that etcd does not answer.
+//     keeps reporting that etcd does not answer. It says when client-go repeats a request because the server asks for it.
 //   - If a command fails because the server lacks a resource, it names the resource and the command that lists all.
 //   - The server of a data directory is a kx, which validates fields. kubectl's code would read its OpenAPI to find that out.
 //   - apply and diff parse only the part of the server's OpenAPI that patches need, because they parse it for each object.

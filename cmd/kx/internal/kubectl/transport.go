@@ -40,6 +40,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	t.trace.took(req, res)
 	t.missing.see(req, res)
+	if err := t.again.see(t.wiring, req, res); err != nil {
+		return nil, err
+	}
 	if err := t.conflicts.see(req, res); err != nil {
 		return nil, err
 	}

@@ -50,6 +50,7 @@ type wiring struct {
 	at               atFlag
 	conflicts        conflictsFlag
 	waiting          waiting
+	again            again
 	missing          missing
 
 	find      sync.Once
