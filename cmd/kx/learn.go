@@ -70,7 +70,8 @@ shown before they run, and run only if you agree: a file can do with your own fi
 	cmd.Flags().StringVar(&o.dataDir, "data-dir", o.dataDir, "directory that keeps what you have done")
 	languageVar(cmd, &o.language)
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, yesHelp)
-	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand())
+	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand(), newLearnCheckCommand(), newLearnHandoutCommand(), newLearnReportCommand(),
+		newLearnClassCommand())
 	return cmd
 }
 

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,4 +56,33 @@ func (v *formatValue) Set(text string) error {
 		}
 	}
 	return fmt.Errorf("use %s%s", strings.Join(names, ", "), without)
+}
+
+// outVar adds --out to a command that writes one document.
+func outVar(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "out", "", "the file to write, which only its owner can read, instead of standard output")
+}
+
+// writeOut writes a document where --out says. Until a file is written whole, there is what was there before. A device or a directory is
+// not replaced.
+func writeOut(file string, out io.Writer, data []byte) error {
+	if file == "" || file == "-" {
+		_, err := out.Write(data)
+		return err
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file: without --out, it goes to standard output", file)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }

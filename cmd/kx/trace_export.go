@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
@@ -56,7 +54,7 @@ Secrets are masked in it, as they are in the server. A document has at most 20 M
 		},
 	}
 	cmd.Flags().StringVar(&e.file, "file", "", "a capture of kx trace save, or a page of this command, instead of a server; - for standard input")
-	cmd.Flags().StringVar(&e.out, "out", "", "the file to write, which only its owner can read, instead of standard output")
+	outVar(cmd, &e.out)
 	languageVar(cmd, &e.language)
 	formatVar(cmd, cmd.Flags(), &e.format, "md, html or svg", export.Markdown, export.HTML, export.SVG)
 	return cmd
@@ -90,11 +88,10 @@ func (e *traceExport) export(ctx context.Context, which string, in io.Reader, ou
 	if err := d.Write(&b, e.format); err != nil {
 		return err
 	}
-	if e.out == "" || e.out == "-" {
-		_, err := out.Write(b.Bytes())
-		return err
+	if err := writeOut(e.out, out, b.Bytes()); err != nil {
+		return fmt.Errorf("write the export: %w", err)
 	}
-	return replace(e.out, b.Bytes())
+	return nil
 }
 
 // exportOnScreen writes what is saved on the screen as a document.
@@ -251,25 +248,4 @@ func (e *traceExport) remembered(ctx context.Context, which string) (all []*v1al
 		all = append(all, j)
 	}
 	return all, host, nil
-}
-
-// replace writes a file that only its owner can read. Until it is written whole, there is what was there before. A device or a
-// directory is not replaced.
-func replace(file string, data []byte) error {
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("write the export: %s is no file: without --out, the export goes to standard output", file)
-	}
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write the export: %w", err)
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("write the export: %w", err)
-	}
-	return nil
 }

@@ -389,3 +389,12 @@ func (p *Play) Find(ctx context.Context, of, filter string) (journey string, err
 	}
 	return list[len(list)-1].Name, nil
 }
+
+// Journey is a request that Find has found, with its steps.
+func (p *Play) Journey(ctx context.Context, name string) (*v1alpha1.Journey, error) {
+	j := &v1alpha1.Journey{}
+	if err := p.api.Get(ctx, api.KX+"/journeys/"+url.PathEscape(name), nil, j); err != nil {
+		return nil, fmt.Errorf("ask the lesson's server for a journey: %w", err)
+	}
+	return j, nil
+}

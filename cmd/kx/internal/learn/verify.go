@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/play"
@@ -20,6 +21,8 @@ type Verifier struct {
 	Binary string
 	Env    []string
 	Known  Known
+	// Shown is called with what a block of the lesson opens; nil if nobody looks.
+	Shown func(lesson.Show, *v1alpha1.Journey)
 }
 
 // Report is what became of a lesson.
@@ -82,6 +85,7 @@ type run struct {
 	mutation *lesson.Mutation
 	tasks    map[string]lesson.Task
 	claims   claims
+	shows    func(lesson.Show, *v1alpha1.Journey)
 }
 
 // play runs all parts. An error is a problem that ends the lesson.
@@ -96,7 +100,7 @@ func (v *Verifier) play(ctx context.Context, report *Report, mutation *lesson.Mu
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	r := &run{Play: p, report: report, mutation: mutation, tasks: map[string]lesson.Task{}}
+	r := &run{Play: p, report: report, mutation: mutation, tasks: map[string]lesson.Task{}, shows: v.Shown}
 	if mutation == nil {
 		var problems []string
 		r.claims, problems = claimsOf(l.Articles)
@@ -242,8 +246,16 @@ func (r *run) show(ctx context.Context, part lesson.Show) error {
 	if part.Open == "" || r.mutation != nil {
 		return nil
 	}
-	if _, err := r.Find(ctx, part.Of, part.Open); err != nil {
+	name, err := r.Find(ctx, part.Of, part.Open)
+	if err != nil {
 		return r.at(part, "show of %s: %w", part.Of, err)
+	}
+	if r.shows != nil {
+		j, err := r.Journey(ctx, name)
+		if err != nil {
+			return r.at(part, "show of %s: %w", part.Of, err)
+		}
+		r.shows(part, j)
 	}
 	if part.Step == "" {
 		return nil
