@@ -284,20 +284,41 @@ func (o *verifyOptions) command(lessons []learn.Entry) string {
 }
 
 func newLearnNewCommand() *cobra.Command {
-	return &cobra.Command{
+	from := &journeySource{traceOptions: &traceOptions{serverOptions: newServerOptions()}}
+	var id string
+	var steps []string
+	cmd := &cobra.Command{
 		Use:   "new FILE",
-		Short: "Write a commented lesson to begin from",
-		Args:  cobra.ExactArgs(1),
+		Short: "Write a lesson to begin from, commented or made of a journey",
+		Long: `Write a lesson to begin from: a commented one, or with --from one that is made of a journey. That one sends the request again, asks what
+the chosen steps call, and has the expectations that hold for the journey: its code, its steps in their order, their reasons. What a journey
+does not have, such as a patch, is left to you, and the lesson says so.`,
+		Example: `  kx learn new my.md
+  kx learn new my.md --from 3f2a1c-17
+  kx learn new my.md --from 3f2a1c-17 --steps store.get,cacher.get --file slow.kxtrace`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := args[0]
 			if !strings.HasSuffix(file, ".md") {
 				return fmt.Errorf("%s: a lesson is a Markdown file: give it a name that ends in .md", file)
 			}
-			if err := learn.New(file); err != nil {
+			data, err := learn.Template()
+			if id != "" {
+				data, err = from.lesson(cmd.Context(), id, file, steps, cmd.InOrStdin())
+			}
+			if err != nil {
+				return err
+			}
+			if err := learn.WriteNew(file, data); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: play it with kx learn ./%s, run it without a screen with kx learn verify ./%s\n", file, file, file)
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&id, "from", "", "the ID of a journey that the lesson is made of")
+	cmd.Flags().StringSliceVar(&steps, "steps", nil, "the steps that it is about (default: the way from the handler downward)")
+	cmd.Flags().StringVar(&from.file, "file", "", "with --from: a capture of kx trace save, or a page of kx trace export, instead of a server; - for standard input")
+	from.addKubeconfig(cmd.Flags(), from.dataDir)
+	return cmd
 }

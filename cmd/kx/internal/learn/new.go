@@ -9,12 +9,11 @@ import (
 	"github.com/kx-apiserver/kx/docs"
 )
 
-// New writes a commented lesson to begin from. A file that is there is left.
-func New(file string) error {
-	data, err := fs.ReadFile(docs.Files, "learn/template.md")
-	if err != nil {
-		return err
-	}
+// Template is a commented lesson to begin from.
+func Template() ([]byte, error) { return fs.ReadFile(docs.Files, "learn/template.md") }
+
+// WriteNew writes a new lesson. A file that is there is left.
+func WriteNew(file string, data []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already: name another file", file)

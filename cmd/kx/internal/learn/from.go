@@ -1,0 +1,301 @@
+package learn
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/tui/shell"
+)
+
+// draft is a lesson that is made of a journey.
+type draft struct {
+	journey *v1alpha1.Journey
+	steps   []*v1alpha1.Step // those that the lesson is about, in the order of the journey
+	stored  []byte           // the object as a server has it now; nil if it has none
+	text    strings.Builder
+}
+
+// From makes a lesson of a journey, for a file of that name: the request, a question for each chosen step that calls another one, what must
+// be seen, and what the screen shows. Without chosen steps it takes the way downward from the handler.
+// stored is the object that the request was about, as the server has it now; nil for none.
+func From(j *v1alpha1.Journey, stored []byte, file string, chosen []string) (string, error) {
+	j = j.DeepCopy()
+	j.Texts(escape.Line) // a capture may be anybody's: no text of it ends a line of the lesson
+	if j.IsInstall() || j.Status.Phase != v1alpha1.JourneyComplete || j.Spec.Verb == "watch" {
+		return "", fmt.Errorf("journey %s is no request that was answered once: name another", j.Name)
+	}
+	d := &draft{journey: j, stored: stored}
+	var err error
+	if d.steps, err = d.choose(chosen); err != nil {
+		return "", err
+	}
+	d.head(file)
+	d.request()
+	d.questions()
+	d.expectations()
+	d.rest()
+	return d.text.String(), nil
+}
+
+func (d *draft) choose(names []string) (steps []*v1alpha1.Step, err error) {
+	all := d.journey.Status.Steps
+	if len(names) == 0 {
+		return d.downward(), nil
+	}
+	var taken []string
+	for i := range all {
+		if _, known := trace.Lookup(all[i].ID); !known || slices.Contains(taken, all[i].ID) {
+			continue
+		}
+		if taken = append(taken, all[i].ID); slices.Contains(names, all[i].ID) {
+			steps = append(steps, &all[i])
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(taken, name) {
+			return nil, fmt.Errorf("journey %s did not take the step %q; its steps are %s", d.journey.Name, name, strings.Join(taken, ", "))
+		}
+	}
+	return steps, nil
+}
+
+// downward is the way from the handler to the lowest layer: of what a step calls, that which took longest.
+func (d *draft) downward() (way []*v1alpha1.Step) {
+	all := d.journey.Status.Steps
+	at := slices.IndexFunc(all, func(s v1alpha1.Step) bool { return s.Layer == trace.LayerHandler.String() && !trace.InfoOf(s.ID).Fine })
+	for at >= 0 {
+		way = append(way, &all[at])
+		next := -1
+		for i := range all {
+			if _, known := trace.Lookup(all[i].ID); !known || int(all[i].Parent) != at || i <= at || trace.InfoOf(all[i].ID).Fine {
+				continue
+			}
+			if next < 0 || longer(&all[i], &all[next]) {
+				next = i
+			}
+		}
+		at = next
+	}
+	return way
+}
+
+// longer prefers rest, to which the way goes, whatever else the handler waited for.
+func longer(a, b *v1alpha1.Step) bool {
+	rest := trace.LayerREST.String()
+	if (a.Layer == rest) != (b.Layer == rest) {
+		return a.Layer == rest
+	}
+	return a.TookNanos > b.TookNanos
+}
+
+var notInID = regexp.MustCompile(`[^a-z0-9]+`)
+
+func (d *draft) head(file string) {
+	id := strings.Trim(notInID.ReplaceAllString(strings.ToLower(strings.TrimSuffix(filepath.Base(file), ".md")), "-"), "-")
+	spec := d.journey.Spec
+	asked, _, _ := strings.Cut(spec.URI, "?")
+	fmt.Fprintf(&d.text, "---\nid: %s\ntitle: %q\nminutes: 5\n", id, escape.Line(spec.Method+" "+asked))
+	if d.took(trace.LayerCacher) && !d.took(trace.LayerEtcd3) {
+		d.text.WriteString("serve: [--watch-cache-prefill]\n") // otherwise a new server's cache would be empty, and leave it to etcd
+	}
+	if rest := slices.IndexFunc(d.steps, func(s *v1alpha1.Step) bool { return s.Layer == trace.LayerREST.String() }); rest >= 0 && d.journey.Status.Code < 400 {
+		fmt.Fprintf(&d.text, "mutation:\n  of: ask\n  fault: {effect: Fail, code: 500, filter: %q}\n", filter.Of("step", d.steps[rest].ID, "resource", spec.Resource))
+	}
+	fmt.Fprintf(&d.text, `---
+<!-- Made from journey %s. Change the title, the text, the wrong answers and the sentences: docs/learn/README.md describes all blocks. -->
+
+# %s
+
+Say in two sentences what the question is.
+
+`, d.journey.Name, escape.Line(spec.Method+" "+asked))
+}
+
+func (d *draft) took(layer trace.Layer) bool {
+	return slices.ContainsFunc(d.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.Layer == layer.String() })
+}
+
+// request writes what must be there before, and the request.
+func (d *draft) request() {
+	spec := d.journey.Spec
+	if spec.Name != "" && spec.Method != http.MethodPost && d.journey.Status.Code < 400 {
+		asked, _, _ := strings.Cut(spec.URI, "?")
+		collection := path.Dir(strings.TrimSuffix(asked, "/"+spec.Subresource))
+		before := d.object(func(s *v1alpha1.Step) *runtime.RawExtension { return s.Before })
+		if before == "" {
+			before = own(d.stored)
+		}
+		d.block("run id=before", d.send("create", collection, before))
+	}
+	options := ""
+	if d.journey.Status.Code >= 400 {
+		options = " fails"
+	}
+	var command string
+	switch sent := d.object(func(s *v1alpha1.Step) *runtime.RawExtension { return s.After }); spec.Method {
+	case http.MethodGet:
+		command = "kx get --raw " + shell.Quote(spec.URI)
+	case http.MethodDelete:
+		command = "kx delete --raw " + shell.Quote(spec.URI)
+	case http.MethodPost:
+		command = d.send("create", spec.URI, sent)
+	case http.MethodPut:
+		command = d.send("replace", spec.URI, sent)
+	default:
+		command = fmt.Sprintf("# A journey does not have the patch: write the command that sends it.\nkx patch %s %s --type merge -p '{}'", spec.Resource, spec.Name)
+	}
+	d.block("run id=ask"+options, command)
+}
+
+func (d *draft) block(head, body string) { fmt.Fprintf(&d.text, "```%s\n%s\n```\n\n", head, body) }
+
+// object is the request's object at the first step that has it; empty if no step has.
+func (d *draft) object(of func(*v1alpha1.Step) *runtime.RawExtension) string {
+	for i := range d.journey.Status.Steps {
+		if o := of(&d.journey.Status.Steps[i]); o != nil {
+			if text := own(o.Raw); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// own is an object without what the server sets; empty if it is none.
+func own(data []byte) string {
+	var u unstructured.Unstructured
+	if json.Unmarshal(data, &u.Object) != nil || u.GetKind() == "" {
+		return ""
+	}
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"} {
+		unstructured.RemoveNestedField(u.Object, "metadata", field)
+	}
+	data, err := json.Marshal(u.Object)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func (d *draft) send(verb, uri, object string) string {
+	if object == "" {
+		return "# The journey has no object (kx records them with --trace): write the one that is sent.\nkx " + verb + " --raw " + shell.Quote(uri) + " -f object.json"
+	}
+	return shell.Heredoc("kx "+verb+" --raw "+shell.Quote(uri)+" -f -", object)
+}
+
+// question asks what a step calls, and has the right answer at another place each time.
+type question struct {
+	id      string
+	step    string
+	answers []string
+	right   int // from 1
+}
+
+// asked are the questions: one for each chosen step that calls the next one.
+func (d *draft) asked() (all []question) {
+	for i := 1; i < len(d.steps); i++ {
+		caller, called := d.steps[i-1], d.steps[i]
+		if at := int(called.Parent); at < 0 || at >= len(d.journey.Status.Steps) || &d.journey.Status.Steps[at] != caller {
+			continue
+		}
+		q := question{id: fmt.Sprintf("next-%d", len(all)+1), step: caller.ID, answers: d.wrong(called), right: len(all)%3 + 1}
+		q.answers = slices.Insert(q.answers, min(q.right-1, len(q.answers)), trace.InfoOf(called.ID).Title)
+		all = append(all, q)
+	}
+	return all
+}
+
+// wrong are the titles of two steps that the request did not take: of the right one's layer, if there are so many.
+func (d *draft) wrong(right *v1alpha1.Step) (titles []string) {
+	taken := func(id string) bool {
+		return slices.ContainsFunc(d.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.ID == id })
+	}
+	for _, same := range []bool{true, false} {
+		for _, id := range trace.All() {
+			info := id.Info()
+			if len(titles) < 2 && (info.Layer.String() == right.Layer) == same && !info.Fine && !taken(id.String()) {
+				titles = append(titles, info.Title)
+			}
+		}
+	}
+	return titles
+}
+
+func (d *draft) questions() {
+	for _, q := range d.asked() {
+		lines := []string{fmt.Sprintf("%s runs. What does it call?", q.step)}
+		for i, answer := range q.answers {
+			lines = append(lines, fmt.Sprintf("%d. %s", i+1, answer))
+		}
+		d.block(fmt.Sprintf("predict id=%s answer=%d", q.id, q.right), strings.Join(lines, "\n"))
+	}
+}
+
+// term finds the request among those of the run.
+func (d *draft) term() string {
+	spec := d.journey.Spec
+	resource := spec.Resource
+	if spec.Subresource != "" {
+		resource += "/" + spec.Subresource
+	}
+	return filter.Of("verb", spec.Verb, "resource", resource, "name", spec.Name)
+}
+
+func (d *draft) expectations() {
+	first := []string{"1 " + d.term() + fmt.Sprintf(" code:%d", d.journey.Status.Code)}
+	if len(d.steps) > 1 {
+		ids := make([]string, len(d.steps))
+		for i, s := range d.steps {
+			ids[i] = s.ID
+		}
+		first = append(first, "1 "+d.term()+" ("+strings.Join(ids, " -> ")+")")
+	}
+	for _, s := range d.steps {
+		// Whether a cache was as new as etcd when it was asked for a list is chance.
+		if s.Reason == nil || s.ID == trace.CacherList.String() {
+			continue
+		}
+		if _, known := trace.LookupReason(s.Reason.Kind); known {
+			first = append(first, "1 "+d.term()+" step("+s.ID+" reason:"+s.Reason.Kind+")")
+		}
+	}
+	d.block("expect of=ask", strings.Join(first, "\n"))
+	for _, q := range d.asked() {
+		called := d.steps[slices.IndexFunc(d.steps, func(s *v1alpha1.Step) bool { return s.ID == q.step })+1]
+		d.block("expect of=ask reveal="+q.id, "1 "+d.term()+" ("+q.step+" -> "+called.ID+")")
+	}
+}
+
+// rest is what the screen shows, and what is worth reading.
+func (d *draft) rest() {
+	for i, s := range d.steps {
+		say := trace.InfoOf(s.ID).Title + "."
+		switch {
+		case s.Why != "":
+			say = s.Why + "."
+		case i < len(d.steps)-1:
+			continue
+		}
+		d.block("show of=ask", "open "+d.term()+"\nstep "+s.ID+"\nsay "+say)
+	}
+	var ids []string
+	for _, s := range d.steps[max(0, len(d.steps)-3):] {
+		ids = append(ids, s.ID)
+	}
+	d.text.WriteString("## Afterwards\n\nThree functions worth reading:\n\n")
+	d.block("read of=ask", strings.Join(ids, "\n"))
+}
