@@ -2,7 +2,9 @@ package main
 
 import (
 	"io/fs"
+	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -59,4 +61,38 @@ func TestFiltersOfDocuments(t *testing.T) {
 	if terms == 0 {
 		t.Error("the documents have no filter: this test reads them wrongly")
 	}
+}
+
+// TestJourneyOfTheReadme sends the request that the README shows, until its bytes are cached, and compares what is said of it.
+func TestJourneyOfTheReadme(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```console\n\\$ kx ([^\n]*) > /dev/null\n(GET .*?)```").FindSubmatch(text)
+	if block == nil {
+		t.Fatal("the README shows no journey")
+	}
+	p := serve(t, "--data-dir", t.TempDir())
+	ask := func(args ...string) string {
+		t.Helper()
+		cmd := kx(t, append(args, "--kubeconfig", p.kubeconfig)...)
+		var said strings.Builder
+		cmd.Stderr = &said
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%v: %s", err, &said)
+		}
+		return said.String()
+	}
+	ask("create", "configmap", "hello", "--from-literal=who=world")
+	changes := regexp.MustCompile(`\d+(\.\d+)?[µm]?s|\d+ bytes|journey \S+|at \d+| +`)
+	want := changes.ReplaceAllString(string(block[2]), " ")
+	got := ""
+	for range 100 { // until the cache has begun
+		if got = changes.ReplaceAllString(ask(strings.Fields(string(block[1]))...), " "); got == want {
+			return
+		}
+	}
+	t.Errorf("kx says\n%s\nand not, as the README has it,\n%s", got, want)
 }
