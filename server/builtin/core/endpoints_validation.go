@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/address"
 )
 
 var subsetsPath = field.NewPath("subsets")
@@ -59,7 +58,7 @@ func validateAddress(a *corev1.EndpointAddress, path *field.Path) field.ErrorLis
 	if a.NodeName != nil {
 		errs = append(errs, invalid(path.Child("nodeName"), *a.NodeName, validation.IsDNS1123Subdomain)...)
 	}
-	return append(errs, address.ValidateReachable(a.IP, path.Child("ip"))...)
+	return append(errs, reachable(a.IP, path.Child("ip"))...)
 }
 
 // validatePort requires names where there are several ports.

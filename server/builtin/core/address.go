@@ -1,5 +1,4 @@
-// Package address has the rules for IP addresses that traffic is sent to, such as those of endpoints.
-package address
+package core
 
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -8,8 +7,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ValidateReachable requires an address that others than its own host and network segment can reach.
-func ValidateReachable(address string, path *field.Path) field.ErrorList {
+// reachable requires an address that others than its own host and network segment can reach.
+func reachable(address string, path *field.Path) field.ErrorList {
 	if netutils.ParseIPSloppy(address) == nil {
 		return field.ErrorList{field.Invalid(path, address, "must be a valid IP address")}
 	}
