@@ -1,0 +1,70 @@
+package main
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/docs"
+)
+
+// lampDefinition is a definition with all that the articles look at.
+const lampDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"lamps.example.com"},"spec":{
+"group":"example.com","scope":"Namespaced","names":{"plural":"lamps","singular":"lamp","kind":"Lamp"},"versions":[{"name":"v1","served":true,
+"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
+
+// TestArticlesAreSeen runs the commands by which the documents about the articles have their rows seen, after requests like those that the
+// articles follow. Each must name a request, or the installation of a resource.
+func TestArticlesAreSeen(t *testing.T) {
+	t.Parallel()
+	p := serve(t, "--data-dir", t.TempDir())
+	run := func(input string, args ...string) (string, error) {
+		cmd := kx(t, append(args, "--kubeconfig", p.kubeconfig)...)
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, request := range []struct{ input, args string }{
+		{lampDefinition, "create -f -"},
+		{"", "wait --for=condition=Established crd/lamps.example.com"},
+		{`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"one"}}`, "create -f -"},
+		{"", "get lamp one"},
+		{"", "create deployment web --image=nginx"},
+		{"", "patch deployment web --subresource=status --type=merge -p {\"status\":{\"replicas\":0}}"},
+		{"", "scale deployment web --replicas=2"},
+		{"", "create service clusterip web --tcp=80"},
+		{"", "create configmap app --from-literal=a=b"},
+		{"", "get configmap app"},
+		{"", "get configmaps"},
+	} {
+		if out, err := run(request.input, strings.Fields(request.args)...); err != nil {
+			t.Fatalf("kx %s: %v: %s", request.args, err, out)
+		}
+	}
+	// It waits for a revision that never comes, until the client leaves.
+	if out, err := run("", "get", "--raw", "/api/v1/namespaces/default/configmaps/app?resourceVersion=1000000", "--request-timeout=1s"); err == nil {
+		t.Errorf("an object of a later revision was read: %s", out)
+	}
+	rows := map[string]int{}
+	for _, name := range []string{"articles.md", "articles.zh.md"} {
+		data, err := fs.ReadFile(docs.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range regexp.MustCompile("(?m)`kx trace ls ([^`]+)` · ").FindAllStringSubmatch(string(data), -1) {
+			rows[command[1]]++
+		}
+	}
+	if len(rows) < 20 {
+		t.Errorf("the documents have %d commands", len(rows))
+	}
+	for command, times := range rows {
+		if times%2 != 0 {
+			t.Errorf("kx trace ls %s is in one of the two documents more often than in the other", command)
+		}
+		if out, err := run("", "trace", "ls", strings.Trim(command, "'")); err != nil || strings.TrimSpace(out) == "" {
+			t.Errorf("kx trace ls %s shows no request: %v %s", command, err, out)
+		}
+	}
+}
