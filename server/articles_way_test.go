@@ -2,14 +2,13 @@ package server_test
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/docs"
 )
 
 // inBoth is a text in both languages of the documents.
@@ -156,15 +155,15 @@ func seenBy(step trace.ID) string {
 // lessonFiles are the files of the lessons, by ID.
 func lessonFiles(t *testing.T, l lang.Language) map[string]string {
 	t.Helper()
-	files, err := fs.Glob(docs.Files, "learn/"+l.String()+"/*.md")
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(articlesFile), "learn", l.String(), "*.md"))
 	must(t, err)
 	byID := map[string]string{}
 	for _, file := range files {
-		data, err := fs.ReadFile(docs.Files, file)
+		data, err := os.ReadFile(file)
 		must(t, err)
 		_, rest, _ := strings.Cut(string(data), "\nid: ")
 		id, _, _ := strings.Cut(rest, "\n")
-		byID[id] = file[strings.LastIndexByte(file, '/')+1:]
+		byID[id] = filepath.Base(file)
 	}
 	return byID
 }

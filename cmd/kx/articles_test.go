@@ -14,6 +14,28 @@ const lampDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomRe
 "group":"example.com","scope":"Namespaced","names":{"plural":"lamps","singular":"lamp","kind":"Lamp"},"versions":[{"name":"v1","served":true,
 "storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
 
+// TestLearnArticles reads what kx says of the articles, in both languages: it has their names and no chains.
+func TestLearnArticles(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		wants []string
+	}{
+		{[]string{"learn", "articles", "--lang", "en"}, []string{"K8s Apiserver 中的存储层调用链路梳理", "now, in Kubernetes 1.37", "kx trace ls step:crd.info"}},
+		{[]string{"learn", "articles", "--lang", "zh"}, []string{"kube-apiserver handler 注册源码分析", "亲眼看", "kx trace ls step:crd.info"}},
+	} {
+		a := typeCommand(c.args...)
+		said := strings.Join(strings.Fields(a.out), " ")
+		for _, want := range c.wants {
+			if !strings.Contains(said, want) {
+				t.Errorf("%q do not say %q: %s", c.args, want, a.out)
+			}
+		}
+		if a.code != 0 || strings.Contains(a.out, "transcripts/") {
+			t.Errorf("%q: %d", c.args, a.code)
+		}
+	}
+}
+
 // TestArticlesAreSeen runs the commands by which the documents about the articles have their rows seen, after requests like those that the
 // articles follow. Each must name a request, or the installation of a resource.
 func TestArticlesAreSeen(t *testing.T) {

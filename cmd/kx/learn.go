@@ -50,7 +50,9 @@ func newLearnCommand() *cobra.Command {
 Commands run in sh, in an empty directory, with a HOME and a KUBECONFIG of the lesson's. They have your rights.
 
 A lesson is named by its number or its name, or is a file (docs/learn/README.md describes the format). The commands of a file are
-shown before they run, and run only if you agree: a file can do with your own files whatever you can.`,
+shown before they run, and run only if you agree: a file can do with your own files whatever you can.
+
+Whoever comes from one of the three articles on call chains of the API server begins with kx learn articles.`,
 		Example: `  kx learn                    # the lessons, and which is next
   kx learn 1
   kx learn conflict
@@ -71,7 +73,7 @@ shown before they run, and run only if you agree: a file can do with your own fi
 	languageVar(cmd, &o.language)
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, yesHelp)
 	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand(), newLearnCheckCommand(), newLearnHandoutCommand(), newLearnReportCommand(),
-		newLearnClassCommand())
+		newLearnClassCommand(), newLearnArticlesCommand())
 	return cmd
 }
 
