@@ -139,7 +139,8 @@ func (s *source) write(t *testing.T, doc *strings.Builder, l lang.Language, site
 		}
 		now := fmt.Sprintf(reached.in(l), row.now.in(l), info.Upstream.Symbol, info.Upstream.File)
 		here := fmt.Sprintf(reached.in(l), row.here.in(l), row.step, "`"+at.function+"`, "+at.file)
-		fmt.Fprintf(doc, "| %s | %s | %s | `kx trace ls %s` · [`kx learn %s`](learn/%s/%s) |\n", row.then.in(l), now, here, seenBy(row.step), row.lesson, l, file)
+		see := fmt.Sprintf("`kx trace ls %s` · [`kx learn %s`](learn/%s/%s)", seenBy(row.step), row.lesson, l, file)
+		fmt.Fprintf(doc, "| %s | %s | %s | %s |\n", row.then.in(l), now, here, see)
 	}
 }
 

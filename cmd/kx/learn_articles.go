@@ -21,8 +21,8 @@ func newLearnArticlesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "articles",
 		Short: "Go through three articles about the API server: then, now, in kx, and how to see it",
-		Long: `Go through three articles that describe the Kubernetes API server by its call chains, paragraph by paragraph: what the article's release
-did, what Kubernetes does now, which step, function and file that is in kx, and the command and lesson that show it.`,
+		Long: `Go through three articles that describe the Kubernetes API server by its call chains, paragraph by paragraph: what the article's
+release did, what Kubernetes does now, which step, function and file that is in kx, and the command and lesson that show it.`,
 		Example: `  kx learn articles
   kx learn articles --lang zh`,
 		Args: cobra.NoArgs,

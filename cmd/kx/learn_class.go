@@ -90,8 +90,8 @@ func newLearnHandoutCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "handout LESSON",
 		Short: "Write a lesson as one HTML page: text, questions, pictures, and tasks without solutions",
-		Long: `Play a lesson without a screen, and write it as one HTML page, to print or to send: its text, its questions, a picture of each request
-that it shows, and its tasks without their solutions. What answers a question is folded. The page loads nothing and runs nothing.
+		Long: `Play a lesson without a screen, and write it as one HTML page, to print or to send: its text, its questions, a picture of each
+request that it shows, and its tasks without their solutions. What answers a question is folded. The page loads nothing and runs nothing.
 
 The commands of a file are shown before they run, and run only if you agree.`,
 		Example: `  kx learn handout 1 --out first-get.html
@@ -174,7 +174,8 @@ func newLearnClassCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "class FILE|DIR...",
 		Short: "Show what the learners of a class have done, from the files that they handed in",
-		Long: `Show a table of what learners have done, from the files that kx learn report wrote. Of a directory it reads the files that end in .json.
+		Long: `Show a table of what learners have done, from the files that kx learn report wrote. Of a directory it reads the files that end
+in .json.
 
 A report says what the learner's own file says: nobody has signed it. If a file is no report, the table shows the others, and the exit
 code is 1.`,

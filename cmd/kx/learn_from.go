@@ -48,7 +48,8 @@ func (s *journeySource) stored(ctx context.Context, j *v1alpha1.Journey) []byte 
 	ctx, cancel := context.WithTimeout(ctx, storedWait)
 	defer cancel()
 	path, _, _ := strings.Cut(j.Spec.URI, "?")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(config.Host, "/")+strings.TrimSuffix(path, "/"+j.Spec.Subresource), nil)
+	object := strings.TrimSuffix(config.Host, "/") + strings.TrimSuffix(path, "/"+j.Spec.Subresource)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, object, nil)
 	if err != nil {
 		return nil
 	}

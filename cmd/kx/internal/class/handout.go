@@ -174,7 +174,8 @@ func prose(text string) template.HTML {
 	look := blackfriday.NewHTMLRenderer(blackfriday.HTMLRendererParameters{
 		Flags: blackfriday.SkipHTML | blackfriday.SkipImages | blackfriday.SkipLinks,
 	})
-	const read = blackfriday.Tables | blackfriday.FencedCode | blackfriday.NoIntraEmphasis | blackfriday.SpaceHeadings | blackfriday.BackslashLineBreak
+	const read = blackfriday.Tables | blackfriday.FencedCode | blackfriday.NoIntraEmphasis | blackfriday.SpaceHeadings |
+		blackfriday.BackslashLineBreak
 	text = betweenWide.ReplaceAllString(escape.Text(text), "$1$2")
 	return template.HTML(blackfriday.Run([]byte(text), blackfriday.WithRenderer(look), blackfriday.WithExtensions(read)))
 }

@@ -111,8 +111,10 @@ func (d *draft) head(file string) {
 	if d.took(trace.LayerCacher) && !d.took(trace.LayerEtcd3) {
 		d.text.WriteString("serve: [--watch-cache-prefill]\n") // otherwise a new server's cache would be empty, and leave it to etcd
 	}
-	if rest := slices.IndexFunc(d.steps, func(s *v1alpha1.Step) bool { return s.Layer == trace.LayerREST.String() }); rest >= 0 && d.journey.Status.Code < 400 {
-		fmt.Fprintf(&d.text, "mutation:\n  of: ask\n  fault: {effect: Fail, code: 500, filter: %q}\n", filter.Of("step", d.steps[rest].ID, "resource", spec.Resource))
+	rest := slices.IndexFunc(d.steps, func(s *v1alpha1.Step) bool { return s.Layer == trace.LayerREST.String() })
+	if rest >= 0 && d.journey.Status.Code < 400 {
+		broken := filter.Of("step", d.steps[rest].ID, "resource", spec.Resource)
+		fmt.Fprintf(&d.text, "mutation:\n  of: ask\n  fault: {effect: Fail, code: 500, filter: %q}\n", broken)
 	}
 	fmt.Fprintf(&d.text, `---
 <!-- Made from journey %s. Change the title, the text, the wrong answers and the sentences: docs/learn/README.md describes all blocks. -->
@@ -155,7 +157,8 @@ func (d *draft) request() {
 	case http.MethodPut:
 		command = d.send("replace", spec.URI, sent)
 	default:
-		command = fmt.Sprintf("# A journey does not have the patch: write the command that sends it.\nkx patch %s %s --type merge -p '{}'", spec.Resource, spec.Name)
+		const patch = "# A journey does not have the patch: write the command that sends it.\nkx patch %s %s --type merge -p '{}'"
+		command = fmt.Sprintf(patch, shell.Quote(spec.Resource), shell.Quote(spec.Name))
 	}
 	d.block("run id=ask"+options, command)
 }
@@ -192,7 +195,8 @@ func own(data []byte) string {
 
 func (d *draft) send(verb, uri, object string) string {
 	if object == "" {
-		return "# The journey has no object (kx records them with --trace): write the one that is sent.\nkx " + verb + " --raw " + shell.Quote(uri) + " -f object.json"
+		const lacks = "# The journey has no object (kx records them with --trace): write the one that is sent.\n"
+		return lacks + "kx " + verb + " --raw " + shell.Quote(uri) + " -f object.json"
 	}
 	return shell.Heredoc("kx "+verb+" --raw "+shell.Quote(uri)+" -f -", object)
 }
