@@ -68,6 +68,8 @@ func (p *parser) description(d *Description) error {
 		return p.errorf(p.lineOf("id"), "expected id: NAME of small letters, digits and dashes")
 	case strings.TrimSpace(d.Title) == "" || strings.Contains(d.Title, "\n"):
 		return p.errorf(p.lineOf("title"), "expected title: a line")
+	case strings.Contains(d.Learned, "\n"):
+		return p.errorf(p.lineOf("learned"), "expected learned: a sentence on a line")
 	case d.Minutes < 1 || d.Minutes > 120:
 		return p.errorf(p.lineOf("minutes"), "expected minutes: 1 to 120")
 	}
@@ -76,12 +78,26 @@ func (p *parser) description(d *Description) error {
 			return p.errorf(p.lineOf("needs"), "needs %s: expected %s", need, strings.Join(needs, ", "))
 		}
 	}
+	for _, track := range d.Tracks {
+		if !slices.Contains(Tracks, track) {
+			return p.errorf(p.lineOf("tracks"), "tracks %s: expected %s", track, joined(Tracks))
+		}
+	}
 	for _, flag := range d.Serve {
 		if problem := checkServeFlag(flag); problem != "" {
 			return p.errorf(p.lineOf("serve"), "serve: %s", problem)
 		}
 	}
 	return p.mutation(d.Mutation)
+}
+
+// joined lists tracks for an error.
+func joined(tracks []Track) string {
+	var names []string
+	for _, t := range tracks {
+		names = append(names, string(t))
+	}
+	return strings.Join(names, ", ")
 }
 
 // mutation checks the description's mutation; nil if there is none.

@@ -3,6 +3,7 @@ package lesson
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kx-apiserver/kx/core/filter"
@@ -19,8 +20,12 @@ type Lesson struct {
 
 // Description is what a file begins with.
 type Description struct {
-	ID       string    `yaml:"id"`
-	Title    string    `yaml:"title"`
+	ID    string `yaml:"id"`
+	Title string `yaml:"title"`
+	// Learned says in one sentence what the learner knows at the end; empty if the file says nothing.
+	Learned string `yaml:"learned"`
+	// Tracks are the ways through the lessons that this one is part of.
+	Tracks   []Track   `yaml:"tracks"`
 	Minutes  int       `yaml:"minutes"`
 	After    []string  `yaml:"after"`
 	Recalls  []string  `yaml:"recalls"`
@@ -29,6 +34,25 @@ type Description struct {
 	Apart    bool      `yaml:"apart"`
 	Serve    []string  `yaml:"serve"`
 	Mutation *Mutation `yaml:"mutation"`
+}
+
+// Track is a way through the lessons, for one kind of learner.
+type Track string
+
+// Tracks are all of them, in the order in which they are listed.
+var Tracks = []Track{"use", "articles", "extend"}
+
+// Title is what learners read, in English.
+func (t Track) Title() string {
+	switch t {
+	case "use":
+		return "I use Kubernetes"
+	case "articles":
+		return "I read the articles"
+	case "extend":
+		return "I extend it"
+	}
+	return ""
 }
 
 // Mutation is a change of the server with which an expectation of the run Of fails.
@@ -302,6 +326,44 @@ func filterProblem(text string) string {
 		return err.Error()
 	}
 	return ""
+}
+
+// Place names part i, so that it is found again in another edition of the lesson, with more parts or fewer.
+func (l *Lesson) Place(i int) string {
+	if i >= len(l.Parts) {
+		return "end"
+	}
+	kind, of, n := kindOf(l.Parts[i]), aboutOrAsked(l.Parts[i]), 1
+	for _, p := range l.Parts[:i] {
+		if kindOf(p) == kind && aboutOrAsked(p) == of {
+			n++
+		}
+	}
+	return fmt.Sprintf("%s %s %d", kind, of, n)
+}
+
+// Index is the part of that place; ok is false if there is none.
+func (l *Lesson) Index(place string) (i int, ok bool) {
+	for i := range len(l.Parts) + 1 {
+		if l.Place(i) == place {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// kindOf is the name of a part's type.
+func kindOf(p Part) string {
+	_, name, _ := strings.Cut(strings.ToLower(fmt.Sprintf("%T", p)), ".")
+	return name
+}
+
+// aboutOrAsked is the ID that a part has or speaks of, also that of a question.
+func aboutOrAsked(p Part) string {
+	if q, ok := p.(Predict); ok {
+		return q.ID
+	}
+	return About(p)
 }
 
 // About is the run or task that a part belongs to or speaks of; empty if none.

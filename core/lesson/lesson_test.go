@@ -144,6 +144,29 @@ hides "c"
 	}
 }
 
+// TestPlaces: each part at which a learner can stand has a name of its own, which another edition of the lesson finds.
+func TestPlaces(t *testing.T) {
+	l, err := Parse("x.md", []byte("---\nid: x\ntitle: X\nminutes: 1\n---\n```run id=a\ntrue\n```\n```predict id=a answer=1\nWhat?\n1. This\n2. That\n```\n"+
+		"```expect of=a\n0 verb:get\n```\n```expect of=a\n0 verb:list\n```\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := *l
+	edited.Parts = slices.Insert(slices.Clone(l.Parts), 1, Part(Text{Markdown: "more"}))
+	want := []string{"run a 1", "predict a 1", "expect a 1", "expect a 2", "end"}
+	for i, place := range want {
+		if got := l.Place(i); got != place {
+			t.Errorf("part %d is %q, want %q", i, got, place)
+		}
+		if at, ok := edited.Index(place); !ok || i > 0 && at != i+1 {
+			t.Errorf("%q is part %d of the edited lesson: %t", place, at, ok)
+		}
+	}
+	if _, ok := l.Index("run b 1"); ok {
+		t.Error("a place of another lesson was found")
+	}
+}
+
 // TestErrors breaks a good lesson: the error names the line, and what was expected there.
 func TestErrors(t *testing.T) {
 	task := "```starter id=task\nkx get ns\n```\n"
@@ -154,6 +177,8 @@ func TestErrors(t *testing.T) {
 		{"an open description", "minutes: 5\n---", "minutes: 5", "x.md:1: the description has no end"},
 		{"no id", "id: a", "id: A b", "x.md:2: expected id: NAME"},
 		{"no title", "title: A lesson", "title:", "x.md:3: expected title"},
+		{"an unknown track", "minutes: 5", "minutes: 5\ntracks: [sleep]", "x.md:5: tracks sleep: expected use, articles, extend"},
+		{"a learned paragraph", "minutes: 5", "minutes: 5\nlearned: \"a\\nb\"", "x.md:5: expected learned: a sentence on a line"},
 		{"too long", "minutes: 5", "minutes: 500", "x.md:4: expected minutes"},
 		{"an unknown field", "minutes: 5", "minutes: 5\nminute: 6", "x.md:5: the description can't be read: field minute not found"},
 		{"not a number", "minutes: 5", "minutes: five", "x.md:4: the description can't be read"},

@@ -90,7 +90,7 @@ func (s *Screen) settle() tea.Cmd {
 			cmd = s.do()
 		}
 	}
-	s.record.Next = s.next
+	s.record.Next, s.record.At = s.next, s.options.Lesson.Place(s.next)
 	s.reveal()
 	return tea.Batch(cmd, s.keep())
 }

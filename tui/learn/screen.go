@@ -114,7 +114,9 @@ func New(host screen.Host, o Options) *Screen {
 	for _, task := range o.Lesson.Tasks() {
 		s.tasks[task.ID] = task
 	}
-	if s.record.Next >= len(o.Lesson.Parts) { // who did all of it begins anew
+	at, known := o.Lesson.Index(s.record.At)
+	s.record.Next = at
+	if !known || at == len(o.Lesson.Parts) { // after the end, or after a change of the lesson, it begins anew
 		s.record = play.Record{Done: s.record.Done}
 	}
 	s.text = rows.New(host.Theme, s.content)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/lang"
@@ -174,7 +175,7 @@ func TestResume(t *testing.T) {
 		return -1
 	}
 	h, s, f := began(t, small, func(o *Options) {
-		o.Record = play.Record{Next: at(o.Lesson), Answers: map[string]int{"who": 2}, Hints: map[string]int{"yours": 1}}
+		o.Record = play.Record{At: o.Lesson.Place(at(o.Lesson)), Answers: map[string]int{"who": 2}, Hints: map[string]int{"yours": 1}}
 	})
 	text := shown(h, s)
 	if n := len(h.Went); n == 0 || h.Went[n-1] != (screen.ToRequest{Journey: f.conflict().Name, Step: "store.try-update", Tab: "Step"}) {
@@ -190,7 +191,7 @@ func TestResume(t *testing.T) {
 	}
 	// One that was solved is done with what solved it.
 	h, s, f = began(t, small, func(o *Options) {
-		o.Record = play.Record{Next: at(o.Lesson) + 3, Tries: map[string]string{"yours": "kx mine resourceVersion"}, Solved: map[string]bool{"yours": true}}
+		o.Record = play.Record{At: o.Lesson.Place(at(o.Lesson) + 3), Tries: map[string]string{"yours": "kx mine resourceVersion"}, Solved: map[string]bool{"yours": true}}
 	})
 	if len(f.ran) != 2 || f.ran[1] != "kx mine resourceVersion" || s.next < at(f.lesson)+3 {
 		t.Errorf("ran %q, and stands at %d", f.ran, s.next)
@@ -199,8 +200,15 @@ func TestResume(t *testing.T) {
 		t.Errorf("a task that was solved without its solution:\n%s", text)
 	}
 	// One that was over begins anew.
-	if _, s, f = began(t, small, func(o *Options) { o.Record = play.Record{Next: len(o.Lesson.Parts)} }); len(f.ran) != 0 || s.next == len(f.lesson.Parts) {
+	if _, s, f = began(t, small, func(o *Options) { o.Record = play.Record{At: "end"} }); len(f.ran) != 0 || s.next == len(f.lesson.Parts) {
 		t.Errorf("a lesson that was over: ran %q, stands at %d", f.ran, s.next)
+	}
+	// A place that this edition of the lesson does not have, or that an index alone says, begins it anew. That it was done stays.
+	was := time.Now()
+	for _, r := range []play.Record{{Done: &was, Next: 4, At: "run elsewhere 1", Answers: map[string]int{"who": 1}}, {Done: &was, Next: 4}} {
+		if _, s, f = began(t, small, func(o *Options) { o.Record = r }); len(f.ran) != 0 || s.record.Answers["who"] != 0 || s.record.Done != &was {
+			t.Errorf("at %q: ran %q, kept %+v", r.At, f.ran, s.record)
+		}
 	}
 }
 

@@ -24,6 +24,8 @@ type Record struct {
 	Done *time.Time `json:"done,omitempty"`
 	// Next is the index of the part at which the learner stands. The parts before it are played again by who comes back.
 	Next int `json:"next,omitempty"`
+	// At names that part (lesson.Place). Editions of a lesson differ in their numbers of parts, so this counts, and not Next.
+	At string `json:"at,omitempty"`
 	// Answers are the numbers that were given, by question.
 	Answers map[string]int `json:"answers,omitempty"`
 	// Hints are how many were taken, by task; Solved are the tasks that hold.

@@ -69,7 +69,7 @@ func TestLanguages(t *testing.T) {
 			continue
 		}
 		de, dc := e.Description, c.Description
-		de.Title, dc.Title = "", ""
+		de.Title, dc.Title, de.Learned, dc.Learned = "", "", "", ""
 		if !reflect.DeepEqual(de, dc) {
 			t.Errorf("%s: the description differs from that in English:\n%+v\n%+v", c.File, dc, de)
 		}
@@ -80,8 +80,8 @@ func TestLanguages(t *testing.T) {
 				break
 			}
 		}
-		if !hasHan(c.Title) {
-			t.Errorf("%s: the title is not Chinese", c.File)
+		if !hasHan(c.Title) || c.Learned != "" && !hasHan(c.Learned) {
+			t.Errorf("%s: the title, or what was learned, is not Chinese", c.File)
 		}
 		for _, p := range c.Parts {
 			if text, ok := p.(lesson.Text); ok && !hasHan(text.Markdown) && len(text.Markdown) > 60 && !strings.HasPrefix(text.Markdown, "```") {
