@@ -183,7 +183,7 @@ from those that take long or need much: these are run by name.
 
 The commands of a file are shown before they run, and run only if you agree. Without a terminal that needs --yes.`,
 		Example: `  kx learn verify
-  kx learn verify conflict 16
+  kx learn verify conflict 24
   kx learn verify ./my.md
   kx learn verify --yes ./my.md   # a file that you trust, also without a terminal`,
 		RunE: func(cmd *cobra.Command, args []string) error {
