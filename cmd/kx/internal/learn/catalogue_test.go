@@ -50,8 +50,55 @@ func TestOrder(t *testing.T) {
 		if e.Mutation == nil {
 			t.Errorf("%s has no mutation: nothing shows that it can fail", e.ID)
 		}
-		if len(e.Tasks()) == 0 {
-			t.Errorf("%s has no task", e.ID)
+		if len(e.Tasks()) < 2 {
+			t.Errorf("%s has %d tasks, and should have two", e.ID, len(e.Tasks()))
+		}
+		if e.Learned == "" {
+			t.Errorf("%s does not say what was learned", e.ID)
+		}
+	}
+}
+
+// TestTracks: each lesson is on a track, and each track has what a lesson of it needs to come before.
+func TestTracks(t *testing.T) {
+	of := map[string][]lesson.Track{}
+	for _, e := range catalogue(t, lang.English) {
+		of[e.ID] = e.Tracks
+		if len(e.Tracks) == 0 {
+			t.Errorf("%s is on no track", e.ID)
+		}
+		for _, track := range e.Tracks {
+			for _, before := range e.After {
+				if !slices.Contains(of[before], track) {
+					t.Errorf("%s is on the track %s, and %s, which comes before it, is not", e.ID, track, before)
+				}
+			}
+		}
+	}
+}
+
+// TestExplained: once a task is done, the lesson says why it came so.
+func TestExplained(t *testing.T) {
+	for _, language := range []lang.Language{lang.English, lang.Chinese} {
+		for _, e := range catalogue(t, language) {
+			for _, task := range e.Tasks() {
+				last := task.Expects[len(task.Expects)-1]
+				i := slices.IndexFunc(e.Parts, func(p lesson.Part) bool { return p.At() == last.At() })
+				for i++; i < len(e.Parts); i++ { // what a fault of the task does ends first
+					if _, ok := e.Parts[i].(lesson.Release); !ok {
+						break
+					}
+				}
+				text := ""
+				if i < len(e.Parts) {
+					if part, ok := e.Parts[i].(lesson.Text); ok {
+						text = part.Markdown
+					}
+				}
+				if text == "" || strings.HasPrefix(text, "#") {
+					t.Errorf("%s: nothing explains the task %s after it", e.File, task.ID)
+				}
+			}
 		}
 	}
 }
