@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/tui"
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -33,9 +35,11 @@ const yesHelp = "run the commands of a file without asking"
 
 // learnOptions are the flags of kx learn.
 type learnOptions struct {
-	dataDir  string
-	language lang.Language
-	yes      bool
+	dataDir   string
+	language  lang.Language
+	track     string
+	questions bool
+	yes       bool
 
 	// show shows the screen until it is left.
 	show func(context.Context, tui.Options) error
@@ -54,12 +58,17 @@ shown before they run, and run only if you agree: a file can do with your own fi
 
 Whoever comes from one of the three articles on call chains of the API server begins with kx learn articles.`,
 		Example: `  kx learn                    # the lessons, and which is next
+  kx learn --track extend     # those for who writes controllers, definitions or storages
   kx learn 1
+  kx learn --questions 5      # for who knows it: the questions alone
   kx learn conflict
   kx learn ./my.md            # a file: shows its commands, and asks`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeLessons,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.track != "" && !slices.Contains(trackNames(), o.track) {
+				return fmt.Errorf("there is no track %q: expected %s", o.track, strings.Join(trackNames(), ", "))
+			}
 			if len(args) == 0 {
 				return o.list(cmd.OutOrStdout())
 			}
@@ -71,7 +80,10 @@ Whoever comes from one of the three articles on call chains of the API server be
 	}
 	cmd.Flags().StringVar(&o.dataDir, "data-dir", o.dataDir, "directory that keeps what you have done")
 	languageVar(cmd, &o.language)
+	cmd.Flags().StringVar(&o.track, "track", "", "only the lessons of a track: "+strings.Join(trackNames(), ", "))
+	cmd.Flags().BoolVar(&o.questions, "questions", false, "stop at the questions alone, and leave out the tasks; the lesson is not done by that")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, yesHelp)
+	_ = cmd.RegisterFlagCompletionFunc("track", cobra.FixedCompletions(trackNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand(), newLearnCheckCommand(), newLearnHandoutCommand(), newLearnReportCommand(),
 		newLearnClassCommand(), newLearnArticlesCommand())
 	return cmd
@@ -89,14 +101,45 @@ func completeLessons(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return ids, cobra.ShellCompDirectiveDefault // or a file
 }
 
+// trackNames are the values of --track.
+func trackNames() []string {
+	names := make([]string, len(lesson.Tracks))
+	for i, t := range lesson.Tracks {
+		names[i] = string(t)
+	}
+	return names
+}
+
+// catalogue has the lessons, or those of the track that the user has chosen.
+func (o *learnOptions) catalogue() ([]learn.Entry, error) {
+	entries, err := learn.Catalogue(o.language)
+	if o.track == "" {
+		return entries, err
+	}
+	return slices.DeleteFunc(entries, func(e learn.Entry) bool { return !slices.Contains(e.Tracks, lesson.Track(o.track)) }), err
+}
+
+// tracks are how far the user has come on each track.
+func tracks(entries []learn.Entry, progress *play.Progress) []play.Track {
+	lessons := make([]*lesson.Lesson, len(entries))
+	for i, e := range entries {
+		lessons[i] = e.Lesson
+	}
+	all := make([]play.Track, len(lesson.Tracks))
+	for i, t := range lesson.Tracks {
+		all[i] = progress.Track(t, lessons)
+	}
+	return all
+}
+
 // progress reads what the user has done.
 func (o *learnOptions) progress() (*play.Progress, error) {
 	return play.LoadProgress(filepath.Join(o.dataDir, progressFile))
 }
 
-// list lists the lessons, what is done, and which is next.
+// list lists the tracks, and the lessons: what is done, and which is next.
 func (o *learnOptions) list(out io.Writer) error {
-	entries, err := learn.Catalogue(o.language)
+	entries, err := o.catalogue()
 	if err != nil {
 		return err
 	}
@@ -104,6 +147,7 @@ func (o *learnOptions) list(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	o.listTracks(out, entries, progress)
 	next := nextLesson(entries, progress)
 	rows := make([][]string, len(entries))
 	for i, e := range entries {
@@ -111,18 +155,50 @@ func (o *learnOptions) list(out io.Writer) error {
 		switch r := progress.Lessons[e.ID]; {
 		case r != nil && r.Done != nil:
 			state = o.language.Text("done")
+		case r != nil && r.Answered != nil:
+			state = o.language.Text("answered")
 		case r != nil && r.Next > 0:
 			state = o.language.Text("begun")
 		case e.Number == next:
 			state = o.language.Text("next")
 		}
 		rows[i] = []string{fmt.Sprintf("%2d", e.Number), e.ID, o.language.Phrase("%d min", e.Minutes), state, e.Title}
+		if o.track == "" {
+			rows[i] = slices.Insert(rows[i], 3, trackMarks(e.Tracks))
+		}
 	}
 	writeColumns(out, rows)
 	if next > 0 {
 		fmt.Fprintf(out, "\n%s\n", o.language.Phrase("kx learn %d opens the next one.", next))
 	}
 	return nil
+}
+
+// listTracks lists the tracks, or the one that the user has chosen.
+func (o *learnOptions) listTracks(out io.Writer, entries []learn.Entry, progress *play.Progress) {
+	var rows [][]string
+	for _, t := range tracks(entries, progress) {
+		if o.track != "" && t.Track != lesson.Track(o.track) {
+			continue
+		}
+		rows = append(rows, []string{string(t.Track), o.language.Text(t.Title()), o.language.Phrase("%d lessons", t.Lessons),
+			o.language.Phrase("%d min", t.Minutes), o.language.Phrase("%d done, %d min to go", t.Done, t.Left)})
+	}
+	writeColumns(out, rows)
+	fmt.Fprintln(out)
+}
+
+// trackMarks are the first letters of a lesson's tracks, each in its column.
+func trackMarks(of []lesson.Track) string {
+	var marks strings.Builder
+	for _, t := range lesson.Tracks {
+		if slices.Contains(of, t) {
+			marks.WriteString(string(t[:1]))
+		} else {
+			marks.WriteString("·")
+		}
+	}
+	return marks.String()
 }
 
 // writeColumns writes rows whose cells may be of wide characters.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -21,11 +22,15 @@ import (
 
 // play plays a lesson on the screen, and those that the learner goes on to.
 func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out io.Writer) error {
-	entries, err := learn.Catalogue(o.language)
+	all, err := learn.Catalogue(o.language)
 	if err != nil {
 		return err
 	}
-	e, err := learn.Find(entries, name)
+	e, err := learn.Find(all, name)
+	if err != nil {
+		return err
+	}
+	entries, err := o.catalogue()
 	if err != nil {
 		return err
 	}
@@ -43,7 +48,7 @@ func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out 
 			return fmt.Errorf("the lesson %s needs %s, and it is not on this machine", e.ID, lacks)
 		}
 		next := following(entries, e)
-		after, err := o.playOne(ctx, e, next, progress)
+		after, err := o.playOne(ctx, e, next, tracksOf(e, all, progress), progress)
 		switch {
 		case err != nil || after == screen.Nothing:
 			return err
@@ -51,6 +56,24 @@ func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out 
 			e = *next
 		}
 	}
+}
+
+// tracksOf are the tracks of a lesson, as if it had not been done: whether it is now its screen knows.
+func tracksOf(e learn.Entry, all []learn.Entry, progress *play.Progress) []play.Track {
+	if e.Number == 0 {
+		return nil
+	}
+	var of []play.Track
+	for _, t := range tracks(all, progress) {
+		if !slices.Contains(e.Tracks, t.Track) {
+			continue
+		}
+		if progress.Of(e.ID).Done != nil {
+			t.Done, t.Left = t.Done-1, t.Left+e.Minutes
+		}
+		of = append(of, t)
+	}
+	return of
 }
 
 // following is the lesson of kx's after another; nil if there is none.
@@ -64,7 +87,9 @@ func following(entries []learn.Entry, e learn.Entry) *learn.Entry {
 }
 
 // playOne plays one lesson until the screen is left, and returns what the learner wants then.
-func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.Entry, progress *play.Progress) (after screen.After, err error) {
+func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.Entry, of []play.Track, progress *play.Progress) (
+	after screen.After, err error,
+) {
 	options := tui.Options{Language: o.language, Log: &logs.Tail{}, Export: exportOnScreen, StateFile: filepath.Join(o.dataDir, "tui.json")}
 	if options.Theme, err = theme.Parse(os.Getenv(themeVariable)); err != nil {
 		return after, fmt.Errorf("$%s: %w", themeVariable, err)
@@ -85,6 +110,7 @@ func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.E
 			*progress.Of(e.ID) = r
 			return progress.Save()
 		},
+		Quick: o.questions, Tracks: of,
 		Leave: func(a screen.After) { after = a },
 	}
 	if next != nil {

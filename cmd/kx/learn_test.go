@@ -103,7 +103,7 @@ func TestLearnVerifyFails(t *testing.T) {
 		{"an object", "gone configmap/maybe", "gone namespace/default", nil, []string{"saw: it is there"}},
 		{"nothing of the kind printed", "gone configmap/maybe", `prints "potato"`, nil, []string{"saw: it printed configmap/maybe created"}},
 		{"printed", "gone configmap/maybe", `hides "created"`, nil, []string{"saw: it was printed"}},
-		{"an exit code", run + "\n```\n\n<!-- What must", "echo so && exit 3\n```\n\n<!-- What must", nil, []string{"line 27: run dry: it exited with 3, and 0 was expected; it printed:", "so"}},
+		{"an exit code", run + "\n```\n\n<!-- What must", "echo so && exit 3\n```\n\n<!-- What must", nil, []string{"line 28: run dry: it exited with 3, and 0 was expected; it printed:", "so"}},
 		{"none that was expected", "run id=dry", "run id=dry fails", nil, []string{"it exited with 0, and was expected to fail"}},
 		{"no end", run + "\n```\n\n<!-- What must", "sleep 100 & sleep 100\n```\n\n<!-- What must", []string{"limit"}, []string{"run dry: it took longer than 1s"}},
 		{"no request in the background", run + "\n```\n\n<!-- What must", "true\n```\n\n<!-- What must", []string{"bg"}, []string{"run dry: a request was expected, and it ended without"}},
@@ -112,10 +112,10 @@ func TestLearnVerifyFails(t *testing.T) {
 		{"a step that it does not show", "step dryrun.create", "step etcd.txn", nil, []string{"show of dry: no request of dry is (verb:create name:maybe) step:etcd.txn"}},
 		{"a step that is none", "etcd3.create\n", "etcd3.crate\n", nil, []string{"read of store: there is no step etcd3.crate"}},
 		{"a text", "Say in two sentences", "`--dry`, `Store.Creat`, [x](y.md)", nil, []string{"no command has the flag --dry", "nothing in kx's source is called Creat", "the link to y.md leads nowhere"}},
-		{"a flag", "minutes: 5", "minutes: 5\nserve: [--listn=x]", nil, []string{"my.md:5: serve: a lesson may not set --listn; it may set --"}},
+		{"a flag", "minutes: 5", "minutes: 5\nserve: [--listn=x]", nil, []string{"my.md:6: serve: a lesson may not set --listn; it may set --"}},
 		{"control characters", run + "\n```\n\n<!-- What must", "printf 'a\\033[31mb'; exit 1\n```\n\n<!-- What must", nil, []string{`a\x1b[31mb`}},
 		{"a mutation of nothing", `filter: "step:rest.create resource:configmaps"`, `filter: "step:rest.create resource:secrets"`, []string{"mutate"}, []string{"the mutation changes nothing that is expected of dry"}},
-		{"a format", "answer=2", "answer=9", nil, []string{"my.md:18: predict: answer=9"}},
+		{"a format", "answer=2", "answer=9", nil, []string{"my.md:19: predict: answer=9"}},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
@@ -175,11 +175,20 @@ func TestLearnList(t *testing.T) {
 		t.Fatal(err)
 	}
 	progress.Of("create").Next = 3
+	answered := *done.Done
+	progress.Of("conflict").Answered = &answered
 	if err := progress.Save(); err != nil {
 		t.Fatal(err)
 	}
 	out, code = learnHere(t, dir, "--data-dir", dir, "--lang", "zh")
-	if code != 0 || !strings.Contains(out, "分钟  完成") || !strings.Contains(out, "已开始") || !strings.Contains(out, "kx learn 2") {
+	if code != 0 || !strings.Contains(out, "分钟  uae  完成") || !strings.Contains(out, "已答题") || !strings.Contains(out, "我使用 Kubernetes") || !strings.Contains(out, "已开始") || !strings.Contains(out, "kx learn 2") {
+		t.Errorf("%d:\n%s", code, out)
+	}
+	out, code = learnHere(t, dir, "--data-dir", dir, "--track", "extend")
+	if code != 0 || !strings.Contains(out, "1 done, ") || strings.Contains(out, "I use Kubernetes") || strings.Contains(out, "debugging") || !strings.Contains(out, "webhook") {
+		t.Errorf("%d:\n%s", code, out)
+	}
+	if out, code = learnHere(t, dir, "--track", "sleep"); code != 1 || !strings.Contains(out, "expected use, articles, extend") {
 		t.Errorf("%d:\n%s", code, out)
 	}
 	if err := os.WriteFile(filepath.Join(dir, progressFile), []byte("{"), 0o600); err != nil {

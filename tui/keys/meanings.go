@@ -99,11 +99,12 @@ var (
 
 // What a lesson has.
 var (
-	Shell    = on("type a command", "!", "$")
-	Hint     = on("show a hint", "*")
-	Solution = on("show the solution", "=")
-	PassOver = on("pass over it", ";")
-	Anew     = on("begin anew", "<")
+	Shell         = on("type a command", "!", "$")
+	Hint          = on("show a hint", "*")
+	Solution      = on("show the solution", "=")
+	PassOver      = on("pass over it", ";")
+	QuestionsOnly = on("answer the questions alone", "%")
+	Anew          = on("begin anew", "<")
 )
 
 // What goes to the clipboard and to files.

@@ -19,6 +19,7 @@ var (
 	hintKey     = keys.Hint.Key()
 	solutionKey = keys.Solution.Key()
 	passKey     = keys.PassOver.Key()
+	quickKey    = keys.QuestionsOnly.Key()
 	anewKey     = keys.Anew.Key()
 	fullKey     = keys.Hidden.Key()
 	lookKey     = keys.TheStep.Key()
@@ -43,6 +44,8 @@ func (s *Screen) partCommands() []keys.Command {
 			Help: "Type any command. It runs in the lesson's directory and against its server; what it prints stands in the lesson."},
 		{ID: "lesson.pass", Meaning: keys.PassOver, Contexts: places, WhyNot: s.whyNotPass, Do: s.passOver,
 			Help: "Go on without a part that failed, a task or a question."},
+		{ID: "lesson.questions", Meaning: keys.QuestionsOnly, Contexts: places, WhyNot: s.whyNoServer, Do: s.quicken,
+			Help: "Stop at the questions alone: all else runs by itself, tasks are left out, and the lesson is not done by that. Again: stop everywhere."},
 		{ID: "lesson.full", Meaning: keys.Hidden, Contexts: places, Do: keys.Call(func() { s.full = !s.full }),
 			Help: "Show long outputs as a whole, or their beginning and end alone."},
 		{ID: "lesson.anew", Meaning: keys.Anew, Contexts: places, Do: s.anew,

@@ -85,8 +85,15 @@ func (s *Screen) settle() tea.Cmd {
 		s.finished()
 	case lesson.Starter:
 		s.prepare(part)
+		if s.quick {
+			return s.skip(part)
+		}
 	case lesson.Expect, lesson.Show, lesson.Read:
-		if !s.afterText() {
+		if s.quick || !s.afterText() {
+			cmd = s.do()
+		}
+	case lesson.Run, lesson.Release, lesson.Stop, lesson.Server:
+		if s.quick && s.at().state == waiting {
 			cmd = s.do()
 		}
 	}
@@ -131,12 +138,42 @@ func (s *Screen) afterText() bool {
 	return text
 }
 
-// finished notes that all was done.
+// finished notes that all was done, or all but the tasks that were left out for the questions alone.
 func (s *Screen) finished() {
-	if s.record.Done == nil {
-		now := time.Now()
-		s.record.Done = &now
+	at := &s.record.Done
+	if len(s.record.Skipped) > 0 {
+		at = &s.record.Answered
 	}
+	if *at == nil {
+		now := time.Now()
+		*at = &now
+	}
+}
+
+// quicken changes whether the lesson stops at its questions alone.
+func (s *Screen) quicken() tea.Cmd {
+	if s.quick = !s.quick; !s.quick {
+		s.host.Say(s.phrase("the lesson stops everywhere again"))
+		return nil
+	}
+	s.host.Say(s.phrase("the lesson stops at its questions alone, and leaves out the tasks: %s ends that", quickKey))
+	if s.part() == nil || s.at().state == failed && !s.atTask() {
+		return nil
+	}
+	return s.settle()
+}
+
+// skip leaves out a task, since the learner wants the questions alone.
+func (s *Screen) skip(part lesson.Starter) tea.Cmd {
+	if !s.record.Solved[part.ID] {
+		if s.record.Skipped == nil {
+			s.record.Skipped = map[string]bool{}
+		}
+		s.record.Skipped[part.ID] = true
+	}
+	s.at().state = passed
+	s.next++
+	return s.settle()
 }
 
 // goOn is the key that goes on: it turns to what was not read yet, or does the next part.
@@ -247,7 +284,7 @@ func (s *Screen) onward() tea.Cmd {
 // anew asks whether to begin anew.
 func (s *Screen) anew() tea.Cmd {
 	return s.host.Confirm(s.phrase("Begin the lesson anew, on a new server, without your answers?"), func() tea.Cmd {
-		s.record = play.Record{Done: s.record.Done}
+		s.record = s.record.Anew()
 		s.unkept = true
 		return s.leave(Again)
 	})

@@ -380,6 +380,9 @@ func (s *Screen) layEnd() {
 		}
 	}
 	p.say("✓ ", s.phrase("The lesson is over."), p.look.Good)
+	if learned := s.options.Lesson.Learned; learned != "" {
+		p.say("  ", s.phrase("What you have learned: %s", learned), nil)
+	}
 	if asked > 0 {
 		p.say("  ", s.phrase("You foresaw %d of %d.", right, asked), nil)
 	}
@@ -388,6 +391,15 @@ func (s *Screen) layEnd() {
 	}
 	if looked > 0 {
 		p.say("  ", s.phrase("You looked at the solution of %d.", looked), nil)
+	}
+	if left := len(s.record.Skipped); left > 0 {
+		p.say("  ", s.phrase("%d tasks were left out, so the lesson is not done yet.", left), p.look.Notice)
+	}
+	for _, t := range s.options.Tracks {
+		if s.record.Done != nil {
+			t.Done, t.Left = t.Done+1, t.Left-s.options.Lesson.Minutes
+		}
+		p.say("  ", s.phrase("%s: %d of %d lessons done, %d of %d min to go.", p.look.Words.Text(t.Title()), t.Done, t.Lessons, t.Left, t.Minutes), p.look.Dim)
 	}
 	if s.options.Next != "" {
 		p.say("  ", s.phrase("Next: %s. %s goes there.", s.options.Next, goKey), p.look.Key)

@@ -50,6 +50,10 @@ type Options struct {
 	Keep   func(play.Record) error
 	// Next is the title of the lesson that comes after this one; empty if none does.
 	Next string
+	// Quick begins with the questions alone: what lies between them is done by itself, and tasks are left out.
+	Quick bool
+	// Tracks are those that the lesson is part of, as they are without it.
+	Tracks []play.Track
 	// Leave is told what the learner wants to do after the screen, before it ends. It may be nil.
 	Leave func(After)
 }
@@ -83,6 +87,7 @@ type Screen struct {
 	lacking map[string]string // what this machine does not have and a run or task needs
 	before  int               // the parts up to which an earlier run of the screen has come
 	acted   int               // the part that the learner did something about last
+	quick   bool              // the learner wants the questions alone
 	full    bool              // long outputs are shown as a whole
 	below   bool              // there is text below what is in view
 	work    *work
@@ -110,6 +115,7 @@ func New(host screen.Host, o Options) *Screen {
 	s := &Screen{
 		host: host, options: o, tasks: map[string]lesson.Task{}, record: cloned(o.Record), entries: make([]entry, len(o.Lesson.Parts)+1),
 		judging: judgeFor, prints: map[string]string{}, lacking: map[string]string{}, link: -1,
+		quick: o.Quick,
 	}
 	for _, task := range o.Lesson.Tasks() {
 		s.tasks[task.ID] = task
@@ -117,7 +123,7 @@ func New(host screen.Host, o Options) *Screen {
 	at, known := o.Lesson.Index(s.record.At)
 	s.record.Next = at
 	if !known || at == len(o.Lesson.Parts) { // after the end, or after a change of the lesson, it begins anew
-		s.record = play.Record{Done: s.record.Done}
+		s.record = s.record.Anew()
 	}
 	s.text = rows.New(host.Theme, s.content)
 	s.Split = screen.NewSplit(host, screen.Plan{
@@ -130,7 +136,7 @@ func New(host screen.Host, o Options) *Screen {
 // cloned is a record that shares nothing with another.
 func cloned(r play.Record) play.Record {
 	r.Answers, r.Hints, r.Tries = maps.Clone(r.Answers), maps.Clone(r.Hints), maps.Clone(r.Tries)
-	r.Solved, r.Looked = maps.Clone(r.Solved), maps.Clone(r.Looked)
+	r.Solved, r.Looked, r.Skipped = maps.Clone(r.Solved), maps.Clone(r.Looked), maps.Clone(r.Skipped)
 	return r
 }
 

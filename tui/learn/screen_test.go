@@ -212,6 +212,46 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestQuick answers the questions alone: all between them is done, the task is left out, and the lesson is not done by that.
+func TestQuick(t *testing.T) {
+	var kept play.Record
+	track := play.Track{Track: "use", Lessons: 3, Done: 1, Minutes: 30, Left: 20}
+	keep := func(o *Options) {
+		o.Keep = func(r play.Record) error { kept = r; return nil }
+		o.Tracks, o.Lesson.Minutes, o.Lesson.Learned = []play.Track{track}, 8, "The later one loses."
+	}
+	for name, change := range map[string]func(*Options){"flag": func(o *Options) { o.Quick = true }, "key": func(*Options) {}} {
+		h, s, f := began(t, small, func(o *Options) { keep(o); change(o) })
+		h.Size(72, 200)
+		if name == "key" {
+			h.Press("%")
+		}
+		if len(f.ran) != 1 || s.Context() != questionPlace {
+			t.Fatalf("%s: ran %q, in %s:\n%s", name, f.ran, s.Context(), shown(h, s))
+		}
+		h.Press("2")
+		text := shown(h, s)
+		for _, want := range []string{"The lesson is over.", "What you have learned: The later one loses.", "You foresaw 1 of 1.", "You solved 0 of 1 tasks.",
+			"1 tasks were left out, so the lesson is not done yet.", "I use Kubernetes: 1 of 3 lessons done, 20 of 30 min to go."} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+		if len(f.ran) != 1 || kept.Done != nil || kept.Answered == nil || !kept.Skipped["yours"] || kept.Solved["yours"] {
+			t.Errorf("%s: ran %q, kept %+v", name, f.ran, kept)
+		}
+	}
+	// Who does it without leaving anything out has done it.
+	h, s, _ := began(t, small, func(o *Options) { keep(o); o.Record = kept })
+	h.Size(72, 200)
+	h.Press(" ", "2", "e")
+	h.Type(" # resourceVersion")
+	h.Press("enter", " ")
+	if text := shown(h, s); !strings.Contains(text, "I use Kubernetes: 2 of 3 lessons done, 12 of 30 min to go.") || kept.Done == nil {
+		t.Errorf("kept %+v:\n%s", kept, text)
+	}
+}
+
 // TestTrouble: nothing that goes wrong is the end of the lesson.
 func TestTrouble(t *testing.T) {
 	failing := true

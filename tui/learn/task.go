@@ -87,6 +87,7 @@ func (s *Screen) solved(task, script string) {
 		s.record.Tries = map[string]string{}
 	}
 	s.record.Solved[task], s.record.Tries[task] = true, script
+	delete(s.record.Skipped, task)
 }
 
 func (s *Screen) whyNoTask() string {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui/whole"
 )
 
@@ -22,6 +24,8 @@ type Progress struct {
 type Record struct {
 	// Done is when its last part was reached first; nil before that.
 	Done *time.Time `json:"done,omitempty"`
+	// Answered is when the end was reached first with tasks left out, since the learner wanted the questions alone; nil before that.
+	Answered *time.Time `json:"answered,omitempty"`
 	// Next is the index of the part at which the learner stands. The parts before it are played again by who comes back.
 	Next int `json:"next,omitempty"`
 	// At names that part (lesson.Place). Editions of a lesson differ in their numbers of parts, so this counts, and not Next.
@@ -33,6 +37,8 @@ type Record struct {
 	Solved map[string]bool `json:"solved,omitempty"`
 	// Looked are the tasks whose solution was looked at before they held.
 	Looked map[string]bool `json:"looked,omitempty"`
+	// Skipped are the tasks that were left out so. The lesson is not done before they are.
+	Skipped map[string]bool `json:"skipped,omitempty"`
 	// Tries are the scripts with which tasks were solved. Later parts may rest on what they did.
 	Tries map[string]string `json:"tries,omitempty"`
 }
@@ -74,9 +80,32 @@ func (p *Progress) Of(id string) *Record {
 	return r
 }
 
-// Reset forgets where the learner stands in a lesson, but not that it was done.
-func (p *Progress) Reset(id string) {
-	p.Lessons[id] = &Record{Done: p.Of(id).Done}
+// Anew is the record of a lesson that begins anew.
+func (r Record) Anew() Record { return Record{Done: r.Done, Answered: r.Answered} }
+
+// Track is how far a learner has come on one way through the lessons.
+type Track struct {
+	lesson.Track
+	// Lessons and Minutes are those of the track; Done lessons are done, and the others take Left minutes.
+	Lessons, Done, Minutes, Left int
+}
+
+// Track counts a track's lessons among those that there are.
+func (p *Progress) Track(track lesson.Track, lessons []*lesson.Lesson) Track {
+	t := Track{Track: track}
+	for _, l := range lessons {
+		if !slices.Contains(l.Tracks, track) {
+			continue
+		}
+		t.Lessons++
+		t.Minutes += l.Minutes
+		if r := p.Lessons[l.ID]; r != nil && r.Done != nil {
+			t.Done++
+		} else {
+			t.Left += l.Minutes
+		}
+	}
+	return t
 }
 
 // Save writes the file.
