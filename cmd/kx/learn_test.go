@@ -78,6 +78,18 @@ func TestLearnVerify(t *testing.T) {
 	}
 }
 
+// TestLearnPorts plays a lesson that listens at a port of its own twice at the same time.
+func TestLearnPorts(t *testing.T) {
+	t.Parallel()
+	file, err := filepath.Abs("testdata/lessons/ports.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, code := learnHere(t, t.TempDir(), "verify", "--yes", "--jobs=2", file, file); code != 0 || strings.Count(out, "2 of 2 hold") != 2 {
+		t.Errorf("it exited with %d:\n%s", code, out)
+	}
+}
+
 // TestLearnVerifyFails breaks the lesson that kx learn new writes, and reads what is said of it.
 func TestLearnVerifyFails(t *testing.T) {
 	dir := t.TempDir()

@@ -12,6 +12,9 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
+// mostPorts is how many ports a lesson may want.
+const mostPorts = 20
+
 // needs are what a lesson may want of the machine, beside sh.
 var needs = []string{"go", "checkout", "tools"}
 
@@ -72,6 +75,8 @@ func (p *parser) description(d *Description) error {
 		return p.errorf(p.lineOf("learned"), "expected learned: a sentence on a line")
 	case d.Minutes < 1 || d.Minutes > 120:
 		return p.errorf(p.lineOf("minutes"), "expected minutes: 1 to 120")
+	case d.Ports < 0 || d.Ports > mostPorts:
+		return p.errorf(p.lineOf("ports"), "expected ports: 1 to %d", mostPorts)
 	}
 	for _, need := range d.Needs {
 		if !slices.Contains(needs, need) {

@@ -25,13 +25,15 @@ type Description struct {
 	// Learned says in one sentence what the learner knows at the end; empty if the file says nothing.
 	Learned string `yaml:"learned"`
 	// Tracks are the ways through the lessons that this one is part of.
-	Tracks   []Track   `yaml:"tracks"`
-	Minutes  int       `yaml:"minutes"`
-	After    []string  `yaml:"after"`
-	Recalls  []string  `yaml:"recalls"`
-	Articles []string  `yaml:"articles"`
-	Needs    []string  `yaml:"needs"`
-	Apart    bool      `yaml:"apart"`
+	Tracks   []Track  `yaml:"tracks"`
+	Minutes  int      `yaml:"minutes"`
+	After    []string `yaml:"after"`
+	Recalls  []string `yaml:"recalls"`
+	Articles []string `yaml:"articles"`
+	Needs    []string `yaml:"needs"`
+	Apart    bool     `yaml:"apart"`
+	// Ports is how many free ports, in a row, the commands and servers can name: $PORT1 and so on.
+	Ports    int       `yaml:"ports"`
 	Serve    []string  `yaml:"serve"`
 	Mutation *Mutation `yaml:"mutation"`
 }

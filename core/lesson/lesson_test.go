@@ -178,6 +178,7 @@ func TestErrors(t *testing.T) {
 		{"no id", "id: a", "id: A b", "x.md:2: expected id: NAME"},
 		{"no title", "title: A lesson", "title:", "x.md:3: expected title"},
 		{"an unknown track", "minutes: 5", "minutes: 5\ntracks: [sleep]", "x.md:5: tracks sleep: expected use, articles, extend"},
+		{"too many ports", "minutes: 5", "minutes: 5\nports: 21", "x.md:5: expected ports: 1 to 20"},
 		{"a learned paragraph", "minutes: 5", "minutes: 5\nlearned: \"a\\nb\"", "x.md:5: expected learned: a sentence on a line"},
 		{"too long", "minutes: 5", "minutes: 500", "x.md:4: expected minutes"},
 		{"an unknown field", "minutes: 5", "minutes: 5\nminute: 6", "x.md:5: the description can't be read: field minute not found"},

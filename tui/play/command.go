@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -139,6 +140,9 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 	set := map[string]string{
 		"HOME": p.home(), "KUBECONFIG": p.address.Kubeconfig, "TMPDIR": p.temporary(), "PWD": p.Work(),
 		"LC_ALL": "C", "TERM": "dumb", "NO_COLOR": "1", "KUBECACHEDIR": filepath.Join(p.home(), "cache"),
+	}
+	for i, port := range p.ports {
+		set[portVariable(i)] = strconv.Itoa(port)
 	}
 	for _, name := range inherited {
 		if value, ok := os.LookupEnv(name); ok {

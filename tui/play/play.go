@@ -48,6 +48,7 @@ type Play struct {
 	Options
 	root    string // has everything of the lesson
 	shell   string
+	ports   []int // those of the lesson
 	env     []string
 	address Address
 	api     *api.Client
@@ -95,6 +96,9 @@ func Begin(ctx context.Context, o Options, flags []string) (_ *Play, err error) 
 	if err := os.Symlink(o.Binary, filepath.Join(p.bin(), "kx")); err != nil {
 		return nil, fmt.Errorf("let the lesson's commands find kx: %w", err)
 	}
+	if p.ports, err = freePorts(o.Lesson.Ports); err != nil {
+		return nil, err
+	}
 	if flags == nil {
 		flags = o.Lesson.Serve
 	}
@@ -115,13 +119,13 @@ func (p *Play) Work() string { return filepath.Join(p.root, "work") }
 // Address is how the lesson's server is reached.
 func (p *Play) Address() Address { return p.address }
 
-// start starts the server, with flags in which $PWD is the directory of the commands.
+// start starts the server, with flags in which variables of the lesson have values.
 func (p *Play) start(ctx context.Context, flags []string) (err error) {
 	expanded := make([]string, len(flags))
 	for i, flag := range flags {
 		expanded[i] = os.Expand(flag, func(name string) string {
-			if name == "PWD" {
-				return p.Work()
+			if value, ok := p.variable(name); ok {
+				return value
 			}
 			return "$" + name
 		})
