@@ -301,7 +301,10 @@ func (m *model) resize(w, h int) {
 func (m *model) place() {
 	frame := layout.Terminal(m.w, m.h)
 	if m.lesson != nil {
-		frame = frame.WithLesson(*m.lesson.Borders(), m.lesson.Zoomed())
+		// Below a lesson there is little room for the screen. Who turns to it gets all; and while it would give an answer away, the
+		// lesson has all.
+		alone := m.lesson.Zoomed() || m.w < layout.Beside && (!m.onLesson || m.lesson.Veiled())
+		frame = frame.WithLesson(*m.lesson.Borders(), alone)
 	}
 	if frame == m.frame {
 		return

@@ -57,6 +57,9 @@ func (m *model) sides() []string {
 	if m.onLesson && m.lesson.Veiled() {
 		beside = m.veil
 	}
+	if m.frame.Stacked() {
+		return append(m.lesson.Render(), beside()...)
+	}
 	return draw.Beside(m.lesson.Render(), beside())
 }
 

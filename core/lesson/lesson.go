@@ -76,10 +76,20 @@ type Line int
 // At is the line itself.
 func (l Line) At() int { return int(l) }
 
-// Text is Markdown that is read.
+// Text is Markdown that is read. The heading of a section begins a Text of its own.
 type Text struct {
 	Line
 	Markdown string
+}
+
+// Section is the heading that it begins with; empty if it goes on with a section.
+func (t Text) Section() string {
+	heading, ok := strings.CutPrefix(t.Markdown, sectionMark)
+	if !ok {
+		return ""
+	}
+	heading, _, _ = strings.Cut(heading, "\n")
+	return strings.TrimSpace(heading)
 }
 
 // Run is a script, whose requests later blocks speak of.

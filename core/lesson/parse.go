@@ -32,6 +32,9 @@ func Parse(name string, data []byte) (*Lesson, error) {
 	return l, nil
 }
 
+// sectionMark begins the heading of a section.
+const sectionMark = "## "
+
 type parser struct {
 	file  string
 	lines []string
@@ -58,6 +61,10 @@ func (p *parser) parts(l *Lesson) error {
 	for p.next < len(p.lines) {
 		line := p.lines[p.next]
 		fence := fenceOf(line)
+		if strings.HasPrefix(line, sectionMark) {
+			flush()
+			began = p.next
+		}
 		if fence == "" {
 			text = append(text, line)
 			p.next++

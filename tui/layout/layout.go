@@ -6,8 +6,12 @@ const (
 	MinHeight = 15
 )
 
-// Beside is the width of a terminal from which a lesson is beside the screen. Below it one of them is seen at a time.
-const Beside = 120
+// Beside is the width of a terminal from which a lesson is beside the screen. On one that is less wide but has Above lines the lesson is
+// above it. Below both one of them is seen at a time.
+const (
+	Beside = 120
+	Above  = 24
+)
 
 // FootHeight is how many lines there are below a screen.
 const FootHeight = 3
@@ -24,6 +28,8 @@ const (
 	// lessonLeast and lessonMost are how wide a lesson is beside the screen, unless the user moved the border.
 	lessonLeast = 48
 	lessonMost  = 72
+	// belowHigh is how high the screen is below a lesson: the newest request, and the step under the cursor.
+	belowHigh = 8
 	// leastWide and leastHigh are what a border that the user moves leaves on both sides.
 	leastWide = 24
 	leastHigh = 4
@@ -66,17 +72,25 @@ func Terminal(w, h int) Frame {
 	return f
 }
 
-// WithLesson makes room for a lesson at the left of the screen, with the border that the user moved. alone gives both the place of
-// all, as where there is no room for both.
+// WithLesson makes room for a lesson at the left of the screen, with the border that the user moved, or above it. alone gives both the
+// place of all, as where there is no room for both.
 func (f Frame) WithLesson(borders Borders, alone bool) Frame {
 	f.Lesson = f.Screen
-	if f.TooSmall || f.W < Beside || alone {
+	if f.TooSmall || alone || f.W < Beside && f.H < Above {
+		return f
+	}
+	if f.W < Beside {
+		f.Lesson.H = f.Screen.H - belowHigh
+		f.Screen.Y, f.Screen.H = f.Screen.Y+f.Lesson.H, belowHigh
 		return f
 	}
 	f.Lesson.W = Border(f.W, max(min(f.W*2/5, lessonMost), lessonLeast), borders.Across, lessonLeast, MinWidth)
 	f.Screen.X, f.Screen.W = f.Lesson.W, f.W-f.Lesson.W
 	return f
 }
+
+// Stacked reports whether the lesson is above the screen.
+func (f Frame) Stacked() bool { return f.Lesson.Y != f.Screen.Y }
 
 // OneSide reports whether the lesson and the screen have one place, in which one of them is seen.
 func (f Frame) OneSide() bool { return f.Lesson == f.Screen }

@@ -42,21 +42,24 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestWithLesson: from a width on, the lesson and the screen share the terminal, and each can be read; below it both have all of it.
+// TestWithLesson: from a width on, the lesson and the screen share the terminal, and each can be read. Below it the lesson is above the
+// screen, or on a low terminal both have all of it.
 func TestWithLesson(t *testing.T) {
 	for w := 1; w <= 300; w += 3 {
 		for _, moved := range []int{-100, -10, 0, 10, 100} {
 			for _, alone := range []bool{false, true} {
-				f := Terminal(w, 40).WithLesson(Borders{Across: moved}, alone)
-				if f.OneSide() != (w < Beside || alone) {
-					t.Fatalf("%d wide, alone: %v: one side: %v", w, alone, f.OneSide())
-				}
-				if f.TooSmall || f.OneSide() {
-					continue
-				}
-				covered(t, w, 40, f.Header, f.Lesson, f.Screen, f.SameAs, f.State, f.Hint)
-				if f.Lesson.W < 48 || f.Screen.W < MinWidth {
-					t.Errorf("%d wide: %d and %d", w, f.Lesson.W, f.Screen.W)
+				for _, h := range []int{MinHeight, Above - 1, Above, 40} {
+					f := Terminal(w, h).WithLesson(Borders{Across: moved}, alone)
+					if f.OneSide() != (f.TooSmall || alone || w < Beside && h < Above) || f.Stacked() != (!f.OneSide() && w < Beside) {
+						t.Fatalf("%dx%d, alone: %v: one side: %v, stacked: %v", w, h, alone, f.OneSide(), f.Stacked())
+					}
+					if f.TooSmall || f.OneSide() {
+						continue
+					}
+					covered(t, w, h, f.Header, f.Lesson, f.Screen, f.SameAs, f.State, f.Hint)
+					if f.Lesson.W < 48 || f.Screen.W < MinWidth || f.Stacked() && (f.Lesson.H < 12 || f.Screen.H < 8) {
+						t.Errorf("%dx%d: %+v and %+v", w, h, f.Lesson, f.Screen)
+					}
 				}
 			}
 		}

@@ -22,6 +22,7 @@ type fake struct {
 	ran      []string // scripts and lines
 	wrong    bool     // expectations do not hold
 	err      error    // what Do ends with
+	silent   bool     // nothing is printed
 	lacks    string   // what the machine does not have
 	during   func()   // called while something is done
 	output   func(id, text string)
@@ -38,6 +39,9 @@ func (f *fake) Do(_ context.Context, i int) (play.Outcome, error) {
 		}
 		f.ran = append(f.ran, part.Script)
 		out := "configmap/demo created\nError from server (Conflict): the object has been modified\n"
+		if f.silent {
+			out = ""
+		}
 		if part.Background {
 			return play.Outcome{Running: true, Held: []string{f.conflict().Name}}, f.err
 		}

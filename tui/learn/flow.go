@@ -97,9 +97,20 @@ func (s *Screen) settle() tea.Cmd {
 			cmd = s.do()
 		}
 	}
-	s.record.Next, s.record.At = s.next, s.options.Lesson.Place(s.next)
+	s.record.Next, s.record.At = s.next, s.place()
 	s.reveal()
 	return tea.Batch(cmd, s.keep())
+}
+
+// place names where the learner stands: the next part that is no text, since texts have no names.
+func (s *Screen) place() string {
+	i := s.next
+	for ; i < len(s.options.Lesson.Parts); i++ {
+		if _, text := s.options.Lesson.Parts[i].(lesson.Text); !text {
+			break
+		}
+	}
+	return s.options.Lesson.Place(i)
 }
 
 // silent reports whether nothing is to be done for a part at its place: it is read, or belongs to another part.
@@ -108,13 +119,25 @@ func (s *Screen) silent(i int) bool {
 		return true
 	}
 	switch part := s.options.Lesson.Parts[i].(type) {
-	case lesson.Text, lesson.Hold, lesson.Fault, lesson.Hint, lesson.Solution:
+	case lesson.Text:
+		return s.quick || part.Section() == "" || !s.began()
+	case lesson.Hold, lesson.Fault, lesson.Hint, lesson.Solution:
 		return true
 	case lesson.Predict:
 		return s.record.Answers[part.ID] > 0
 	case lesson.Expect:
 		_, ofTask := s.tasks[part.Of]
 		return ofTask
+	}
+	return false
+}
+
+// began reports whether the learner has done anything. The first section of a lesson is shown with its beginning.
+func (s *Screen) began() bool {
+	for i, part := range s.options.Lesson.Parts[:s.next] {
+		if _, text := part.(lesson.Text); !text && s.entries[i].state != waiting {
+			return true
+		}
 	}
 	return false
 }
@@ -197,6 +220,10 @@ func (s *Screen) goOn() tea.Cmd {
 // do does the next part.
 func (s *Screen) do() tea.Cmd {
 	switch part := s.part().(type) {
+	case lesson.Text: // the section begins
+		s.at().state = done
+		s.next++
+		return s.settle()
 	case lesson.Run:
 		return s.doPart(s.phrase("runs the commands of this block"))
 	case lesson.Release:
@@ -255,7 +282,7 @@ func (s *Screen) answer(n int) tea.Cmd {
 	if s.record.Answers == nil {
 		s.record.Answers = map[string]int{}
 	}
-	s.acted = s.next
+	s.acted = s.next + 1 // the question was read
 	s.record.Answers[question.ID] = n
 	return s.settle()
 }

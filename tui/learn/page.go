@@ -96,6 +96,10 @@ func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 	}
 	switch part := part.(type) {
 	case lesson.Text:
+		if i == s.next && s.play != nil && s.work == nil {
+			p.say("", s.phrase("%s goes on to: %s", goKey, part.Section()), p.look.Key)
+			return
+		}
 		if p.texts[i] == nil {
 			p.texts[i] = markdown.Lines(part.Markdown, p.w, p.look)
 		}
@@ -205,7 +209,7 @@ func (s *Screen) reveal() {
 		return
 	}
 	for i, l := range s.page.lines {
-		if l.part >= s.acted {
+		if l.part >= s.acted && l.text != "" {
 			s.text.SetTop(min(i, n-h))
 			return
 		}

@@ -20,7 +20,7 @@ func (s *Screen) layRun(i int, part lesson.Run, e *entry) {
 	if i == s.next && e.state == waiting {
 		p.say("", s.phrase("%s runs:", goKey), p.look.Key)
 	}
-	p.layScript(part.Script)
+	s.layCommands(part.Script, e.state, scriptMost)
 	if e.outcome.Lacks != "" {
 		s.layLacks(e)
 		return
@@ -149,11 +149,18 @@ func (s *Screen) layConditions(all []lesson.Condition) {
 // layResults are conditions as they were judged, each with what was seen and the request to look at.
 func (s *Screen) layResults(all []play.Result) {
 	p := &s.page
-	for _, r := range all {
+	if len(all) > 1 && !s.full && (play.Outcome{Results: all}).OK() {
 		n := -1
-		if k := len(r.Journeys); k > 0 {
-			n = p.add(link{journey: r.Journeys[k-1].Name, bad: !r.OK})
+		for _, r := range all {
+			if n = s.linkOf(r); n >= 0 {
+				break
+			}
 		}
+		p.sayLink("✓ ", s.phrase("so it is, all %d: %s shows them", len(all), fullKey), p.look.Good, n)
+		return
+	}
+	for _, r := range all {
+		n := s.linkOf(r)
 		if r.OK {
 			p.sayLink("✓ ", s.phrase("so it is: %s", r.Condition.Text), p.look.Good, n)
 			continue
@@ -164,6 +171,15 @@ func (s *Screen) layResults(all []play.Result) {
 			p.say("    ", s.phrase("look at %s: %s opens it", r.Journeys[len(r.Journeys)-1].Name, lookKey), p.look.Dim)
 		}
 	}
+}
+
+// linkOf makes a link to the newest request of a result, and returns its index; -1 if there is none.
+func (s *Screen) linkOf(r play.Result) int {
+	k := len(r.Journeys)
+	if k == 0 {
+		return -1
+	}
+	return s.page.add(link{journey: r.Journeys[k-1].Name, bad: !r.OK})
 }
 
 // short is the beginning of a text that would take more than a few lines, unless all is to be shown.
@@ -265,6 +281,28 @@ func (s *Screen) layRead(i int, part lesson.Read, e *entry) {
 	}
 }
 
+const (
+	// scriptMost is how many lines are shown of commands of the lesson, unless all is to be shown.
+	scriptMost = 8
+	// scriptOver is how many are shown of commands that have run.
+	scriptOver = 2
+)
+
+// layCommands adds the commands of a part: at most so many lines up to their end, and then fewer.
+func (s *Screen) layCommands(script string, state state, most int) {
+	p := &s.page
+	lines := strings.Split(strings.TrimRight(script, "\n"), "\n")
+	if state == done || state == passed {
+		most = min(most, scriptOver)
+	}
+	if hidden := len(lines) - most; hidden > 1 && !s.full {
+		p.layScript(strings.Join(lines[:most], "\n"))
+		p.say("│ ", s.phrase("… %d more lines: %s shows them", hidden, fullKey), p.look.Dim)
+		return
+	}
+	p.layScript(script)
+}
+
 // layTask is a task: its commands, the hints and the solution that were asked for, and what came of the last try.
 func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 	p := &s.page
@@ -274,7 +312,7 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 		script = part.Script
 	}
 	p.say("", s.phrase("Your commands:"), p.look.Title)
-	p.layScript(script)
+	s.layCommands(script, e.state, len(script))
 	if e.outcome.Lacks != "" {
 		s.layLacks(e)
 		return
@@ -298,10 +336,7 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 		s.layResults(e.outcome.Results)
 	} else if i == s.next && !e.tried {
 		p.gap()
-		p.say("", s.phrase("This must be so then:"), nil)
-		for _, expect := range task.Expects {
-			s.layConditions(expect.Conditions)
-		}
+		s.layChecks(task)
 	}
 	for n, hint := range task.Hints[:min(e.hints, len(task.Hints))] {
 		p.gap()
@@ -331,6 +366,23 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 	case i == s.next && e.state != working && s.play != nil:
 		s.layTaskKeys(task, e)
 	}
+}
+
+// checksMost is how many checks of a task are shown before it was tried, unless all are to be shown.
+const checksMost = 2
+
+// layChecks says what must be so after a task.
+func (s *Screen) layChecks(task lesson.Task) {
+	var all []lesson.Condition
+	for _, expect := range task.Expects {
+		all = append(all, expect.Conditions...)
+	}
+	if len(all) > checksMost && !s.full {
+		s.page.say("", s.phrase("What you see is checked in %d ways: %s shows them.", len(all), fullKey), nil)
+		return
+	}
+	s.page.say("", s.phrase("This must be so then:"), nil)
+	s.layConditions(all)
 }
 
 // layTaskKeys says what the learner can do about a task.

@@ -180,6 +180,15 @@ func (s *Screen) Veiled() bool {
 	return false
 }
 
+// SetSize implements screen.Screen. What the learner did last stays in view when the place of the lesson changes.
+func (s *Screen) SetSize(w, h int) {
+	_, before := s.text.Size()
+	s.Split.SetSize(w, h)
+	if _, now := s.text.Size(); now != before {
+		s.reveal()
+	}
+}
+
 // Focus reports whether the learner is in the context.
 func (s *Screen) Focus(ctx keys.Context) bool {
 	if ctx == commandLine {

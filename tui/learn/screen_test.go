@@ -69,15 +69,15 @@ func TestGolden(t *testing.T) {
 	golden(t, h, s, "failed")
 	f.wrong = false
 	h.Press(" ")
-	shows(t, h, s, "✗ You said 1: etcd", "It is 2: the registry", "✓ so it is: 1 verb:update name:demo code:409", "> → beside the text: 642e7f-14", "Your turn")
-	h.Press("*", " ")
+	shows(t, h, s, "✗ You said 1: etcd", "It is 2: the registry", "✓ so it is, all 3: . shows them", "> → beside the text: 642e7f-14", "space goes on to: Your turn")
+	h.Press(" ", "*", " ")
 	shows(t, h, s, "4 of 7 done", "Your commands:", "> ✗ not so: 1 verb:patch name:demo code:409", "seen: no request, among 3 since the run began", "* Hint 1 of 2:")
 	h.Press("e")
 	shows(t, h, s, "Your commands:", `"black"}}'▏`)
 	h.Press("esc", "*", "=")
 	h.Press("e")
 	h.Type(" # resourceVersion")
-	h.Press("enter", " ")
+	h.Press("enter", " ", " ")
 	golden(t, h, s, "debrief")
 }
 
@@ -106,7 +106,7 @@ func TestStory(t *testing.T) {
 	}
 	h.Press("1") // wrong; what follows is done by itself
 	text := shown(h, s)
-	for _, want := range []string{"You said 1: etcd, by", "It is 2: the registry", "✓ so it is: 1 verb:update", "→ beside the text: "} {
+	for _, want := range []string{"You said 1: etcd, by", "It is 2: the registry", "✓ so it is, all 3: . shows them", "→ beside the text: ", "space goes on to: Your turn"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -115,7 +115,10 @@ func TestStory(t *testing.T) {
 	if n := len(h.Went); n != 2 || h.Went[1] != want {
 		t.Errorf("it went to %v", h.Went)
 	}
-	h.Press("=")
+	if h.Press("."); !strings.Contains(shown(h, s), "✓ so it is: 1 verb:update") {
+		t.Errorf("not all that was seen is shown:\n%s", shown(h, s))
+	}
+	h.Press(".", " ", "=")
 	if n := len(h.Complained); n != 2 || !strings.Contains(h.Complained[1], "hints first") {
 		t.Errorf("the solution before the hints: %q", h.Complained)
 	}
@@ -139,7 +142,7 @@ func TestStory(t *testing.T) {
 	if text := shown(h, s); !strings.Contains(text, "= Done, with the solution.") || strings.Contains(text, "Solved.") || !strings.HasSuffix(f.ran[len(f.ran)-1], "# resourceVersion") {
 		t.Errorf("after the right try of %q:\n%s", f.ran, text)
 	}
-	h.Press(" ")
+	h.Press(" ", " ")
 	text = shown(h, s)
 	for _, want := range []string{"→ store.try-update  ", "upstream: ", "The lesson is over.", "You foresaw 0 of 1.", "You solved 0 of 1 tasks.", "You looked at the solution of 1."} {
 		if !strings.Contains(text, want) {
@@ -244,9 +247,9 @@ func TestQuick(t *testing.T) {
 	// Who does it without leaving anything out has done it.
 	h, s, _ := began(t, small, func(o *Options) { keep(o); o.Record = kept })
 	h.Size(72, 200)
-	h.Press(" ", "2", "e")
+	h.Press(" ", "2", " ", "e")
 	h.Type(" # resourceVersion")
-	h.Press("enter", " ")
+	h.Press("enter", " ", " ")
 	if text := shown(h, s); !strings.Contains(text, "I use Kubernetes: 2 of 3 lessons done, 12 of 30 min to go.") || kept.Done == nil {
 		t.Errorf("kept %+v:\n%s", kept, text)
 	}
@@ -299,7 +302,7 @@ func TestTrouble(t *testing.T) {
 	if len(f.ran) != 3 {
 		t.Errorf("once more: %q", f.ran)
 	}
-	h.Press(";")
+	h.Press(";", " ")
 	if text := shown(h, s); !strings.Contains(text, "Your commands:") || !strings.Contains(text, "You passed over it.") {
 		t.Errorf("after passing over it:\n%s", text)
 	}
@@ -314,7 +317,7 @@ func TestLacks(t *testing.T) {
 	h, s, f := began(t, small, nil)
 	h.Size(72, 60)
 	f.lacks = "Go"
-	h.Press(" ", "2")
+	h.Press(" ", "2", " ")
 	text := shown(h, s)
 	if !strings.Contains(text, "Left out: it needs Go") || strings.Contains(text, "so it is") || strings.Contains(text, "beside the text") || !strings.Contains(text, "Your commands:") {
 		t.Errorf("without Go:\n%s", text)
