@@ -301,8 +301,8 @@ func (m *model) resize(w, h int) {
 func (m *model) place() {
 	frame := layout.Terminal(m.w, m.h)
 	if m.lesson != nil {
-		// Below a lesson there is little room for the screen. Who turns to it gets all; and while it would give an answer away, the
-		// lesson has all.
+		// A lesson leaves little room for the screen below it. The screen has all while it has the focus; the lesson has all while the
+		// screen would give an answer away.
 		alone := m.lesson.Zoomed() || m.w < layout.Beside && (!m.onLesson || m.lesson.Veiled())
 		frame = frame.WithLesson(*m.lesson.Borders(), alone)
 	}

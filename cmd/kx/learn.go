@@ -58,9 +58,9 @@ shown before they run, and run only if you agree: a file can do with your own fi
 
 Whoever comes from one of the three articles on call chains of the API server begins with kx learn articles.`,
 		Example: `  kx learn                    # the lessons, and which is next
-  kx learn --track extend     # those for who writes controllers, definitions or storages
+  kx learn --track extend     # lessons for authors of controllers, definitions, storages
   kx learn 1
-  kx learn --questions 5      # for who knows it: the questions alone
+  kx learn --questions 5      # you know it already: the questions alone
   kx learn conflict
   kx learn ./my.md            # a file: shows its commands, and asks`,
 		Args:              cobra.MaximumNArgs(1),

@@ -72,7 +72,9 @@ func TestLearnOnScreen(t *testing.T) {
 	text := catalogued(t, "conflict")
 	task := text.Tasks()[0]
 	lessonHere(t, dir, "conflict", func(p *played) {
-		p.see("[, Lesson]", "space runs:", "live")
+		p.see("[, Lesson]", "space goes on to: 1. An update", "live")
+		p.press(" ")
+		p.see("space runs:")
 		p.press(" ")
 		p.see("Press the number of your answer.", "The requests are shown here once you have answered.")
 		p.press("1")

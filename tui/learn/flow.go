@@ -120,7 +120,7 @@ func (s *Screen) silent(i int) bool {
 	}
 	switch part := s.options.Lesson.Parts[i].(type) {
 	case lesson.Text:
-		return s.quick || part.Section() == "" || !s.began()
+		return s.quick || part.Section() == ""
 	case lesson.Hold, lesson.Fault, lesson.Hint, lesson.Solution:
 		return true
 	case lesson.Predict:
@@ -128,16 +128,6 @@ func (s *Screen) silent(i int) bool {
 	case lesson.Expect:
 		_, ofTask := s.tasks[part.Of]
 		return ofTask
-	}
-	return false
-}
-
-// began reports whether the learner has done anything. The first section of a lesson is shown with its beginning.
-func (s *Screen) began() bool {
-	for i, part := range s.options.Lesson.Parts[:s.next] {
-		if _, text := part.(lesson.Text); !text && s.entries[i].state != waiting {
-			return true
-		}
 	}
 	return false
 }

@@ -17,9 +17,9 @@ import (
 const (
 	// belowMost is how many lines of a turn may be below what is seen on a terminal of 80x24. It is what the longest turn needs: make it
 	// smaller as turns become shorter.
-	belowMost = 15
+	belowMost = 12
 	// wholeLeast is how many of a hundred turns are in view as a whole at least.
-	wholeLeast = 45
+	wholeLeast = 50
 )
 
 // TestTurns plays all lessons, and counts at each stop the lines that a terminal of 80x24 does not show at once.
