@@ -81,7 +81,7 @@ Whoever comes from one of the three articles on call chains of the API server be
 	cmd.Flags().StringVar(&o.dataDir, "data-dir", o.dataDir, "directory that keeps what you have done")
 	languageVar(cmd, &o.language)
 	cmd.Flags().StringVar(&o.track, "track", "", "only the lessons of a track: "+strings.Join(trackNames(), ", "))
-	cmd.Flags().BoolVar(&o.questions, "questions", false, "stop at the questions alone, and leave out the tasks; the lesson is not done by that")
+	cmd.Flags().BoolVar(&o.questions, "questions", false, "stop at the questions alone and leave out the tasks, which stay to be done")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, yesHelp)
 	_ = cmd.RegisterFlagCompletionFunc("track", cobra.FixedCompletions(trackNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand(), newLearnCheckCommand(), newLearnHandoutCommand(), newLearnReportCommand(),

@@ -23,6 +23,7 @@ type fake struct {
 	wrong    bool     // expectations do not hold
 	err      error    // what Do ends with
 	silent   bool     // nothing is printed
+	long     string   // what runs print instead of what they usually do
 	lacks    string   // what the machine does not have
 	during   func()   // called while something is done
 	output   func(id, text string)
@@ -39,8 +40,8 @@ func (f *fake) Do(_ context.Context, i int) (play.Outcome, error) {
 		}
 		f.ran = append(f.ran, part.Script)
 		out := "configmap/demo created\nError from server (Conflict): the object has been modified\n"
-		if f.silent {
-			out = ""
+		if f.silent || f.long != "" {
+			out = f.long
 		}
 		if part.Background {
 			return play.Outcome{Running: true, Held: []string{f.conflict().Name}}, f.err

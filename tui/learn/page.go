@@ -297,6 +297,10 @@ func (s *Screen) foot(int) []string {
 const (
 	outputHead = 12
 	outputTail = 6
+	// lowHead and lowTail are those on a terminal where so many lines would leave no room for what comes after them.
+	lowHead   = 5
+	lowTail   = 3
+	lowHeight = 20
 )
 
 // layOutput adds what a command printed.
@@ -322,10 +326,14 @@ func (s *Screen) layOutput(text string) {
 			p.lines = append(p.lines, line{text: indent + l, link: -1, part: p.part})
 		}
 	}
-	if hidden := len(lines) - outputHead - outputTail; hidden > 1 && !s.full {
-		add(lines[:outputHead])
+	head, tail := outputHead, outputTail
+	if s.text.Height() < lowHeight {
+		head, tail = lowHead, lowTail
+	}
+	if hidden := len(lines) - head - tail; hidden > 1 && !s.full {
+		add(lines[:head])
 		p.say(indent, s.phrase("… %d more lines: %s shows them", hidden, fullKey), p.look.Dim)
-		lines = lines[len(lines)-outputTail:]
+		lines = lines[len(lines)-tail:]
 	}
 	add(lines)
 }

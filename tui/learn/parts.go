@@ -451,7 +451,8 @@ func (s *Screen) layEnd() {
 		if s.record.Done != nil {
 			t.Done, t.Left = t.Done+1, t.Left-s.options.Lesson.Minutes
 		}
-		p.say("  ", s.phrase("%s: %d of %d lessons done, %d of %d min to go.", p.look.Words.Text(t.Title()), t.Done, t.Lessons, t.Left, t.Minutes), p.look.Dim)
+		title := p.look.Words.Text(t.Title())
+		p.say("  ", s.phrase("%s: %d of %d lessons done, %d of %d min to go.", title, t.Done, t.Lessons, t.Left, t.Minutes), p.look.Dim)
 	}
 	if s.options.Next != "" {
 		p.say("  ", s.phrase("Next: %s. %s goes there.", s.options.Next, goKey), p.look.Key)

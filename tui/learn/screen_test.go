@@ -454,6 +454,39 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestFolded: a low terminal shows less of an output, and the key for all shows all.
+func TestFolded(t *testing.T) {
+	h, s, f := began(t, small, nil)
+	f.long = strings.Repeat("a line\n", 15) + "the end\n"
+	lines := func(height int) int {
+		h.Size(72, height)
+		s.lay()
+		text := strings.Count(textOf(s), "a line")
+		if !strings.Contains(textOf(s), "the end") {
+			t.Errorf("%d lines high: the end is not shown:\n%s", height, textOf(s))
+		}
+		return text
+	}
+	h.Size(72, 60)
+	h.Press(" ")
+	if high, low := lines(60), lines(12); high != 15 || low != 7 {
+		t.Errorf("of 15 lines %d and, on a low terminal, %d are shown:\n%s", high, low, textOf(s))
+	}
+	h.Press(".")
+	if all := lines(12); all != 15 {
+		t.Errorf("of 15 lines %d are shown when all are wanted:\n%s", all, textOf(s))
+	}
+}
+
+// textOf is the page as it is laid out.
+func textOf(s *Screen) string {
+	var all strings.Builder
+	for _, l := range s.page.lines {
+		all.WriteString(l.text + "\n")
+	}
+	return all.String()
+}
+
 // TestTargets: where a part leads that shows a request, by the screen that it names.
 func TestTargets(t *testing.T) {
 	_, _, f := began(t, small, nil)
