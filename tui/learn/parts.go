@@ -126,7 +126,6 @@ func (s *Screen) layExpect(i int, part lesson.Expect, e *entry) {
 	p := &s.page
 	if e.state == done && part.Reveal != "" {
 		s.layAnswer(part.Reveal)
-		p.gap()
 	}
 	switch {
 	case len(e.outcome.Results) > 0:
@@ -335,7 +334,6 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 		}
 		s.layResults(e.outcome.Results)
 	} else if i == s.next && !e.tried {
-		p.gap()
 		s.layChecks(task)
 	}
 	for n, hint := range task.Hints[:min(e.hints, len(task.Hints))] {

@@ -15,9 +15,9 @@ import (
 // A turn is what is new to the learner wherever the lesson stops for them: the text of a section with its commands, a question, what was
 // seen and what it means, a task. Commands print nothing here, since nobody knows how much they print.
 const (
-	// belowMost is how many lines of a turn may be below what is seen on a terminal of 80x24. It is what the longest turn needs: make it
-	// smaller as turns become shorter.
-	belowMost = 12
+	// belowMost is how many lines of a turn may be below what is seen on a terminal of 80x24: as many as are seen above the screen, so
+	// that all is read with one key. It is what the longest turn needs: make it smaller as turns become shorter.
+	belowMost = 10
 	// wholeLeast is how many of a hundred turns are in view as a whole at least.
 	wholeLeast = 50
 )
