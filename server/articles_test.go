@@ -64,6 +64,7 @@ var articles = []article{
 			{"`Store.Get`", trace.StoreGet},
 			{"`DryRunnableStorage.Get`", trace.DryRunGet},
 			{"`storage.Interface.Get`", trace.CacherGet},
+			{"`metrics.InstrumentHandlerFunc`", trace.HandlerMetrics},
 		}},
 		{"A custom resource is created", "custom.txt", "POST /apis/stable.example.com/v1/namespaces/default/crontabs", []articleRow{
 			{"`crdHandler.ServeHTTP`", trace.CRDServe},
@@ -109,6 +110,7 @@ var articles = []article{
 		{"The storage without a cache", "uncached.txt", getMap, []articleRow{
 			{"`store.Get` of etcd3", trace.Etcd3Get},
 			{"`client.KV.Get`", trace.EtcdGet},
+			{"`metrics.RecordEtcdRequestLatency`", trace.Etcd3Metrics},
 			{"`transformer.TransformFromStorage`", trace.TransformFromStorage},
 		}},
 		{"What is read to be changed is decoded", "finalizers.txt", "DELETE /api/v1/namespaces/default/configmaps/app", []articleRow{

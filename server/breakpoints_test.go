@@ -231,7 +231,7 @@ func TestStepThrough(t *testing.T) {
 	if answer.object.Data["v"] != "1" || answer.object.Data["w"] != "2" {
 		t.Errorf("%v", answer.object.Data)
 	}
-	if ids[0] != "store.before-create" || !slices.Contains(ids, "dryrun.create") || slices.Contains(ids, "etcd.txn") || ids[len(ids)-1] != "handler.encode" {
+	if ids[0] != "store.before-create" || !slices.Contains(ids, "dryrun.create") || slices.Contains(ids, "etcd.txn") || !slices.Equal(ids[len(ids)-2:], []string{"handler.encode", "handler.metrics"}) {
 		t.Errorf("%v", ids)
 	}
 	j = r.journeyOf(t, j.Name)

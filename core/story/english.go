@@ -152,6 +152,7 @@ var sentences = map[trace.ID]string{
 	trace.HandlerRoute:              "A server of the chain looks whether the path is its own: {the server}",
 	trace.HandlerMethodNotSupported: "The verb is not there: {a verb}",
 	trace.HandlerNotFound:           "The chain of servers ends, and the request is not found: {a path}",
+	trace.HandlerMetrics:            "The request is counted in the metrics",
 
 	trace.HandlerNamer:         "The names are read from the request: {no name}",
 	trace.HandlerMediaType:     "The form of the answer is chosen by the Accept header: {it has none}",
@@ -253,6 +254,7 @@ var sentences = map[trace.ID]string{
 	trace.Etcd3Decode:   "Stored bytes become an object",
 	trace.Etcd3Encode:   "The object becomes bytes to store",
 	trace.Etcd3Event:    "etcd's event becomes a watch event: {a key}",
+	trace.Etcd3Metrics:  "The metrics record how long etcd took",
 
 	trace.TransformFromStorage: "TransformFromStorage decrypts the value, if it is encrypted",
 	trace.TransformToStorage:   "TransformToStorage encrypts the value, if its resource is to be encrypted",

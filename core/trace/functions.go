@@ -11,6 +11,7 @@ import (
 var inArticles = map[ID][]string{
 	HandlerRoute:        {`NonGoRestfulMux.HandlePrefix("/apis/", crdHandler)`, "kubeAPIServer", "apiExtensionsServer.GenericAPIServer"},
 	HandlerNotFound:     {"r.delegate.ServeHTTP", "delegationTarget"},
+	HandlerMetrics:      {"metrics.InstrumentHandlerFunc"},
 	HandlerGet:          {"handlers.GetResource"},
 	HandlerCreate:       {"handlers.CreateResource"},
 	HandlerNamer:        {"scope.Namer.Name", "scope.Namer.Namespace"},
@@ -35,6 +36,7 @@ var inArticles = map[ID][]string{
 	Etcd3Update:         {"UnderlyingStorage"},
 	Etcd3Delete:         {"UnderlyingStorage"},
 	Etcd3NotFound:       {"opts.IgnoreNotFound"},
+	Etcd3Metrics:        {"metrics.RecordEtcdRequestLatency"},
 	EtcdKeyRevision:     {"c.storage.Get"},
 	InstallAPIs:         {"CreateServerChain", "CreateKubeAPIServer"},
 	InstallProvider:     {"NewStorage", "restStorageProviders", "APIGroupInfo", "VersionedResourcesStorageMap"},

@@ -49,6 +49,9 @@ var (
 	QueueFull                = because("queue-full", "{flow:word}: others have taken all seats of the level, and its queue is full")
 	WaitedInVain             = because("waited-in-vain", "{flow:word}: it waited {micros} µs, and others had the level's seats all the while")
 	Allowed                  = because("allowed", "{rule:word}")
+	CountedWrite             = because("counted-write", "code {code} in apiserver_request_total, its time in apiserver_request_duration_seconds: {labels:word}")
+	CountedRead              = because("counted-read", "code {code} in apiserver_request_total, its time in apiserver_request_duration_seconds, its bytes in apiserver_response_sizes: {labels:word}")
+	CountedLong              = because("counted-long", "code {code} in apiserver_request_total, one less in apiserver_longrunning_requests; the time of long-running requests is not recorded: {labels:word}")
 	NoBinding                = because("no-binding", "no binding of {who:word}")
 	Denied                   = because("denied", "{authorizer:word}")
 

@@ -134,6 +134,10 @@ var (
 	GrantLacksAll  = because("grant-lacks-all", "aggregation may grant everything, which the user does not have")
 	GrantNoRole    = because("grant-no-role", "the role of the binding cannot be read, so nobody knows what it grants")
 
+	// etcd: the metrics of its requests.
+	EtcdCounted       = because("etcd-counted", "in etcd_requests_total and etcd_request_duration_seconds: {labels:word}")
+	EtcdCountedFailed = because("etcd-counted-failed", "in etcd_requests_total, etcd_request_errors_total and etcd_request_duration_seconds: {labels:word}")
+
 	// etcd: the outcome of a transaction.
 	KeyWasFree   = because("key-was-free", "the key was free")
 	KeyUnchanged = because("key-unchanged", "the key was still at revision {revision}")

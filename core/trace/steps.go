@@ -24,6 +24,7 @@ const (
 	HandlerRoute
 	HandlerMethodNotSupported
 	HandlerNotFound
+	HandlerMetrics
 
 	CRDServe
 	CRDInfo
@@ -141,6 +142,7 @@ const (
 	Etcd3Decode
 	Etcd3Encode
 	Etcd3Event
+	Etcd3Metrics
 
 	TransformFromStorage
 	TransformToStorage
@@ -196,6 +198,7 @@ var table = [numSteps]Info{
 	HandlerRoute:              {Name: "handler.route", Layer: LayerHandler, Title: "take the path, or leave it to the next server", Upstream: kubernetes("director.ServeHTTP", "apiserver/pkg/server/handler.go"), Fine: true},
 	HandlerMethodNotSupported: {Name: "handler.method-not-supported", Layer: LayerHandler, Title: "refuse a verb that is not there", Upstream: kubernetes("NewMethodNotSupported", "apimachinery/pkg/api/errors/errors.go")},
 	HandlerNotFound:           {Name: "handler.not-found", Layer: LayerHandler, Title: "the end of the chain: no server has the path", Upstream: kubernetes("Handler.ServeHTTP", "apiserver/pkg/util/notfoundhandler/not_found_handler.go")},
+	HandlerMetrics:            {Name: "handler.metrics", Layer: LayerHandler, Title: "count the request in the metrics, once it is answered", Upstream: kubernetes("InstrumentHandlerFunc", "apiserver/pkg/endpoints/metrics/metrics.go"), Fine: true},
 
 	CRDServe:         {Name: "crd.serve", Layer: LayerHandler, Title: "find the CustomResourceDefinition that the request is about", Upstream: kubernetes("crdHandler.ServeHTTP", "apiextensions-apiserver/pkg/apiserver/customresource_handler.go")},
 	CRDInfo:          {Name: "crd.info", Layer: LayerHandler, Title: "find or make what serves the definition", Upstream: kubernetes("crdHandler.getOrCreateServingInfoFor", "apiextensions-apiserver/pkg/apiserver/customresource_handler.go")},
@@ -317,6 +320,7 @@ var table = [numSteps]Info{
 	Etcd3Decode:   {Name: "etcd3.decode", Layer: LayerEtcd3, Title: "make an object of stored bytes", Upstream: kubernetes("defaultDecoder.Decode", "apiserver/pkg/storage/etcd3/decoder.go"), Object: Object{Who: "what is stored"}},
 	Etcd3Encode:   {Name: "etcd3.encode", Layer: LayerEtcd3, Title: "make bytes to store of an object", Upstream: kubernetes("Encode", "apimachinery/pkg/runtime/codec.go")},
 	Etcd3Event:    {Name: "etcd3.event", Layer: LayerEtcd3, Title: "make a watch event of etcd's", Upstream: kubernetes("watchChan.transform", "apiserver/pkg/storage/etcd3/watcher.go"), Mark: true},
+	Etcd3Metrics:  {Name: "etcd3.metrics", Layer: LayerEtcd3, Title: "record in the metrics how long etcd took", Upstream: kubernetes("RecordEtcdRequest", "apiserver/pkg/storage/etcd3/metrics/metrics.go"), Fine: true},
 
 	TransformFromStorage: {Name: "transform.from-storage", Layer: LayerTransform, Title: "TransformFromStorage", Upstream: kubernetes("Read.TransformFromStorage", "apiserver/pkg/storage/value/transformer.go")},
 	TransformToStorage:   {Name: "transform.to-storage", Layer: LayerTransform, Title: "TransformToStorage", Upstream: kubernetes("Write.TransformToStorage", "apiserver/pkg/storage/value/transformer.go")},

@@ -559,12 +559,17 @@ func TestJourneys(t *testing.T) {
 	}
 	j.Wait(context.Background())
 	rec := j.Record()
-	if len(rec.Steps) != len(Chain(false)) {
-		t.Errorf("%d steps, want one a filter", len(rec.Steps))
+	var want []trace.ID
+	for _, f := range Chain(false) {
+		want = append(want, f.Step)
+	}
+	want = append(want, trace.HandlerMetrics)
+	if len(rec.Steps) != len(want) {
+		t.Fatalf("%d steps, want one a filter, and one behind them", len(rec.Steps))
 	}
 	for i, s := range rec.Steps {
-		if s.ID != Chain(false)[i].Step || s.Parent != -1 || s.Took < 0 {
-			t.Errorf("step %d is %s (parent %d), want %s", i, s.ID, s.Parent, Chain(false)[i].Step)
+		if s.ID != want[i] || s.Parent != -1 || s.Took < 0 {
+			t.Errorf("step %d is %s (parent %d), want %s", i, s.ID, s.Parent, want[i])
 		}
 	}
 	q := rec.Request

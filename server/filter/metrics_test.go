@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
@@ -35,9 +36,27 @@ func TestRequestsAreCountedByWhatClientsGet(t *testing.T) {
 	}, nil)
 	const resource = "counted"
 	path := "/apis/example.com/v1/namespaces/a/" + resource
-	d.ask(t, d.admin, http.MethodGet, path+"/b")
-	d.ask(t, d.admin, http.MethodPost, path+"?dryRun=All")
-	d.ask(t, d.stranger, http.MethodGet, path+"/b", "Authorization", "Bearer x")
+	labels := ", group=example.com, version=v1, resource=" + resource + ", scope="
+	for _, test := range []struct {
+		client       *http.Client
+		method, path string
+		reason       trace.Reason
+		code, labels string
+		headers      []string
+	}{
+		{d.admin, http.MethodGet, path + "/b", trace.CountedRead, "code 200", "verb=GET" + labels + "resource", nil},
+		{d.admin, http.MethodPost, path + "?dryRun=All", trace.CountedWrite, "code 500", "verb=POST, dry_run=All" + labels + "namespace", nil},
+		{d.stranger, http.MethodGet, path + "/b", trace.CountedRead, "code 401", "verb=GET" + labels + "resource", []string{"Authorization", "Bearer x"}},
+	} {
+		res, _ := d.ask(t, test.client, test.method, test.path, test.headers...)
+		j := d.config.Journeys.Get(res.Header.Get(JourneyHeader))
+		j.Wait(t.Context())
+		steps := j.Record().Steps
+		last := steps[len(steps)-1]
+		if last.ID != trace.HandlerMetrics || last.Reason != test.reason || !strings.Contains(last.Why, test.code) || !strings.Contains(last.Why, test.labels) {
+			t.Errorf("%s %s: the last step is %s, %s: %s", test.method, test.path, last.ID, last.Reason, last.Why)
+		}
+	}
 	lines := scrape(t, d.config.Metrics, resource)
 	for _, want := range []string{
 		`apiserver_request_total{code="200",component="apiserver",dry_run="",group="example.com",resource="` + resource + `",scope="resource",subresource="",verb="GET",version="v1"} 1`,

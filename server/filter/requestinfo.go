@@ -98,8 +98,10 @@ func (c *Config) count(next http.Handler, w http.ResponseWriter, r *http.Request
 	end := c.Metrics.Begin(metrics.Request{Info: info, DryRun: dryRunOf(r.URL), LongRunning: c.LongRunning(r, info)})
 	returned := false
 	defer func() {
+		_, step := trace.Start(r.Context(), trace.HandlerMetrics, "")
+		defer step.End(nil)
 		if res := responseOf(w); res != nil {
-			end(finalCode(res, returned), res.bytes)
+			end(step, finalCode(res, returned), res.bytes)
 		}
 	}()
 	next.ServeHTTP(w, r)

@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // The kinds of requests that take a seat.
@@ -150,31 +152,51 @@ func (q Request) labels(first ...string) []string {
 	return append(first, q.Info.APIGroup, q.Info.APIVersion, q.Info.Resource, q.Info.Subresource, q.scope(), component)
 }
 
-// Begin counts a request in. The function that it returns counts it out.
-func (m *Metrics) Begin(q Request) func(code int, bytes int64) {
-	verb, dryRun, started := q.verb(), q.DryRun, time.Now()
+// Begin counts a request in. The function that it returns counts it out, and gives the step its reason.
+func (m *Metrics) Begin(q Request) func(step *trace.Step, code int, bytes int64) {
+	verb, started := q.verb(), time.Now()
 	if q.LongRunning {
 		gauge := m.longRunning.WithLabelValues(q.labels(verb)...)
 		gauge.Inc()
-		return func(code int, _ int64) {
+		return func(step *trace.Step, code int, _ int64) {
 			gauge.Dec()
-			m.requestTotal.WithLabelValues(q.labels(verb, dryRun, strconv.Itoa(code))...).Inc()
+			m.requestTotal.WithLabelValues(q.labels(verb, q.DryRun, strconv.Itoa(code))...).Inc()
+			if step.Recording() {
+				step.WhyText(trace.CountedLong, q.describe(verb), int64(code))
+			}
 		}
 	}
-	return func(code int, bytes int64) {
+	return func(step *trace.Step, code int, bytes int64) {
 		s := m.series(q, verb, code)
 		s.total.Inc()
 		s.duration.Observe(time.Since(started).Seconds())
-		if s.sizes != nil {
-			s.sizes.Observe(float64(bytes))
+		if s.sizes == nil {
+			step.WhyText(trace.CountedWrite, s.labels, int64(code))
+			return
+		}
+		s.sizes.Observe(float64(bytes))
+		step.WhyText(trace.CountedRead, s.labels, int64(code))
+	}
+}
+
+// describe names the labels that have a value, apart from the code and the component, which is the same for all.
+func (q Request) describe(verb string) string {
+	text := "verb=" + verb
+	names := append([]string{"dry_run"}, scopeLabels...)
+	values := q.labels(q.DryRun)
+	for i, value := range values[:len(values)-1] {
+		if value != "" {
+			text += ", " + names[i] + "=" + value
 		}
 	}
+	return text
 }
 
 // series are what a short request is counted in.
 type series struct {
 	total           prometheus.Counter
 	duration, sizes prometheus.Observer
+	labels          string // for people
 }
 
 // seriesKey is all that the labels of a request are made of.
@@ -191,6 +213,7 @@ func (m *Metrics) series(q Request, verb string, code int) *series {
 	s := &series{
 		total:    m.requestTotal.WithLabelValues(q.labels(verb, q.DryRun, strconv.Itoa(code))...),
 		duration: m.requestDuration.WithLabelValues(q.labels(verb, q.DryRun)...),
+		labels:   q.describe(verb),
 	}
 	if verb == "GET" || verb == "LIST" {
 		s.sizes = m.responseSizes.WithLabelValues(q.labels(verb)...)

@@ -80,6 +80,6 @@ const keysPage = 50_000
 func (k *kv) keysAt(ctx context.Context, from, end string, revision int64) (*clientv3.GetResponse, error) {
 	start := time.Now()
 	resp, err := k.client.KV.Get(ctx, from, clientv3.WithRange(end), clientv3.WithRev(revision), clientv3.WithKeysOnly(), clientv3.WithLimit(keysPage))
-	k.metrics.Request(metrics.OperationList, err, start)
+	k.metrics.Request(ctx, metrics.OperationList, err, start)
 	return resp, err
 }

@@ -116,7 +116,7 @@ func (k *revisionReader) next() {
 func (k *kv) revision(ctx context.Context, key string) (answer revisionAnswer) {
 	start := time.Now()
 	resp, err := k.client.KV.Get(ctx, key, clientv3.WithKeysOnly())
-	k.metrics.Request(metrics.OperationGetRevision, err, start)
+	k.metrics.Request(ctx, metrics.OperationGetRevision, err, start)
 	if err != nil {
 		return revisionAnswer{err: err}
 	}
@@ -139,7 +139,7 @@ func (k *kv) revisions(ctx context.Context, batch []*revisionQuestion) {
 	}
 	start := time.Now()
 	resp, err := k.client.Txn(ctx).Then(ops...).Commit()
-	k.metrics.Request(metrics.OperationGetRevision, err, start)
+	k.metrics.Request(ctx, metrics.OperationGetRevision, err, start)
 	if err == nil && len(resp.Responses) != len(ops) {
 		err = fmt.Errorf("etcd answered %d of %d questions", len(resp.Responses), len(ops))
 	}

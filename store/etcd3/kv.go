@@ -29,7 +29,7 @@ func (k *kv) get(ctx context.Context, operation metrics.Operation, key string, r
 	}
 	start := time.Now()
 	resp, err = k.client.Kubernetes.Get(ctx, key, kubernetes.GetOptions{Revision: revision})
-	k.metrics.Request(operation, err, start)
+	k.metrics.Request(ctx, operation, err, start)
 	if !step.Recording() || err != nil {
 		return resp, err
 	}
@@ -53,7 +53,7 @@ func (k *kv) list(ctx context.Context, prefix string, opts kubernetes.ListOption
 	}
 	start := time.Now()
 	resp, err = k.client.Kubernetes.List(ctx, prefix, opts)
-	k.metrics.Request(metrics.OperationList, err, start)
+	k.metrics.Request(ctx, metrics.OperationList, err, start)
 	if !step.Recording() || err != nil {
 		return resp, err
 	}
@@ -81,7 +81,7 @@ func (k *kv) list(ctx context.Context, prefix string, opts kubernetes.ListOption
 func (k *kv) count(ctx context.Context, prefix string) (int64, error) {
 	start := time.Now()
 	count, err := k.client.Kubernetes.Count(ctx, prefix, kubernetes.CountOptions{})
-	k.metrics.Request(metrics.OperationCount, err, start)
+	k.metrics.Request(ctx, metrics.OperationCount, err, start)
 	return count, err
 }
 
@@ -125,7 +125,7 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 			kubernetes.PutOptions{LeaseID: t.lease, GetOnFailure: t.getOnFailure})
 		result, err = txnResult{resp.Succeeded, resp.Revision, resp.KV}, putErr
 	}
-	k.metrics.Request(t.operation, err, start)
+	k.metrics.Request(ctx, t.operation, err, start)
 	if err != nil {
 		return result, interpretWriteError(err)
 	}

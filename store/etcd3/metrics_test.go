@@ -1,7 +1,9 @@
 package etcd3_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/etcd3"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
@@ -108,5 +111,27 @@ func TestMetrics(t *testing.T) {
 		if strings.Contains(name, "_objects{") && !strings.Contains(name, "total") {
 			t.Errorf("%s is still there", name)
 		}
+	}
+}
+
+// TestMetricsOfAFailure cancels a request to etcd: its journey says that the failure is counted, and it is.
+func TestMetricsOfAFailure(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	s, _, _ := shared(t, func(o *etcd3.Options) {
+		o.GroupResource, o.Metrics = schema.GroupResource{Resource: "things"}, metrics.New(registry)
+	})
+	ctx, journey := trace.NewRecorder("t", trace.DefaultLimits).Begin(t.Context(), trace.Request{})
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := s.Get(ctx, key("a"), store.GetOptions{}, &corev1.ConfigMap{}); err == nil {
+		t.Fatal("a canceled request was answered")
+	}
+	record := journey.Record()
+	i := slices.IndexFunc(record.Steps, func(s trace.StepRecord) bool { return s.ID == trace.Etcd3Metrics })
+	if i < 0 || record.Steps[i].Reason != trace.EtcdCountedFailed || !strings.HasSuffix(record.Steps[i].Why, ": operation=get, resource=things") {
+		t.Errorf("%+v", record.Steps)
+	}
+	if failed := gathered(t, registry)["etcd_request_errors_total{group=,operation=get,resource=things}"]; failed != 1 {
+		t.Errorf("%v failures are counted, want 1", failed)
 	}
 }

@@ -110,7 +110,7 @@ func TestGolden(t *testing.T) {
 		press   []string
 		shows   []string // none for a golden
 	}{
-		{"rec-16", nil, []string{"Capture", "47 steps", "> * rec-16", "etcd.txn KV.Txn /registry/configmaps/default/held",
+		{"rec-16", nil, []string{"Capture", "50 steps", "> * rec-16", "etcd.txn KV.Txn /registry/configmaps/default/held",
 			"the key was still at revision 16", "same as kubectl replace -f FILE -n default"}},
 		{"rec-16", []string{"enter"}, nil},
 		{"rec-7", []string{"d"}, []string{"[Diff]", ">whole request: as it was stored, to revision 7", "5 changed: 3 by the request, 2 by the server",

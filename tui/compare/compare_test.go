@@ -31,10 +31,10 @@ func TestGolden(t *testing.T) {
 	h.Show(screen.ToCompare{A: all["rec-2"], B: all["rec-3"]})
 	h.GoldenAt("cached-and-not", "80x24") // docs/capture.md has it
 	h.Show(screen.ToCompare{A: all["rec-7"], B: all["rec-8"]})
-	h.Shows("31 steps in both, 8 of them went otherwise (~); 7 in A alone (<)", ">~ handler.update UpdateResource", "< error -",
+	h.Shows("32 steps in both, 9 of them went otherwise (~); 8 in A alone (<)", ">~ handler.update UpdateResource", "< error -",
 		"> error Operation cannot be", "same as kx trace compare rec-7 rec-8")
 	h.Show(screen.ToCompare{A: all["rec-7"], B: all["rec-16"]})
-	h.Shows("38 steps in both, 7 of them went otherwise (~); 0 in A alone (<)", ">~ store.key KeyFunc", "< about demo", "> about held",
+	h.Shows("40 steps in both, 7 of them went otherwise (~); 0 in A alone (<)", ">~ store.key KeyFunc", "< about demo", "> about held",
 		"same as kx trace compare rec-7 rec-16")
 }
 
@@ -47,20 +47,20 @@ func TestKeys(t *testing.T) {
 	}
 	h.Show(screen.ToCompare{A: all["rec-2"], B: all["rec-3"]})
 	var got []string
-	for range 5 {
+	for range 6 {
 		got = append(got, s.title(s.current()))
 		h.Press("n")
 	}
-	want := "handler.options  decode the options of the verb|store.get  Store.Get|cacher.get  Cacher.Get|etcd.key-revision  KV.Get of one key's revision"
+	want := "handler.options  decode the options of the verb|store.get  Store.Get|cacher.get  Cacher.Get|etcd.key-revision  KV.Get of one key's revision|etcd3.metrics  record in the metrics how long etcd took"
 	if !strings.HasPrefix(strings.Join(got, "|"), want) || len(h.Said) != 2 {
 		t.Errorf("%q, said %q", got, h.Said)
 	}
 	h.Press("enter")
-	if len(h.Went) != 1 || h.Went[0] != (screen.ToRequest{Journey: "rec-3", Step: "etcd.key-revision"}) {
+	if len(h.Went) != 1 || h.Went[0] != (screen.ToRequest{Journey: "rec-3", Step: "etcd3.metrics"}) {
 		t.Errorf("%+v", h.Went)
 	}
 	h.Press("u")
-	if len(s.rows) != 4 {
+	if len(s.rows) != 5 {
 		t.Errorf("%d differences", len(s.rows))
 	}
 	h.Press("u", "A", "f")

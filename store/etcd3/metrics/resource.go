@@ -1,11 +1,14 @@
 package metrics
 
 import (
+	"context"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Operation is a kind of request to etcd.
@@ -40,6 +43,7 @@ type Resource struct {
 		once     sync.Once
 		duration prometheus.Observer
 		total    prometheus.Counter
+		labels   string // for people
 	}
 }
 
@@ -48,19 +52,28 @@ func (m *Metrics) For(resource schema.GroupResource) *Resource {
 	return &Resource{metrics: m, resource: resource}
 }
 
-// Request counts a request that began at start and ended now, with err.
-func (r *Resource) Request(operation Operation, err error, start time.Time) {
+// Request counts a request of ctx that began at start and ended now, with err.
+func (r *Resource) Request(ctx context.Context, operation Operation, err error, start time.Time) {
 	took := time.Since(start)
+	_, step := trace.Start(ctx, trace.Etcd3Metrics, "")
+	defer step.End(nil)
 	o := &r.operations[operation]
 	o.once.Do(func() {
 		o.duration = r.metrics.requestDuration.WithLabelValues(operation.String(), r.resource.Group, r.resource.Resource)
 		o.total = r.metrics.requests.WithLabelValues(operation.String(), r.resource.Group, r.resource.Resource)
+		o.labels = "operation=" + operation.String() + ", resource=" + r.resource.Resource
+		if r.resource.Group != "" {
+			o.labels += ", group=" + r.resource.Group
+		}
 	})
 	o.duration.Observe(took.Seconds())
 	o.total.Inc()
-	if err != nil {
-		r.metrics.requestErrors.WithLabelValues(operation.String(), r.resource.Group, r.resource.Resource).Inc()
+	if err == nil {
+		step.WhyText(trace.EtcdCounted, o.labels)
+		return
 	}
+	r.metrics.requestErrors.WithLabelValues(operation.String(), r.resource.Group, r.resource.Resource).Inc()
+	step.WhyText(trace.EtcdCountedFailed, o.labels)
 }
 
 // Event counts a watch event.

@@ -75,7 +75,7 @@ func TestRecorded(t *testing.T) {
 		all[j.Name] = j
 	}
 	for _, test := range []struct{ a, b, want string }{
-		{"rec-2", "rec-3", "26 in both, 3 differ, 0 and 1 alone"},
+		{"rec-2", "rec-3", "27 in both, 3 differ, 0 and 2 alone"},
 		{"rec-7", "rec-8", ""},
 		{"rec-7", "rec-16", ""},
 	} {

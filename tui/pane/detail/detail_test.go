@@ -84,18 +84,18 @@ var views = []view{
 	}},
 	{name: "diff-create", journey: "rec-12", step: "etcd.txn", tab: "Diff", w: 52, h: 26, shows: []string{
 		">whole request: as it was stored, to revision 13", "9 changed: 3 by the request, 6 by the server", "+ kind: CronTab",
-		"#35 rest.create", "#38 store.prepare", "+ managedFields: … 11", "+ name: mine #24 handler.decode",
+		"#36 rest.create", "#39 store.prepare", "+ managedFields: … 11", "+ name: mine #24 handler.decode",
 	}},
 	{name: "diff-admitted", journey: "adm-1", step: "etcd.txn", tab: "Diff", w: 52, h: 30, shows: []string{
-		"12 changed: 4 by the request, 8 by the server", "+ by: the policy #31 house-rules/everywhere",
-		"+ by: webhook #38 scenes/label.label.exampl…",
+		"12 changed: 4 by the request, 8 by the server", "+ by: the policy #32 house-rules/everywhere",
+		"+ by: webhook #40 scenes/label.label.exampl…",
 	}},
 	{name: "diff-conflict", journey: "rec-8", step: "etcd3.update", tab: "Diff", w: 52, h: 26, shows: []string{
 		"whole request: as it was stored, to how far it came; nothing was written",
 		"5 changed: 5 by the request, 0 by the server", ">+ a: \"1\" #20 handler.decode",
 	}},
 	{name: "diff-delete", journey: "rec-11", step: "etcd.txn", tab: "Diff", w: 52, h: 26, shows: []string{
-		">the object was removed, at revision… #34 etcd.txn", "- data:", "- app: blue", "- managedFields: … 14 lines",
+		">the object was removed, at revision… #35 etcd.txn", "- data:", "- app: blue", "- managedFields: … 14 lines",
 	}},
 	{name: "diff-read", journey: "rec-3", step: "cacher.get", tab: "Diff", w: 52, h: 10, shows: []string{
 		"the request changed no object: it only reads", "What its steps decided, behind the filters:",

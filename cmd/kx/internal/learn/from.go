@@ -126,8 +126,9 @@ Say in two sentences what the question is.
 `, d.journey.Name, escape.Line(spec.Method+" "+asked))
 }
 
+// took says whether the request took a step of the layer that is not only a detail of another one.
 func (d *draft) took(layer trace.Layer) bool {
-	return slices.ContainsFunc(d.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.Layer == layer.String() })
+	return slices.ContainsFunc(d.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.Layer == layer.String() && !trace.InfoOf(s.ID).Fine })
 }
 
 // request writes what must be there before, and the request.
