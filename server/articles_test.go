@@ -226,7 +226,7 @@ var articles = []article{
 	}},
 	{"How a handler is registered, and what it does", []articleChain{
 		{"The registration", "install.txt", "deployments.v1.apps", []articleRow{
-			{"`CreateServerChain`, `CreateKubeAPIServer`, `InstallAPIs`", trace.InstallAPIs},
+			{"`CreateServerChain`, `CreateKubeAPIServer`, `completedConfig.New`, `InstallAPIs`", trace.InstallAPIs},
 			{"`restStorageProviders`, `APIGroupInfo`, `VersionedResourcesStorageMap`", trace.InstallProvider},
 			{"`InstallAPIGroups`", trace.InstallGroups},
 			{"`installAPIResources`", trace.InstallResources},
@@ -235,7 +235,7 @@ var articles = []article{
 			{getterWithOptions, trace.InstallVerb},
 		}},
 		{"The servers, one after the other", "delegation.txt", "GET /nothing/here", []articleRow{
-			{"`kubeAPIServer`", trace.HandlerRoute},
+			{"`kubeAPIServer`, `GoRestfulContainer`", trace.HandlerRoute},
 			{"`apiExtensionsServer.GenericAPIServer`", trace.HandlerRoute},
 			{"`crdHandler`", trace.CRDServe},
 			{"the `delegationTarget` of the last one", trace.HandlerNotFound},
@@ -250,13 +250,14 @@ var articles = []article{
 			{"`doTransformObject`: Transformed response object", trace.HandlerTransform},
 		}},
 		{"`GetResourceWithOptions`", "nodes.txt", "GET /api/v1/namespaces/default/pods/app/log", []articleRow{
+			{"`handlers.GetResourceWithOptions`", trace.HandlerGet},
 			{"`getRequestOptions`", trace.HandlerOptions},
 			{"`GetterWithOptions.Get`", trace.RESTGet},
 		}},
 		{"A table, as kubectl asks for it", "get.txt", "GET /api/v1/namespaces/default/configmaps/app\nAccept: application/json;as=Table;v=v1;g=meta.k8s.io", []articleRow{
 			{"`NegotiateOutputMediaType`", trace.HandlerMediaType},
 			{"`doTransformObject`", trace.HandlerTransform},
-			{"`asTable`", trace.HandlerTable},
+			{"`asTable`, `TableConvertor`", trace.HandlerTable},
 		}},
 		{"Nobody has the name", "get.txt", "GET /api/v1/namespaces/default/configmaps/absent", []articleRow{
 			{"`Store.Get`", trace.StoreGet},

@@ -46,7 +46,9 @@ func (m *model) palette() []string {
 		lines = append(lines, line)
 	}
 	if len(found) == 0 {
-		lines = append(lines, "  "+m.theme.Words.Phrase("no command has %q", m.typing.String()))
+		for _, line := range draw.Wrap(m.nothingListed(), max(w-4, 1)) {
+			lines = append(lines, "  "+line)
+		}
 	}
 	return draw.Box(lines, m.theme.Title(m.theme.Words.Phrase("Commands")), fmt.Sprintf("%d", len(found)), w, m.boxHeight(), true, draw.Paint(m.theme.Focus))
 }

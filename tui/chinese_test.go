@@ -86,6 +86,9 @@ func texts(t *testing.T) *collection {
 	for _, id := range trace.All() {
 		c.add("the step "+id.String(), id.Info().Title, id.Info().Object.Who)
 	}
+	for _, s := range trace.AllStepless() {
+		c.add("the function "+s.Names[0], s.Text)
+	}
 	for _, r := range trace.Reasons() {
 		c.reasons[r.Sentence()], c.from[r.Sentence()] = true, "the reason "+r.String()
 	}

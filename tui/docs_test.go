@@ -341,3 +341,26 @@ func storyFrame(t *testing.T, story string, n int) string {
 	}
 	return all[n-1][1]
 }
+
+// TestPaletteKnowsFunctions types names of functions into the palette: a step's leads to the requests that went through it, and of another
+// one the palette says what does its work.
+func TestPaletteKnowsFunctions(t *testing.T) {
+	d := filled(t)
+	d.press(":")
+	d.m.typing.Set("logiflong")
+	if frame := strings.Join(d.frame(), "\n"); !strings.Contains(frame, "no step is logiflong. Upstream logs") {
+		t.Error(frame)
+	}
+	d.press("enter")
+	if d.m.overlay != keys.Palette {
+		t.Errorf("%q is open", d.m.overlay)
+	}
+	d.m.typing.Set("WaitUntilFreshAndGet")
+	if frame := strings.Join(d.frame(), "\n"); !strings.Contains(frame, "enter shows the requests that went through WaitUntilFreshAndGet") {
+		t.Error(frame)
+	}
+	d.press("enter")
+	if frame := strings.Join(d.frame(), "\n"); d.m.overlay != keys.None || !strings.Contains(frame, "/ WaitUntilFreshAndGet") {
+		t.Error(frame)
+	}
+}

@@ -7,9 +7,12 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/prompt"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 func (m *model) openPalette() {
@@ -90,6 +93,19 @@ func (m *model) listed() []*keys.Command {
 // usedMost bounds how much is counted: then all counts are halved, so that what is used now comes before what was used once.
 const usedMost = 64
 
+// nothingListed is what the palette says if no command has the typed text. It knows the functions that steps are, and those of articles
+// that no step is.
+func (m *model) nothingListed() string {
+	words, name := m.theme.Words, strings.TrimSpace(m.typing.String())
+	if s := trace.LookupStepless(name); s != nil {
+		return words.Phrase("no step is %s. %s (%s)", name, words.Text(s.Text), s.Place())
+	}
+	if trace.IsFunction(name) {
+		return words.Phrase("enter shows the requests that went through %s", name)
+	}
+	return words.Phrase("no command has %q", m.typing.String())
+}
+
 // use counts that a command was taken from the palette.
 func (m *model) use(c *keys.Command) {
 	if m.used == nil {
@@ -132,7 +148,12 @@ func (m *model) inPalette(c *keys.Command) bool {
 func (m *model) runChosen() tea.Cmd {
 	found := m.listed()
 	if m.chosen.Cursor >= len(found) {
-		m.say(m.theme.Words.Phrase("no command has %q", m.typing.String()))
+		name := strings.TrimSpace(m.typing.String())
+		if trace.IsFunction(name) {
+			m.overlay = keys.None
+			return m.lead(screen.ToRequests{Filter: filter.OfText(name)})
+		}
+		m.say(m.nothingListed())
 		return nil
 	}
 	c := found[m.chosen.Cursor]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -24,7 +25,8 @@ func newTraceStepsCommand() *cobra.Command {
 that does the same in the Kubernetes API server or is called in etcd.
 
 NAME is a part of a step's ID, or of the name of a function: of kx, of the Kubernetes API server, or as articles about it
-say. Upper and lower case are the same. The exit code is 1 if nothing has such a name.
+say. Upper and lower case are the same. The exit code is 1 if no step has such a name. Of functions that articles name and that are
+no step, the error says what does their work instead.
 
 No server is asked: these are the steps of this kx.`,
 		Example: `  kx trace steps
@@ -61,6 +63,9 @@ func listSteps(out io.Writer, format render.Format, language lang.Language, name
 	all, err := steps.All(server.Source(), language)
 	if err != nil {
 		return err
+	}
+	if s := trace.LookupStepless(name); s != nil {
+		return errors.New(language.Phrase("no step is %s. %s (%s)", name, language.Text(s.Text), s.Place()))
 	}
 	found := steps.Find(all, name)
 	if len(found) > 0 {

@@ -112,6 +112,57 @@ func TestTraceStepsOfArticles(t *testing.T) {
 	}
 }
 
+// inThreeArticles are the functions and types that three articles about the API server name.
+var inThreeArticles = strings.Fields(`
+NewCustomResourceDefinitionHandler CustomResourceDefinitions NonGoRestfulMux.HandlePrefix crdHandler crdHandler.ServeHTTP
+apirequest.RequestInfoFrom crdLister.Get getOrCreateServingInfoFor r.delegate.ServeHTTP serveStatus serveScale serveResource
+responsewriters.ErrorNegotiated apierrors.NewNotFound apierrors.NewMethodNotSupported metrics.InstrumentHandlerFunc
+genericfilters.WithWaitGroup requestScopes handlers.GetResource handlers.ListResource getResourceHandler rest.Getter
+CustomResourceStorage StatusREST ScaleREST shallowCopyObjectMeta Store.Get e.NewFunc e.KeyFunc storeerr.InterpretGetError
+qualifiedResourceFromContext e.Decorator DryRunnableStorage generic.UndecoratedStorage NewRawStorage factory.Create
+newETCD3Storage etcd3.New newStore APIObjectVersioner LeaseManagerConfig RecordEtcdRequestLatency getTypeName client.KV.Get
+validateMinimumResourceVersion runtime.SetZeroValue storage.NewKeyNotFoundError TransformFromStorage authenticatedDataString
+storage.NewInternalError decode storage.Interface
+
+CacherStorage RawStorage RESTStorage rest.Storage NewStorage NewREST DeploymentStorage RollbackREST store.CompleteWithOptions
+generic.StoreOptions generic.RESTOptionsGetter printerstorage.TableConvertor printers.NewTableGenerator
+printersinternal.AddHandlers RegistryStore genericregistry.Store rest.StandardStorage CreateStrategy UpdateStrategy DeleteStrategy
+RESTCreateStrategy RESTUpdateStrategy RESTDeleteStrategy AfterCreate ObjectFunc WatchList GetToList GuaranteedUpdate
+SelectionPredicate Preconditions ValidateObjectFunc UpdateFunc UnderlyingStorage SimpleRestOptionsFactory GetRESTOptions
+ParseWatchCacheSizes StorageWithCacher EnableGarbageCollection EnableWatchCache Cacher.Get c.storage.Get WaitUntilFreshAndGet
+
+APIGroupInfo VersionedResourcesStorageMap completedConfig.New DelegationTarget CreateServerChain CreateKubeAPIServer
+RESTStorageProvider InstallAPIs InstallAPIGroups installAPIResources InstallREST GoRestfulContainer installer.Install
+registerResourceHandlers restfulGetResourceWithOptions handlers.GetResourceWithOptions getterFunc utiltrace.New LogIfLong
+trace.Step scope.Namer.Name scope.err request.WithNamespace negotiation.NegotiateOutputMediaType transformResponseObject
+NewGetOptions getRequestOptions APIInstaller restful.WebService rest.GetterWithOptions GenericAPIServer`)
+
+// TestNamesOfThreeArticles: each name is a step's, or the error says what does its work. A filter refuses a name of the second kind.
+func TestNamesOfThreeArticles(t *testing.T) {
+	all, err := steps.All(server.Source(), lang.English)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range inThreeArticles {
+		s := trace.LookupStepless(name)
+		if s == nil {
+			if len(steps.Find(all, name)) == 0 {
+				t.Errorf("nothing is called %s", name)
+			}
+			continue
+		}
+		want := s.Text + " (" + s.Place() + ")"
+		for _, args := range [][]string{{"steps", name}, {"ls", "verb:get " + name}} {
+			if a := typeCommand(append([]string{"trace"}, args...)...); a.code == 0 || !strings.Contains(a.err, want) {
+				t.Errorf("%v: exit code %d: %s%s, want %s", args, a.code, a.err, a.out, want)
+			}
+		}
+	}
+	if a := typeCommand("trace", "steps", "LogIfLong", "--lang", "zh"); a.code == 0 || !strings.Contains(a.err, "没有步骤对应 LogIfLong。上游") {
+		t.Errorf("exit code %d: %s", a.code, a.err)
+	}
+}
+
 // TestTraceOfAFunction: a word in a filter finds requests by the functions that their steps are.
 func TestTraceOfAFunction(t *testing.T) {
 	newTyping(t)

@@ -9,8 +9,33 @@ import (
 )
 
 // Known returns the names that a field may have as values, beside those in the table of fields. A field without any names may have
-// all values.
+// all values. Asked for [Instead] and a word, it returns what does the work of a function of that name which no step is, and where; or
+// nothing.
 type Known func(field string) []string
+
+// Instead begins the question what does the work of a function.
+const Instead = "instead of "
+
+// Elsewhere is a function that no step is.
+type Elsewhere struct {
+	Name string
+	// Text says what does its work and why that is no step, and Place where that is.
+	Text, Place string
+}
+
+// elsewhere is the error about a word that is a function, but no step: it would find nothing.
+func (p *parser) elsewhere(at int, word string) error {
+	if p.known == nil {
+		return nil
+	}
+	found := p.known(Instead + word)
+	if len(found) != 2 {
+		return nil
+	}
+	err := p.error(at, "", fmt.Sprintf("no step is %s. %s (%s)", word, found[0], found[1]))
+	err.Elsewhere = &Elsewhere{word, found[0], found[1]}
+	return err
+}
 
 // Unknown is a name that does not exist.
 type Unknown struct {

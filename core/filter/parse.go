@@ -22,6 +22,8 @@ type Error struct {
 	Expected string
 	// Unknown is set if the problem is a name that does not exist. Problem and Expected say the same.
 	Unknown *Unknown
+	// Elsewhere is set if the problem is a function that no step is. Problem says the same.
+	Elsewhere *Elsewhere
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("filter, column %d: %s", e.Column, e.Text()) }

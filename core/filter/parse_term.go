@@ -58,10 +58,18 @@ func (p *parser) text() (node, error) {
 	if instead, ok := operatorWords[strings.ToLower(word)]; ok && !quoted {
 		return nil, p.errorf(start, instead+", or the word in quotes", "%q is not an operator", word)
 	}
+	elsewhere := p.elsewhere(start, word)
+	if elsewhere != nil && !quoted {
+		return nil, elsewhere
+	}
 	if err := p.endOfTerm(); err != nil {
 		return nil, err
 	}
-	return anywhereNode{pattern: newPattern(word, quoted, quoteText)}, nil
+	pattern := newPattern(word, quoted, quoteText)
+	if elsewhere != nil {
+		pattern.canonical = strconv.Quote(word) // without quotes it would be refused
+	}
+	return anywhereNode{pattern: pattern}, nil
 }
 
 // fieldTerm reads the values of a term. Its field begins at start, and the parser is behind its operator.

@@ -22,6 +22,9 @@ func Of(pairs ...string) string {
 // quoteValue writes a value so that Parse reads it unchanged.
 func quoteValue(s string) string { return quoteUnless(s, wordEnd+",") }
 
+// OfText writes a text without a field as a filter.
+func OfText(text string) string { return quoteText(text) }
+
 // quoteText writes a text without a field so that Parse reads it unchanged.
 func quoteText(s string) string {
 	field := len(s) - len(strings.TrimLeftFunc(s, func(r rune) bool { return r < utf8.RuneSelf && isLetter(byte(r)) }))

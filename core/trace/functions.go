@@ -9,10 +9,10 @@ import (
 // inArticles are the names that articles about the Kubernetes API server have for a step, if its functions have others: further
 // functions of the same chain, types and variables, and functions of older releases. docs/articles.md has them too.
 var inArticles = map[ID][]string{
-	HandlerRoute:        {`NonGoRestfulMux.HandlePrefix("/apis/", crdHandler)`, "kubeAPIServer", "apiExtensionsServer.GenericAPIServer"},
+	HandlerRoute:        {`NonGoRestfulMux.HandlePrefix("/apis/", crdHandler)`, "kubeAPIServer", "GoRestfulContainer", "apiExtensionsServer.GenericAPIServer"},
 	HandlerNotFound:     {"r.delegate.ServeHTTP", "delegationTarget"},
 	HandlerMetrics:      {"metrics.InstrumentHandlerFunc"},
-	HandlerGet:          {"handlers.GetResource"},
+	HandlerGet:          {"handlers.GetResource", "handlers.GetResourceWithOptions"},
 	HandlerCreate:       {"handlers.CreateResource"},
 	HandlerNamer:        {"scope.Namer.Name", "scope.Namer.Namespace"},
 	HandlerOptions:      {"getRequestOptions", "getter", "CreateOptions", "DeleteOptions"},
@@ -38,7 +38,8 @@ var inArticles = map[ID][]string{
 	Etcd3NotFound:       {"opts.IgnoreNotFound"},
 	Etcd3Metrics:        {"metrics.RecordEtcdRequestLatency"},
 	EtcdKeyRevision:     {"c.storage.Get"},
-	InstallAPIs:         {"CreateServerChain", "CreateKubeAPIServer"},
+	HandlerTable:        {"TableConvertor"},
+	InstallAPIs:         {"CreateServerChain", "CreateKubeAPIServer", "completedConfig.New"},
 	InstallProvider:     {"NewStorage", "restStorageProviders", "APIGroupInfo", "VersionedResourcesStorageMap"},
 	InstallVersion:      {"installer.Install"},
 	InstallVerb:         {"storage.(rest.GetterWithOptions)", "restfulGetResourceWithOptions"},
@@ -65,6 +66,16 @@ var functions = sync.OnceValue(func() map[string][]string {
 	}
 	return all
 })
+
+// IsFunction says whether a name is that of a function of a step, whole, upstream or in articles. Upper and lower case are the same.
+func IsFunction(name string) bool {
+	for _, names := range functions() {
+		if slices.ContainsFunc(names, func(one string) bool { return strings.EqualFold(one, name) }) {
+			return true
+		}
+	}
+	return false
+}
 
 // LastName is the name of a function without the package and the type to which it belongs, and without the number of a function
 // literal within it.

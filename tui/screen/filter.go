@@ -8,10 +8,11 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 )
 
-// FilterError is the error about a filter, in the language of words. Only unknown names have a translation.
+// FilterError is the error about a filter, in the language of words. Only unknown names, and functions that no step is, have a
+// translation.
 func FilterError(words lang.Language, err error) string {
 	var wrong *filter.Error
-	if errors.As(err, &wrong) && wrong.Unknown != nil {
+	if errors.As(err, &wrong) && (wrong.Unknown != nil || wrong.Elsewhere != nil) {
 		return words.Phrase("filter, column %d: %s", wrong.Column, FilterProblem(words, wrong))
 	}
 	return err.Error()
@@ -23,6 +24,9 @@ func FilterProblem(words lang.Language, err error) string {
 	switch {
 	case !errors.As(err, &wrong):
 		return err.Error()
+	case wrong.Elsewhere != nil:
+		e := wrong.Elsewhere
+		return words.Phrase("no step is %s. %s (%s)", e.Name, words.Text(e.Text), e.Place)
 	case wrong.Unknown == nil:
 		return wrong.Text()
 	}
