@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -33,7 +34,7 @@ func (s *Screen) follow(f string) {
 	s.state.Reason = ""
 	s.ring.Fold(nil)
 	if f == "" && !s.unfolded {
-		s.ring.Fold(isDiscovery)
+		s.ring.Fold((*v1alpha1.Journey).IsDiscovery)
 	}
 	s.session.Follow(f)
 }

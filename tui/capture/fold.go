@@ -1,11 +1,6 @@
 package capture
 
-import (
-	"strings"
-
-	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/keys"
-)
+import "github.com/kx-apiserver/kx/tui/keys"
 
 // foldCommands fold what is in the way.
 func (s *Screen) foldCommands() []keys.Command {
@@ -30,23 +25,4 @@ func (s *Screen) toggleDiscovery() {
 		return
 	}
 	s.host.Say(s.phrase("clients' discovery is only counted"))
-}
-
-// discoveryPaths begin the paths at which clients ask what a server has, and whether it is well.
-var discoveryPaths = []string{"/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz"}
-
-// isDiscovery says whether a request asks what the server has, and was answered as usual.
-func isDiscovery(j *v1alpha1.Journey) bool {
-	q, st := &j.Spec, &j.Status
-	if q.Resource != "" || q.Method != "GET" && q.Method != "HEAD" || st.Code >= 400 || st.Phase == v1alpha1.JourneyHeld || len(st.Touched) > 0 {
-		return false
-	}
-	path, _, _ := strings.Cut(q.URI, "?")
-	for _, begin := range discoveryPaths {
-		rest, ok := strings.CutPrefix(path, begin)
-		if ok && (rest == "" || rest[0] == '/') {
-			return true
-		}
-	}
-	return false
 }

@@ -10,27 +10,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 )
 
-func TestIsDiscovery(t *testing.T) {
-	for _, test := range []struct {
-		method, uri, resource string
-		code                  int32
-		want                  bool
-	}{
-		{"GET", "/api", "", 200, true}, {"GET", "/apis?timeout=32s", "", 200, true}, {"GET", "/apis/apps/v1", "", 200, true}, {"HEAD", "/openapi/v3", "", 304, true},
-		{"GET", "/readyz", "", 0, true}, {"GET", "/apis/nope", "", 404, false}, {"GET", "/apishop", "", 200, false}, {"GET", "/metrics", "", 200, false},
-		{"GET", "/api/v1/pods", "pods", 200, false}, {"POST", "/api", "", 200, false},
-	} {
-		j := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Method: test.method, URI: test.uri, Resource: test.resource}, Status: v1alpha1.JourneyStatus{Code: test.code}}
-		if got := isDiscovery(j); got != test.want {
-			t.Errorf("%+v: %v", test, got)
-		}
-	}
-	held := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Method: "GET", URI: "/api"}, Status: v1alpha1.JourneyStatus{Phase: v1alpha1.JourneyHeld}}
-	if isDiscovery(held) {
-		t.Error("a request that is held is hidden")
-	}
-}
-
 // TestFold counts discovery beside the filter, and shows it when that is asked for.
 func TestFold(t *testing.T) {
 	server := tuitest.New(t)

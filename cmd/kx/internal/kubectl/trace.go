@@ -115,23 +115,33 @@ func (f *traceFlag) show(w *wiring) {
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchWait)
 	defer cancel()
-	forgotten := 0
-	for i, id := range f.journeys {
+	forgotten, failed := 0, ""
+	var fetched []*v1alpha1.Journey
+	for _, id := range f.journeys {
 		j, err := s.Get(ctx, id)
 		if errors.Is(err, session.ErrForgotten) {
 			forgotten++
 			continue
 		}
 		if err != nil {
-			w.say("fetch the journey " + id + ": " + err.Error())
-			return
+			failed = "fetch the journey " + id + ": " + err.Error()
+			break
 		}
+		fetched = append(fetched, j)
+	}
+	shown := f.shown(fetched)
+	for i, j := range shown {
 		f.print(w, i == 0, j)
+	}
+	if failed != "" {
+		w.say(failed)
+		return
 	}
 	for _, note := range []struct {
 		n    int
 		text string
 	}{
+		{len(fetched) - len(shown), "%d requests of discovery are not shown: --trace=json has them"},
 		{forgotten, "the server has forgotten %d of the journeys: it keeps the latest ones"},
 		{f.more, "%d more requests are not shown"},
 		{f.without, "%d of the answers name no journey: those of kx's own group, of health checks and of servers that are no kx don't"},
@@ -140,6 +150,16 @@ func (f *traceFlag) show(w *wiring) {
 			w.say(fmt.Sprintf(note.text, note.n))
 		}
 	}
+}
+
+// shown leaves out the requests by which a command found out what the server has, as the screen does, unless it asked for nothing else.
+// Programs get all.
+func (f *traceFlag) shown(all []*v1alpha1.Journey) []*v1alpha1.Journey {
+	own := slices.DeleteFunc(slices.Clone(all), (*v1alpha1.Journey).IsDiscovery)
+	if f.form == traceJSON || len(own) == 0 {
+		return all
+	}
+	return own
 }
 
 func (f *traceFlag) print(w *wiring, first bool, j *v1alpha1.Journey) {
