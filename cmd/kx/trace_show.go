@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -50,6 +51,8 @@ func newTraceShowCommand(o *traceOptions) *cobra.Command {
 		Long: `Show the way of one request: the steps in the order in which they called each other, how long each took, why it went
 the way it did, and, if the request was made with --trace, what each step changed in the object.
 
+A terminal that is wide enough also shows the ID and the function of each step; -o wide always does.
+
 With --story each step is a sentence, in the order in which they began.
 
 With --source the code of each step is shown too: the lines around the one that ran, as the server has them compiled in.
@@ -60,6 +63,7 @@ With --file and without an ID, the journeys of the capture are listed.`,
 		Example: `  kx trace show 3f2a1c-17
   kx trace show 3f2a1c-17 --story               # in sentences
   kx trace show 3f2a1c-17 --source              # with the code that ran
+  kx trace show 3f2a1c-17 -o wide               # with the steps' IDs and functions
   kx trace show 3f2a1c-17 -o yaml
   kx trace show --file slow.kxtrace             # which journeys are in it?
   kx trace show --file slow.kxtrace 3f2a1c-17`,
@@ -69,7 +73,7 @@ With --file and without an ID, the journeys of the capture are listed.`,
 			return s.show(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	s.addFlags(cmd, "json or yaml: the whole journey", render.JSON, render.YAML)
+	s.addFlags(cmd, "wide (with the ID and function of each step, as on a wide terminal); json or yaml: the whole journey", render.Wide, render.JSON, render.YAML)
 	cmd.Flags().BoolVar(&s.story, "story", false, "tell the way in sentences, one a step")
 	cmd.Flags().BoolVar(&s.source, "source", false, "show the code of each step: the lines around the one that ran")
 	cmd.MarkFlagsMutuallyExclusive("story", "source")
@@ -90,7 +94,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 		for j, err := range saved(s.file, in) {
 			switch {
 			case err != nil:
-			case s.format == render.Text:
+			case s.format == render.Text, s.format == render.Wide:
 				err = journey.Line(out, j, journey.PaintFor(out))
 			default:
 				err = s.encode(out, j)
@@ -122,15 +126,26 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 		journey.Source(out, j, files, journey.PaintFor(out).In(s.language))
 		return nil
 	}
-	if s.format != render.Text {
+	if s.format != render.Text && s.format != render.Wide {
 		return s.encode(out, j)
 	}
 	others, err := s.others(ctx, j)
 	if err != nil {
 		return err
 	}
-	journey.Objects(out, j, others, journey.PaintFor(out).In(s.language))
+	journey.Objects(out, j, others, journey.PaintFor(out).In(s.language), s.width(out))
 	return nil
+}
+
+// width is how wide a line may be. What is no terminal has lines that do not change, unless they are asked to be wide.
+func (s *journeySource) width(out io.Writer) int {
+	if s.format == render.Wide {
+		return math.MaxInt
+	}
+	if !render.IsTerminal(out) {
+		return 0
+	}
+	return widthOf(out)
 }
 
 // others are the journeys that [refusal.Related] picks. Of a capture on standard input there are none: it is read by now.

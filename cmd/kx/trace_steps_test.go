@@ -179,3 +179,22 @@ func TestTraceOfAFunction(t *testing.T) {
 		}
 	}
 }
+
+// TestTraceShowWide: -o wide has the ID and the function of each step, and the text for programs is as it was.
+func TestTraceShowWide(t *testing.T) {
+	newTyping(t)
+	if a := typeCommand("create", "configmap", "wide"); a.code != 0 {
+		t.Fatal(a.err)
+	}
+	lines := strings.Fields(typeCommand("trace", "ls", "verb:create name:wide").out)
+	if len(lines) == 0 {
+		t.Fatal("the request is not listed")
+	}
+	id := lines[len(lines)-1]
+	names := regexp.MustCompile(`store +\S+  store\.create +registry\.\(\*Store\)\.create +.*Store\.Create`)
+	for format, want := range map[string]bool{"--output=wide": true, "--lang=en": false} {
+		if a := typeCommand("trace", "show", id, format); a.code != 0 || names.MatchString(a.out) != want || !strings.Contains(a.out, "Store.Create") {
+			t.Errorf("-o %s: exit code %d: %s%s", format, a.code, a.err, a.out)
+		}
+	}
+}

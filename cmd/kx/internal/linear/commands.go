@@ -135,7 +135,7 @@ func (l *linear) steps(id string) error {
 	if err != nil {
 		return err
 	}
-	journey.Objects(l.out, l.open, others, l.paint)
+	journey.Objects(l.out, l.open, others, l.paint, 0)
 	return nil
 }
 

@@ -44,7 +44,7 @@ func written(t *testing.T, b *bytes.Buffer, j, other *v1alpha1.Journey, all []*v
 	_ = Fits(j, lines)
 	Brief(b, j, p)
 	Tree(b, j, p)
-	Objects(b, j, others, p)
+	Objects(b, j, others, p, 200)
 	Source(b, j, none, p)
 	Source(b, j, lines, p)
 	Story(b, j, others, p)

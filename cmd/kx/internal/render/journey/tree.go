@@ -73,9 +73,11 @@ func head(j *v1alpha1.Journey, p Paint) string {
 func Tree(out io.Writer, j *v1alpha1.Journey, p Paint) { (&tree{out: out, j: j, p: p}).write() }
 
 // Objects writes a journey like Tree, and below each step its changes to the object. others are those that [refusal.Related]
-// picks, if it was refused.
-func Objects(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint) {
-	(&tree{out: out, j: j, others: others, p: p, objects: true}).write()
+// picks, if it was refused. Each step has its ID and its function beside it, if a line may be so wide that there is room for the text.
+func Objects(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint, width int) {
+	t := &tree{out: out, j: j, others: others, p: p, objects: true}
+	t.nameSteps(width)
+	t.write()
 }
 
 // tree writes one journey.
@@ -87,6 +89,43 @@ type tree struct {
 	objects  bool
 	files    Files // whose source is shown; nil for none
 	children map[int32][]int
+	// ids and functions are how wide the columns with the steps' names are; 0 for none.
+	ids, functions int
+}
+
+const (
+	// functionMost is how much of a function's name is shown, and textLeast how much room a step's text needs beside the names.
+	functionMost = 48
+	textLeast    = 80
+)
+
+// nameSteps makes room for the steps' names in lines of a width, if that is enough.
+func (t *tree) nameSteps(width int) {
+	ids, functions := 0, 0
+	for i := range t.j.Status.Steps {
+		s := &t.j.Status.Steps[i]
+		ids = max(ids, draw.Width(draw.Clean(s.ID)))
+		functions = min(max(functions, draw.Width(functionOf(s))), functionMost)
+	}
+	if width >= margin+ids+functions+4+textLeast {
+		t.ids, t.functions = ids, functions
+	}
+}
+
+// functionOf is a step's function, with the package but without its path.
+func functionOf(s *v1alpha1.Step) string {
+	return draw.Clean(s.Function[strings.LastIndexByte(s.Function, '/')+1:])
+}
+
+// names are the columns with a step's names; without a step they are empty.
+func (t *tree) names(s *v1alpha1.Step) string {
+	switch {
+	case t.ids == 0:
+		return ""
+	case s == nil:
+		return strings.Repeat(" ", t.ids+t.functions+4)
+	}
+	return draw.Fit(draw.Clean(s.ID), t.ids) + "  " + t.p.dim(draw.Fit(functionOf(s), t.functions)) + "  "
 }
 
 func (t *tree) write() {
@@ -111,16 +150,16 @@ func (t *tree) write() {
 	t.roots(t.children[-1])
 	t.refused()
 	for _, m := range t.j.Status.Marks {
-		t.line(draw.Clean(m.Layer), time.Duration(m.AfterMicros)*time.Microsecond, "",
+		t.line(nil, draw.Clean(m.Layer), time.Duration(m.AfterMicros)*time.Microsecond, "",
 			t.p.words.Phrase("%s at revision %d", draw.Clean(m.Title), m.Revision), draw.Clean(m.Function))
 	}
 	for _, d := range t.j.Status.Deliveries {
-		t.line("event", time.Duration(d.AfterMicros)*time.Microsecond, "",
+		t.line(nil, "event", time.Duration(d.AfterMicros)*time.Microsecond, "",
 			t.p.words.Phrase("%s at revision %d sent to %s", draw.Clean(d.Type), d.Revision, draw.Clean(d.User)), draw.Clean(d.UserAgent))
 	}
 	for i := range t.j.Status.Effects {
 		e := &t.j.Status.Effects[i]
-		t.line("effect", time.Duration(e.AfterMicros)*time.Microsecond, "", draw.Clean(effectText(e, t.p)), draw.Clean(e.Journey))
+		t.line(nil, "effect", time.Duration(e.AfterMicros)*time.Microsecond, "", draw.Clean(effectText(e, t.p)), draw.Clean(e.Journey))
 	}
 	if t.j.Status.Cut > 0 {
 		fmt.Fprintln(t.out, "  "+t.p.notes(t.p.words.Phrase("%d things are missing: the journey was full", t.j.Status.Cut)))
@@ -168,7 +207,7 @@ func (t *tree) roots(roots []int) {
 				text += "; " + t.named(roots[end:end+n])
 				end += n
 			}
-			t.line(trace.LayerFilter.String(), took, "", text, "")
+			t.line(nil, trace.LayerFilter.String(), took, "", text, "")
 			i = end
 			continue
 		}
@@ -209,7 +248,7 @@ func (t *tree) step(i int, here, below string) {
 	case reason != "":
 		reason = t.p.notes("— " + reason)
 	}
-	t.line(s.Layer, time.Duration(s.TookNanos), here, text, reason)
+	t.line(s, s.Layer, time.Duration(s.TookNanos), here, text, reason)
 	children := t.children[int32(i)]
 	for _, done := range t.done(i) {
 		fmt.Fprintln(t.out, t.rail(below, len(children) > 0)+t.p.notes("* "+done))
@@ -258,7 +297,7 @@ func (t *tree) detailLine(steps []int, here string) {
 	for _, i := range steps {
 		took += max(time.Duration(t.j.Status.Steps[i].TookNanos), 0)
 	}
-	t.line(t.j.Status.Steps[steps[0]].Layer, took, here, t.named(steps), "")
+	t.line(nil, t.j.Status.Steps[steps[0]].Layer, took, here, t.named(steps), "")
 }
 
 // named lists details.
@@ -270,22 +309,22 @@ func (t *tree) named(steps []int) string {
 	return t.p.words.Phrase("details: %s", strings.Join(names, ", "))
 }
 
-func (t *tree) line(layer string, took time.Duration, rail, text, reason string) {
-	line := fmt.Sprintf("  %s %8s  %s%s", t.p.layer(fmt.Sprintf("%-9s", draw.Clean(layer))), draw.Duration(took), t.p.dim(rail), text)
+func (t *tree) line(s *v1alpha1.Step, layer string, took time.Duration, rail, text, reason string) {
+	line := fmt.Sprintf("  %s %8s  %s%s%s", t.p.layer(fmt.Sprintf("%-9s", draw.Clean(layer))), draw.Duration(took), t.names(s), t.p.dim(rail), text)
 	if reason != "" {
 		line += " " + reason
 	}
 	fmt.Fprintln(t.out, line)
 }
 
-// margin is the width before the rail of a step.
+// margin is the width before the rail of a step, or before its names.
 const margin = 2 + 9 + 1 + 8 + 2
 
 // rail is drawn before the lines below a step.
 func (t *tree) rail(below string, more bool) string {
-	rail := strings.Repeat(" ", margin) + below + "  "
+	rail := strings.Repeat(" ", margin) + t.names(nil) + below + "  "
 	if more {
-		rail = strings.Repeat(" ", margin) + below + "│ "
+		rail = strings.Repeat(" ", margin) + t.names(nil) + below + "│ "
 	}
 	return t.p.dim(rail)
 }
