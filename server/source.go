@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// source is the source of this package and of those below, without their tests.
+// source is the source of this package and of those below, without their tests, and the files that they embed.
 //
 // Go embeds what matches, and can't be told what shall not. A name that does not end in test.go, as tests and their helpers
 // do, has another letter in one of these places: [^t].go, [^s]t.go, [^e]st.go, [^t]est.go. A line is a depth. What lies below
@@ -21,6 +21,7 @@ import (
 //go:embed */*[^t].go */*[^s]t.go */*[^e]st.go */*[^t]est.go
 //go:embed [^it]*/*/*[^t].go [^it]*/*/*[^s]t.go [^it]*/*/*[^e]st.go [^it]*/*/*[^t]est.go
 //go:embed [^it]*/[^t]*/*/*[^t].go [^it]*/[^t]*/*/*[^s]t.go
+//go:embed authz/policy/*.txt openapi/definitions.txt openapi/documents.sha256
 var source embed.FS
 
 // Source is the project's own source, as far as it answers requests: the rooms core, server and store. It travels in the

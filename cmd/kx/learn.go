@@ -40,6 +40,7 @@ type learnOptions struct {
 	track     string
 	questions bool
 	yes       bool
+	copy      string
 
 	// show shows the screen until it is left.
 	show func(context.Context, tui.Options) error
@@ -62,7 +63,8 @@ Whoever comes from one of the three articles on call chains of the API server be
   kx learn 1
   kx learn --questions 5      # you know it already: the questions alone
   kx learn conflict
-  kx learn ./my.md            # a file: shows its commands, and asks`,
+  kx learn ./my.md            # a file: shows its commands, and asks
+  kx learn 5 --copy five.html # on a projector: who follows has the page five.html#now open`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeLessons,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,6 +85,7 @@ Whoever comes from one of the three articles on call chains of the API server be
 	cmd.Flags().StringVar(&o.track, "track", "", "only the lessons of a track: "+strings.Join(trackNames(), ", "))
 	cmd.Flags().BoolVar(&o.questions, "questions", false, "stop at the questions alone and leave out the tasks, which stay to be done")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, yesHelp)
+	cmd.Flags().StringVar(&o.copy, "copy", "", "an HTML page to keep as far as the lesson has come, for people who follow in a browser")
 	_ = cmd.RegisterFlagCompletionFunc("track", cobra.FixedCompletions(trackNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand(), newLearnCheckCommand(), newLearnHandoutCommand(), newLearnReportCommand(),
 		newLearnClassCommand(), newLearnArticlesCommand())

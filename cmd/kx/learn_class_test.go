@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -256,5 +257,48 @@ func TestLearnCheck(t *testing.T) {
 	out, _ = learnHere(t, dir, "check", "first-get", "--data-dir", t.TempDir())
 	if !strings.Contains(out, "ok       the progress in ") || strings.Contains(out, "own-storage") {
 		t.Errorf("of one lesson it says:\n%s", out)
+	}
+}
+
+// The copy of a lesson has what its player has seen: no answer before its time, what commands printed, pictures, and the end.
+func TestLearnCopy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "copy.html")
+	text := catalogued(t, "conflict")
+	question := text.Parts[slices.IndexFunc(text.Parts, func(p lesson.Part) bool { _, ok := p.(lesson.Predict); return ok })].(lesson.Predict)
+	copied := func() string {
+		t.Helper()
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return html.UnescapeString(string(data))
+	}
+	const reloads, right = `http-equiv="refresh"`, `class="right"`
+	lessonHere(t, &learnOptions{dataDir: dir, copy: file}, "conflict", func(p *played) {
+		p.see("[, Lesson]", "space goes on to: 1. An update", "live")
+		if page := copied(); !strings.Contains(page, reloads) || strings.Contains(page, question.Question) {
+			t.Errorf("the copy has more or less than the lesson has shown:\n%s", page)
+		}
+		p.press(" ")
+		p.see("space runs:")
+		p.press(" ")
+		p.see("Press the number of your answer.")
+		p.until("the question is in the copy", func(string) bool { return strings.Contains(copied(), question.Question) })
+		if page := copied(); !strings.Contains(page, "409") || strings.Contains(page, right) || strings.Contains(page, "<img") {
+			t.Errorf("the copy does not have the output of the run, or has the answer:\n%s", page)
+		}
+		p.press("1")
+		p.see("✗ You said 1", "→ beside the text: ")
+		p.until("the answer and the picture are in the copy", func(string) bool {
+			return strings.Contains(copied(), right+">"+question.Answers[question.Answer-1]) && strings.Contains(copied(), `<img src="data:image/svg`)
+		})
+	})
+	if strings.Contains(copied(), reloads) {
+		t.Error("the copy is loaded again and again after the end of the lesson")
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("others can't read the copy: %v %v", info.Mode(), err)
 	}
 }

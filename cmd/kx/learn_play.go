@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/class"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
 	"github.com/kx-apiserver/kx/tui"
 	screen "github.com/kx-apiserver/kx/tui/learn"
@@ -104,11 +105,29 @@ func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.E
 	}
 	p := &lessonPlay{entry: e, log: io.MultiWriter(taken, options.Log), opened: make(chan struct{})}
 	options.Start = p.start
+	keepCopy := func(play.Record, bool) error { return nil }
+	if o.copy != "" {
+		p.copy = class.NewCopy(e.Lesson, o.language)
+		keepCopy = func(r play.Record, over bool) error {
+			data, err := p.copy.Page(r, over)
+			if err == nil {
+				err = replaceFile(o.copy, data, 0o644) // others are to read it
+			}
+			if err != nil {
+				return fmt.Errorf("write the copy of the lesson: %w", err)
+			}
+			return nil
+		}
+		if err := keepCopy(*progress.Of(e.ID), false); err != nil {
+			return after, err
+		}
+		defer func() { err = errors.Join(err, keepCopy(*progress.Of(e.ID), true)) }()
+	}
 	options.Lesson = &screen.Options{
 		Lesson: e.Lesson, Open: p.open, Record: *progress.Of(e.ID),
 		Keep: func(r play.Record) error {
 			*progress.Of(e.ID) = r
-			return progress.Save()
+			return errors.Join(progress.Save(), keepCopy(r, false))
 		},
 		Quick: o.questions, Tracks: of,
 		Leave: func(a screen.After) { after = a },
@@ -126,6 +145,7 @@ type lessonPlay struct {
 	entry  learn.Entry
 	log    io.Writer
 	output atomic.Pointer[func(id, text string)]
+	copy   *class.Copy // nil if no copy is kept
 
 	begun  atomic.Bool   // start was called
 	opened chan struct{} // closed once play or err is there
@@ -165,6 +185,9 @@ func (p *lessonPlay) open(ctx context.Context, output func(id, text string)) (sc
 	}
 	if p.err != nil {
 		return nil, p.err
+	}
+	if p.copy != nil {
+		return p.copy.Watch(p.play), nil
 	}
 	return p.play, nil
 }

@@ -24,10 +24,10 @@ import (
 )
 
 // lessonHere plays a lesson on the screen as one would, keys in and frames out, until the learner leaves.
-func lessonHere(t *testing.T, dir, name string, learner func(*played)) {
+func lessonHere(t *testing.T, o *learnOptions, name string, learner func(*played)) {
 	t.Helper()
 	shown := 0
-	o := &learnOptions{dataDir: dir, show: func(ctx context.Context, options tui.Options) error {
+	o.show = func(ctx context.Context, options tui.Options) error {
 		shown++
 		options.Theme = "none"
 		var clipboard bytes.Buffer
@@ -40,7 +40,7 @@ func lessonHere(t *testing.T, dir, name string, learner func(*played)) {
 		p.send(tea.WindowSizeMsg{Width: 160, Height: 60})
 		learner(p)
 		return p.screen.Close()
-	}}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if err := o.play(ctx, name, strings.NewReader(""), os.Stderr); err != nil {
@@ -71,7 +71,7 @@ func TestLearnOnScreen(t *testing.T) {
 	dir := t.TempDir()
 	text := catalogued(t, "conflict")
 	task := text.Tasks()[0]
-	lessonHere(t, dir, "conflict", func(p *played) {
+	lessonHere(t, &learnOptions{dataDir: dir}, "conflict", func(p *played) {
 		p.see("[, Lesson]", "space goes on to: 1. An update", "live")
 		p.press(" ")
 		p.see("space runs:")
@@ -87,7 +87,7 @@ func TestLearnOnScreen(t *testing.T) {
 		p.press("esc")
 		p.see("You stopped it.")
 	})
-	lessonHere(t, dir, "conflict", func(p *played) {
+	lessonHere(t, &learnOptions{dataDir: dir}, "conflict", func(p *played) {
 		p.see("✗ You said 1", "→ beside the text: ")
 		p.until("what was done is done again", func(frame string) bool { return !strings.Contains(frame, "esc stops it") })
 		for turns := 0; !strings.Contains(p.model.View(), "Your commands:"); turns++ {
@@ -104,7 +104,7 @@ func TestLearnOnScreen(t *testing.T) {
 		}
 		p.see("This must be so then:")
 		p.press(" ")
-		p.see("✗ not so:")
+		p.see("✗ fails:")
 		p.press("e", "ctrl+u", strings.TrimSpace(task.Solution.Script), "enter")
 		p.see("✓ Solved.")
 	})
@@ -329,7 +329,7 @@ func (h *human) task() {
 	if !h.tried[task.ID] {
 		h.tried[task.ID] = true
 		h.press(" ")
-		h.see("✗ not so")
+		h.see("✗ fails")
 		return
 	}
 	for range task.Hints {
@@ -350,8 +350,8 @@ func (h *human) task() {
 	h.press("E")
 	h.see("as you saved them")
 	h.press(" ")
-	h.gone("✗ not so")
-	if shown := h.quiet(); strings.Contains(shown, "✗ not so") {
+	h.gone("✗ fails")
+	if shown := h.quiet(); strings.Contains(shown, "✗ fails") {
 		h.t.Fatalf("the solution is none:\n%s", shown)
 	}
 	h.tasks = h.tasks[1:]

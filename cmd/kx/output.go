@@ -63,8 +63,7 @@ func outVar(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "out", "", "the file to write, which only its owner can read, instead of standard output")
 }
 
-// writeOut writes a document where --out says. Until a file is written whole, there is what was there before. A device or a directory is
-// not replaced.
+// writeOut writes a document where --out says. A device or a directory is not replaced.
 func writeOut(file string, out io.Writer, data []byte) error {
 	if file == "" || file == "-" {
 		_, err := out.Write(data)
@@ -73,12 +72,17 @@ func writeOut(file string, out io.Writer, data []byte) error {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no file: without --out, it goes to standard output", file)
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // mode 0600
+	return replaceFile(file, data, 0o600)
+}
+
+// replaceFile writes a file. Until it is written whole, there is what was there before.
+func replaceFile(file string, data []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
 		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {

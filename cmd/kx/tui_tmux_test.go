@@ -26,12 +26,18 @@ type muxed struct {
 // mux starts a command in a terminal of 120x40. When it has ended, its code is written and the terminal stays.
 func mux(t *testing.T, command *exec.Cmd) *muxed {
 	t.Helper()
+	return muxOf(t, 120, 40, command)
+}
+
+// muxOf is mux with another size.
+func muxOf(t *testing.T, w, h int, command *exec.Cmd) *muxed {
+	t.Helper()
 	program, err := exec.LookPath("tmux")
 	if err != nil {
 		t.Skip("there is no tmux")
 	}
 	m := &muxed{t: t, socket: filepath.Join(t.TempDir(), "tmux")}
-	words := []string{"-S", m.socket, "-f", os.DevNull, "new-session", "-d", "-x", "120", "-y", "40", "sh", "-c", `"$0" "$@"; echo "left with $?"; exec cat`}
+	words := []string{"-S", m.socket, "-f", os.DevNull, "new-session", "-d", "-x", fmt.Sprint(w), "-y", fmt.Sprint(h), "sh", "-c", `"$0" "$@"; echo "left with $?"; exec cat`}
 	start := exec.Command(program, append(append(words, command.Path), command.Args[1:]...)...)
 	start.Env = append(slices.DeleteFunc(command.Environ(), func(v string) bool { return strings.HasPrefix(v, "TMUX") }), "NO_COLOR=", "KX_THEME=dark", "TERM=xterm-256color", "LC_ALL=C.UTF-8")
 	if out, err := start.CombinedOutput(); err != nil {

@@ -16,7 +16,7 @@ import (
 const mostPorts = 20
 
 // needs are what a lesson may want of the machine, beside sh.
-var needs = []string{"go", "checkout", "tools"}
+var needs = []string{"go", "tools"}
 
 // UnmarshalYAML reads the fault by the names that its type has in JSON.
 func (m *Mutation) UnmarshalYAML(node *yamlv3.Node) error {

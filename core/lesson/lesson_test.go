@@ -104,7 +104,7 @@ gone -n other configmap/x
 prints "a \"b\""
 hides "c"
 `, 1)
-	text = strings.Replace(text, "limit=60s", "limit=60s needs=go,checkout", 1)
+	text = strings.Replace(text, "limit=60s", "limit=60s needs=go,tools", 1)
 	l, err := Parse("x.md", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ hides "c"
 	if l.Run("text") != nil {
 		t.Error("a block of four backticks was read")
 	}
-	if needs := l.NeedsOf("one"); !slices.Equal(needs, []string{"go", "checkout"}) || !slices.Equal(l.AllNeeds(), []string{"checkout", "go"}) {
+	if needs := l.NeedsOf("one"); !slices.Equal(needs, []string{"go", "tools"}) || !slices.Equal(l.AllNeeds(), []string{"go", "tools"}) {
 		t.Errorf("it needs %q, and the lesson %q", needs, l.AllNeeds())
 	}
 	holds, faults := l.Around("one")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -38,8 +39,13 @@ const (
 	metaDefinitions = "io.k8s.apimachinery.pkg.apis.meta.v1."
 )
 
+// text is a string, so that the binary has the file once: package server embeds it, too, as a part of the source.
+//
 //go:embed definitions.txt
-var embedded []byte
+var text string
+
+// embedded is text without a copy. It can't be written to.
+var embedded = unsafe.Slice(unsafe.StringData(text), len(text))
 
 // definition is a line of the embedded file, which internal/gen writes. It points into the binary and must not be changed.
 type definition struct {

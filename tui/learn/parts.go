@@ -155,16 +155,16 @@ func (s *Screen) layResults(all []play.Result) {
 				break
 			}
 		}
-		p.sayLink("✓ ", s.phrase("so it is, all %d: %s shows them", len(all), fullKey), p.look.Good, n)
+		p.sayLink("✓ ", s.phrase("holds, all %d: %s shows them", len(all), fullKey), p.look.Good, n)
 		return
 	}
 	for _, r := range all {
 		n := s.linkOf(r)
 		if r.OK {
-			p.sayLink("✓ ", s.phrase("so it is: %s", r.Condition.Text), p.look.Good, n)
+			p.sayLink("✓ ", s.phrase("holds: %s", r.Condition.Text), p.look.Good, n)
 			continue
 		}
-		p.sayLink("✗ ", s.phrase("not so: %s", r.Condition.Text), p.look.Bad, n)
+		p.sayLink("✗ ", s.phrase("fails: %s", r.Condition.Text), p.look.Bad, n)
 		p.say("    ", s.short(s.phrase("seen: %s", s.saw(r))), nil)
 		if n >= 0 {
 			p.say("    ", s.phrase("look at %s: %s opens it", r.Journeys[len(r.Journeys)-1].Name, lookKey), p.look.Dim)
@@ -215,7 +215,7 @@ func (s *Screen) layAnswer(id string) {
 		given, right := s.record.Answers[id], q.Answers[q.Answer-1]
 		switch {
 		case given == q.Answer:
-			p.say("✓ ", s.phrase("You said %d, and so it is: %s", given, right), p.look.Good)
+			p.say("✓ ", s.phrase("You said %d, and that is right: %s", given, right), p.look.Good)
 		case given > 0:
 			p.say("✗ ", s.phrase("You said %d: %s", given, q.Answers[given-1]), p.look.Notice)
 			p.say("  ", s.phrase("It is %d: %s", q.Answer, right), p.look.Title)
@@ -434,7 +434,7 @@ func (s *Screen) layEnd() {
 		p.say("  ", s.phrase("What you have learned: %s", learned), nil)
 	}
 	if asked > 0 {
-		p.say("  ", s.phrase("You foresaw %d of %d.", right, asked), nil)
+		p.say("  ", s.phrase("You predicted %d of %d.", right, asked), nil)
 	}
 	if tasks > 0 {
 		p.say("  ", s.phrase("You solved %d of %d tasks.", solved, tasks), nil)

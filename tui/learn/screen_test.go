@@ -69,9 +69,9 @@ func TestGolden(t *testing.T) {
 	golden(t, h, s, "failed")
 	f.wrong = false
 	h.Press(" ")
-	shows(t, h, s, "✗ You said 1: etcd", "It is 2: the registry", "✓ so it is, all 3: . shows them", "> → beside the text: 642e7f-14", "space goes on to: Your turn")
+	shows(t, h, s, "✗ You said 1: etcd", "It is 2: the registry", "✓ holds, all 3: . shows them", "> → beside the text: 642e7f-14", "space goes on to: Your turn")
 	h.Press(" ", "*", " ")
-	shows(t, h, s, "4 of 7 done", "Your commands:", "> ✗ not so: 1 verb:patch name:demo code:409", "seen: no request, among 3 since the run began", "* Hint 1 of 2:")
+	shows(t, h, s, "4 of 7 done", "Your commands:", "> ✗ fails: 1 verb:patch name:demo code:409", "seen: no request, among 3 since the run began", "* Hint 1 of 2:")
 	h.Press("e")
 	shows(t, h, s, "Your commands:", `"black"}}'▏`)
 	h.Press("esc", "*", "=")
@@ -97,7 +97,7 @@ func TestStory(t *testing.T) {
 	if len(f.ran) != 1 || s.Context() != questionPlace {
 		t.Fatalf("ran %q, in %s", f.ran, s.Context())
 	}
-	if text := shown(h, s); strings.Contains(text, "so it is") || strings.Contains(text, "It is 2") {
+	if text := shown(h, s); strings.Contains(text, "✓ holds") || strings.Contains(text, "It is 2") {
 		t.Errorf("the answer is shown before the question is answered:\n%s", text)
 	}
 	h.Press("4", " ")
@@ -106,7 +106,7 @@ func TestStory(t *testing.T) {
 	}
 	h.Press("1") // wrong; what follows is done by itself
 	text := shown(h, s)
-	for _, want := range []string{"You said 1: etcd, by", "It is 2: the registry", "✓ so it is, all 3: . shows them", "→ beside the text: ", "space goes on to: Your turn"} {
+	for _, want := range []string{"You said 1: etcd, by", "It is 2: the registry", "✓ holds, all 3: . shows them", "→ beside the text: ", "space goes on to: Your turn"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -115,7 +115,7 @@ func TestStory(t *testing.T) {
 	if n := len(h.Went); n != 2 || h.Went[1] != want {
 		t.Errorf("it went to %v", h.Went)
 	}
-	if h.Press("."); !strings.Contains(shown(h, s), "✓ so it is: 1 verb:update") {
+	if h.Press("."); !strings.Contains(shown(h, s), "✓ holds: 1 verb:update") {
 		t.Errorf("not all that was seen is shown:\n%s", shown(h, s))
 	}
 	h.Press(".", " ", "=")
@@ -124,7 +124,7 @@ func TestStory(t *testing.T) {
 	}
 	h.Press("*", " ")
 	text = shown(h, s)
-	for _, want := range []string{"Hint 1 of 2: Which part", "✗ not so: 1 verb:patch", "seen: no request, among 3", "✓ so it is: 0 verb:patch"} {
+	for _, want := range []string{"Hint 1 of 2: Which part", "✗ fails: 1 verb:patch", "seen: no request, among 3", "✓ holds: 0 verb:patch"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -144,7 +144,7 @@ func TestStory(t *testing.T) {
 	}
 	h.Press(" ", " ")
 	text = shown(h, s)
-	for _, want := range []string{"→ store.try-update  ", "upstream: ", "The lesson is over.", "You foresaw 0 of 1.", "You solved 0 of 1 tasks.", "You looked at the solution of 1."} {
+	for _, want := range []string{"→ store.try-update  ", "upstream: ", "The lesson is over.", "You predicted 0 of 1.", "You solved 0 of 1 tasks.", "You looked at the solution of 1."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -184,7 +184,7 @@ func TestResume(t *testing.T) {
 	if n := len(h.Went); n == 0 || h.Went[n-1] != (screen.ToRequest{Journey: f.conflict().Name, Step: "store.try-update", Tab: "Step"}) {
 		t.Errorf("it leads to %v", h.Went)
 	}
-	for _, want := range []string{"You said 2, and so it is", "→ beside the text", "Hint 1 of 2", "Your commands:"} {
+	for _, want := range []string{"You said 2, and that is right", "→ beside the text", "Hint 1 of 2", "Your commands:"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -234,7 +234,7 @@ func TestQuick(t *testing.T) {
 		}
 		h.Press("2")
 		text := shown(h, s)
-		for _, want := range []string{"The lesson is over.", "What you have learned: The later one loses.", "You foresaw 1 of 1.", "You solved 0 of 1 tasks.",
+		for _, want := range []string{"The lesson is over.", "What you have learned: The later one loses.", "You predicted 1 of 1.", "You solved 0 of 1 tasks.",
 			"1 tasks were left out, so the lesson is not done yet.", "I use Kubernetes: 1 of 3 lessons done, 20 of 30 min to go."} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, text)
@@ -286,12 +286,12 @@ func TestTrouble(t *testing.T) {
 	f.wrong = true
 	h.Press("2")
 	text := shown(h, s)
-	for _, want := range []string{"✗ not so: 1 verb:update", "seen: no request, among 3", f.conflict().Name + ": P opens it", "r runs the commands once more"} {
+	for _, want := range []string{"✗ fails: 1 verb:update", "seen: no request, among 3", f.conflict().Name + ": P opens it", "r runs the commands once more"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "and so it is") {
+	if strings.Contains(text, "and that is right") {
 		t.Errorf("what was not seen is told to be so:\n%s", text)
 	}
 	h.Press("P")
@@ -319,7 +319,7 @@ func TestLacks(t *testing.T) {
 	f.lacks = "Go"
 	h.Press(" ", "2", " ")
 	text := shown(h, s)
-	if !strings.Contains(text, "Left out: it needs Go") || strings.Contains(text, "so it is") || strings.Contains(text, "beside the text") || !strings.Contains(text, "Your commands:") {
+	if !strings.Contains(text, "Left out: it needs Go") || strings.Contains(text, "✓ holds") || strings.Contains(text, "beside the text") || !strings.Contains(text, "Your commands:") {
 		t.Errorf("without Go:\n%s", text)
 	}
 }

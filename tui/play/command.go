@@ -150,13 +150,6 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 		}
 	}
 	set["PATH"] = p.bin() + string(filepath.ListSeparator) + set["PATH"]
-	if p.offers("checkout") {
-		root, err := checkout()
-		if err != nil {
-			return nil, err
-		}
-		set["KX_SOURCE"] = root
-	}
 	if p.offers("go") {
 		out, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, ofGo...)...).Output()
 		if err != nil {
@@ -169,6 +162,14 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 		for name, value := range values {
 			if value != "" {
 				set[name] = value
+			}
+		}
+		if set["KX_SOURCE"] = checkout(); set["KX_SOURCE"] == "" {
+			set["KX_SOURCE"] = p.source()
+			// The sums of modules' own go.mod files are not in a binary: Go looks them up.
+			set["GOFLAGS"] = strings.TrimSpace(set["GOFLAGS"] + " -mod=mod")
+			if err := p.Server.WriteSource(p.source()); err != nil {
+				return nil, fmt.Errorf("write the source of kx, since the lesson builds a program of it: %w", err)
 			}
 		}
 	}
@@ -186,22 +187,21 @@ func (p *Play) offers(need string) bool {
 
 var module = regexp.MustCompile(`(?m)^module github\.com/kx-apiserver/kx$`)
 
-// checkout is the root of the source of kx, at the learner's directory or above.
-func checkout() (string, error) {
+// checkout is the root of a checkout of kx, at the learner's directory or above; empty if there is none. Go has compiled most
+// of a checkout before, and nothing of a new copy.
+func checkout() string {
 	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("look for a checkout of kx: %w", err)
-	}
-	for {
+	for err == nil {
 		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && module.Match(data) {
-			return dir, nil
+			return dir
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", errors.New("the lesson needs the source of kx: run it in a checkout")
+			break
 		}
 		dir = parent
 	}
+	return ""
 }
 
 // tools are what lessons may use that need tools.
@@ -220,10 +220,6 @@ func Lacks(needs []string) string {
 		case "go":
 			if _, err := exec.LookPath("go"); err != nil {
 				return "Go"
-			}
-		case "checkout":
-			if _, err := checkout(); err != nil {
-				return "a checkout of kx"
 			}
 		}
 	}

@@ -23,6 +23,8 @@ type Server interface {
 	// address stays.
 	Start(ctx context.Context, dir string, flags []string) (Address, error)
 	Stop(ctx context.Context) error
+	// WriteSource makes dir a module that has the source of kx, as far as a program needs it that is a server of its own.
+	WriteSource(dir string) error
 }
 
 // Address is how the server is reached.
@@ -112,6 +114,7 @@ func Begin(ctx context.Context, o Options, flags []string) (_ *Play, err error) 
 func (p *Play) bin() string       { return filepath.Join(p.root, "bin") }
 func (p *Play) home() string      { return filepath.Join(p.root, "home") }
 func (p *Play) temporary() string { return filepath.Join(p.root, "tmp") }
+func (p *Play) source() string    { return filepath.Join(p.root, "source") }
 
 // Work is the directory in which commands run.
 func (p *Play) Work() string { return filepath.Join(p.root, "work") }

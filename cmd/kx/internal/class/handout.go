@@ -34,7 +34,7 @@ func Handout(ctx context.Context, player learn.Verifier, e learn.Entry, language
 	case len(report.Problems) > 0:
 		return nil, fmt.Errorf("the lesson %s does not hold, so no handout was made: %s", e.ID, escape.Line(report.Problems[0]))
 	}
-	return h.page()
+	return h.write(e.Parts)
 }
 
 // handout is a page that is made.
@@ -43,6 +43,8 @@ type handout struct {
 	language lang.Language
 	// pictures are what was shown, by the line of the block.
 	pictures map[int]*v1alpha1.Journey
+	// copied is how far the lesson has come that the page is a copy of; nil for a handout.
+	copied *position
 }
 
 // block is a part of the lesson as the template shows it.
@@ -54,20 +56,25 @@ type block struct {
 	Say    string
 	Script string
 	Lines  []string
+	// Right is the number of the line that answers a question; 0 if it is not told.
+	Right int
 	// Picture is a drawing of a request.
 	Picture template.URL
 }
 
-func (h *handout) page() ([]byte, error) {
-	t, err := template.New("handout").Parse(page)
+// write makes the page of the first parts of the lesson.
+func (h *handout) write(parts []lesson.Part) ([]byte, error) {
+	t, err := template.New("handout").Funcs(template.FuncMap{"number": func(i int) int { return i + 1 }}).Parse(page)
 	if err != nil {
 		return nil, err
 	}
 	value := struct {
 		Lang, Title, Minutes string
+		Reloads              bool
 		Blocks               []block
 	}{Lang: h.language.String(), Title: escape.Line(h.lesson.Title), Minutes: h.language.Phrase("%d min", h.lesson.Minutes)}
-	for _, part := range h.lesson.Parts {
+	value.Reloads = h.copied != nil && !h.copied.over
+	for _, part := range parts {
 		b, err := h.block(part)
 		if err != nil {
 			return nil, err
@@ -88,7 +95,7 @@ func (h *handout) block(part lesson.Part) (block, error) {
 	case lesson.Text:
 		return block{Kind: "text", Text: prose(part.Markdown)}, nil
 	case lesson.Run:
-		return block{Kind: "run", Say: say("Type:"), Script: escape.Text(part.Script)}, nil
+		return block{Kind: "run", Say: say("Type:"), Script: escape.Text(part.Script), Lines: h.printed(part)}, nil
 	case lesson.Hold:
 		return block{Kind: "lines", Say: say("A breakpoint holds the requests of the commands below:"), Lines: clean(part.Filters)}, nil
 	case lesson.Fault:
@@ -98,7 +105,7 @@ func (h *handout) block(part lesson.Part) (block, error) {
 	case lesson.Server:
 		return block{Kind: "lines", Say: say("The server starts anew with:"), Lines: clean(part.Flags)}, nil
 	case lesson.Predict:
-		return block{Kind: "question", Say: escape.Text(part.Question), Lines: clean(part.Answers)}, nil
+		return block{Kind: "question", Say: escape.Text(part.Question), Lines: clean(part.Answers), Right: h.right(part)}, nil
 	case lesson.Expect:
 		return block{Kind: h.expected(part), Say: h.expectedSay(part), Lines: conditions(part)}, nil
 	case lesson.Show:
@@ -113,9 +120,10 @@ func (h *handout) block(part lesson.Part) (block, error) {
 	return block{}, nil
 }
 
-// expected is open for a task, whose reader must know what is to be reached. What a run brought is folded: it answers questions.
+// expected is open for a task, whose reader must know what is to be reached. What a run brought is folded in a handout: it answers
+// questions.
 func (h *handout) expected(part lesson.Expect) string {
-	if h.lesson.Run(part.Of) == nil {
+	if h.lesson.Run(part.Of) == nil || h.copied != nil {
 		return "lines"
 	}
 	return "folded"
@@ -128,9 +136,12 @@ func (h *handout) expectedSay(part lesson.Expect) string {
 	return h.language.Phrase("What must be seen")
 }
 
-// shown is a picture of a request, with what is said of it. It is folded, because it answers questions.
+// shown is a picture of a request, with what is said of it. It is folded in a handout, because it answers questions.
 func (h *handout) shown(part lesson.Show) (block, error) {
 	b := block{Kind: "picture", Say: h.language.Phrase("What the screen shows"), Script: escape.Text(part.Say)}
+	if h.copied != nil {
+		b.Kind = "open"
+	}
 	j := h.pictures[part.At()]
 	if j == nil {
 		return b, nil

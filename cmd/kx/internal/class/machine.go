@@ -36,7 +36,7 @@ func Machine(entries []learn.Entry, progressFile string, terminal func() error) 
 		{Name: "the progress in " + progressFile, Problem: problem(progress(progressFile))},
 	}
 	for _, need := range []struct{ name, what string }{
-		{"tools", "sed, grep and the like"}, {"go", "Go"}, {"checkout", "a checkout of kx"},
+		{"tools", "sed, grep and the like"}, {"go", "Go"},
 	} {
 		check := Check{Name: need.what}
 		for _, e := range entries {

@@ -118,7 +118,7 @@ var stepFamilies = sync.OnceValue(func() map[string]bool {
 // sourceWords are all words of the source that the binary carries. Upstream's symbols are in the table of steps.
 var sourceWords = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
-	for _, room := range []string{"core", "server", "store"} {
+	for _, room := range rooms {
 		_ = fs.WalkDir(server.Source(), room, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
 				return err
