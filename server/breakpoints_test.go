@@ -25,7 +25,7 @@ import (
 
 const kxRoot = "/apis/kx.dev/v1alpha1/"
 
-func allow(o *options.Options) { o.Allow.Breakpoints, o.Allow.Faults = true, true }
+func allow(o *options.Options) { o.Allow.Breakpoints, o.Allow.Faults = options.Always, options.Always }
 
 // kx asks the server's own group, and wants a code.
 func (r *running) kx(t testing.TB, method, path string, body any, code int, into any) {

@@ -115,7 +115,7 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxap
 		group := kxapi.NewAPIGroupInfo(kxapi.Config{
 			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Moments: c.Moments, Servers: servers, Controllers: c.Controllers.Load,
 			Authorizer: c.Authorizer, Source: Source(), Fair: c.Options.Limits.PriorityAndFairness,
-			Allow: kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
+			Allow: c.Options.Allow,
 		})
 		err = s.InstallAPIGroup(&group)
 	}

@@ -175,7 +175,7 @@ func (r *running) metric(t testing.TB, name string) float64 {
 func TestTracingMarks(t *testing.T) {
 	t.Parallel()
 	collector := collectortest.New(t)
-	r := start(t, exporting(t, collector, 1_000_000), func(o *options.Options) { o.Allow.Faults, o.WatchCache.Prefill = true, true })
+	r := start(t, exporting(t, collector, 1_000_000), func(o *options.Options) { o.Allow.Faults, o.WatchCache.Prefill = options.Always, true })
 	admin := r.httpClient(t)
 	until(t, "the server is ready", func() bool {
 		res, _ := ask(t, admin, "GET", r.URL+"/readyz", nil)

@@ -251,7 +251,7 @@ func TestObjectsNotRecorded(t *testing.T) {
 	d.server.Put(j)
 	d.until("it is there", func() bool { return d.requests() == 1 })
 	d.press("d")
-	if text := d.part("detail"); !strings.Contains(text, "objects were not recorded") || !strings.Contains(text, "Kx-Trace: objects") {
+	if text := d.part("detail"); !strings.Contains(text, "objects were not recorded") || !strings.Contains(text, "kx trace record") {
 		t.Errorf("the screen says\n%s", text)
 	}
 }

@@ -55,7 +55,7 @@ func newSending(t *testing.T) *sending {
 	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.Admission.Disabled = []string{"ServiceAccount"} // nobody makes accounts
 	o.DataDir, o.Listen = filepath.Join(home, ".kx"), "127.0.0.1:0"
-	o.Allow.Breakpoints, o.Allow.Faults = true, true
+	o.Allow.Breakpoints, o.Allow.Faults = options.Always, options.Always
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
@@ -27,18 +29,50 @@ func newServeCommand() *cobra.Command {
 		Short: "Serve the API on an etcd in this process, or on an etcd cluster",
 		Long: `Serve the Kubernetes API on an etcd in this process, or on an etcd cluster.
 
-When it is ready it prints one line, with its address and where the kubeconfig is. It logs to stderr.
+When it is ready it prints its address and where the kubeconfig is, and on the next line whether breakpoints and faults are on. Started
+at a terminal and listening on this machine alone, they are, for administrators. It logs to stderr.
 An interrupt stops it in good order; a second one at once.`,
 		Example: `  kx serve                      # keys, kubeconfig and data in ~/.kx
   kx serve --ephemeral          # keep nothing
   kx serve --etcd-servers https://10.0.0.1:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if render.IsTerminal(cmd.InOrStdin()) && render.IsTerminal(cmd.OutOrStdout()) {
+				permitAtTerminal(o)
+			}
 			return runServe(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
+}
+
+// permitAtTerminal allows breakpoints and faults that no flag speaks of, if the server listens on this machine alone.
+func permitAtTerminal(o *options.Options) {
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		return
+	}
+	for _, permit := range []*options.Permit{&o.Allow.Breakpoints, &o.Allow.Faults} {
+		if *permit == options.Asked {
+			*permit = options.Always
+		}
+	}
+}
+
+// permitted says what administrators may do, and how that is changed.
+func permitted(allow options.Allow) string {
+	state := func(p options.Permit) string {
+		return map[options.Permit]string{options.Always: "on", options.Asked: "off", options.Never: "never"}[p]
+	}
+	text := fmt.Sprintf("breakpoints %s, faults %s", state(allow.Breakpoints), state(allow.Faults))
+	switch {
+	case allow.Breakpoints == options.Asked || allow.Faults == options.Asked:
+		text += ": kx trace record --breakpoints --faults switches them on for a while"
+	case allow.Breakpoints == options.Always || allow.Faults == options.Always:
+		text += ", for administrators: --allow-breakpoints=never --allow-faults=never forbids them"
+	}
+	return text
 }
 
 // failedPatience is how long requests may go on after the server failed: most wait for an etcd that is gone.
@@ -67,7 +101,7 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 		return err
 	}
 	go memory.GiveBack(ctx)
-	fmt.Fprintf(out, "kx: serving %s  kubeconfig: %s\n", s.URL, s.Kubeconfig)
+	fmt.Fprintf(out, "kx: serving %s  kubeconfig: %s\nkx: %s\n", s.URL, s.Kubeconfig, permitted(o.Allow))
 	var failure error
 	patience := o.Limits.RequestTimeout
 	select {

@@ -64,7 +64,7 @@ enough. The filter is kx's filter language, in which these flags are written too
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "how long --wait waits")
 	formatVar(cmd, cmd.Flags(), &o.format, "json: a journey a line, without its steps", render.Text, render.JSON)
 	cmd.AddCommand(newTraceListCommand(o), newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o),
-		newTraceExportCommand(o), newTraceStepsCommand())
+		newTraceExportCommand(o), newTraceStepsCommand(), newTraceRecordCommand(o))
 	return cmd
 }
 

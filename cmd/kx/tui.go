@@ -234,7 +234,7 @@ func (o *ownServer) join() (tui.Server, error) {
 // serve starts a server in this process.
 func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 	// The user who starts the server may hold and disturb its requests.
-	o.options.Allow.Breakpoints, o.options.Allow.Faults = true, true
+	o.options.Allow.Breakpoints, o.options.Allow.Faults = options.Always, options.Always
 	s, note, err := o.launch(ctx)
 	if errors.Is(err, identity.ErrInUse) {
 		return o.await(ctx, err)

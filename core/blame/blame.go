@@ -61,7 +61,7 @@ func Of(j *v1alpha1.Journey, path string) ([]Change, error) {
 		return nil, err
 	}
 	if !o.any {
-		return nil, fmt.Errorf("journey %s has no objects: make the request with --trace, or with the header Kx-Trace: objects, as somebody who may get journeys.kx.dev", j.Name)
+		return nil, fmt.Errorf("journey %s has no objects: make the request with --trace, or have the server record those of others by kx trace record", j.Name)
 	}
 	changes := o.changes(where, 0, len(o.steps))
 	for i := range changes {

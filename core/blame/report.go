@@ -58,7 +58,7 @@ func (r *Report) Count() (all, client int) {
 
 // Reasons why there is nothing to compare.
 const (
-	NoObjects  = "objects were not recorded: send the request with the header  Kx-Trace: objects"
+	NoObjects  = "objects were not recorded: kx trace record switches that on for the next requests"
 	OnlyReads  = "the request changed no object: it only reads"
 	NotYet     = "the request has changed no object yet"
 	NoWrite    = "the request changed no object"

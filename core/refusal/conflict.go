@@ -55,7 +55,7 @@ func (c *card) stale(s *v1alpha1.Step) {
 func (c *card) compare(s *v1alpha1.Step, writers []*v1alpha1.Journey, sent int64) []string {
 	body := c.body()
 	if body == nil || s.Before == nil {
-		c.say("changes", "objects were not recorded: with the header  Kx-Trace: objects  this card says what each changed")
+		c.say("changes", "objects were not recorded: after  kx trace record  this card says what each changed")
 		return nil
 	}
 	base := baseAt(writers, sent)

@@ -19,7 +19,8 @@ import (
 //  5. At most maxHeld requests are held. Further ones pass and are counted.
 //  6. Lock order: mu before a Journey's mu. Neither is held while a request waits or a rule's Changed is called.
 type Control struct {
-	rules atomic.Pointer[[]*Rule] // nil if there are none
+	rules      atomic.Pointer[[]*Rule] // breakpoints, tracepoints and faults; nil if there are none
+	recordings atomic.Pointer[[]*Rule] // nil if there are none
 
 	mu     sync.Mutex
 	held   map[*hold]bool
@@ -45,24 +46,32 @@ func (c *Control) Add(r *Rule) error {
 	r.filtered = needsOf(r)
 	r.removed = make(chan struct{})
 	var rules []*Rule
-	if known := c.rules.Load(); known != nil {
+	if known := c.of(r).Load(); known != nil {
 		rules = append(rules, *known...)
 	}
 	rules = append(rules, r)
-	c.rules.Store(&rules)
+	c.of(r).Store(&rules)
 	return nil
+}
+
+// of returns the rules among which r is.
+func (c *Control) of(r *Rule) *atomic.Pointer[[]*Rule] {
+	if r.Kind == Recording {
+		return &c.recordings
+	}
+	return &c.rules
 }
 
 // Remove ends a rule and releases what it holds.
 func (c *Control) Remove(r *Rule) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.rules.Load(); known != nil && slices.Contains(*known, r) {
+	if known := c.of(r).Load(); known != nil && slices.Contains(*known, r) {
 		close(r.removed)
 		rules := slices.DeleteFunc(slices.Clone(*known), func(other *Rule) bool { return other == r })
-		c.rules.Store(&rules)
+		c.of(r).Store(&rules)
 		if len(rules) == 0 {
-			c.rules.Store(nil)
+			c.of(r).Store(nil)
 		}
 	}
 	for h := range c.held {
@@ -77,6 +86,7 @@ func (c *Control) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
+	c.recordings.Store(nil)
 	if known := c.rules.Swap(nil); known != nil {
 		for _, r := range *known {
 			close(r.removed)

@@ -10,6 +10,7 @@ var (
 	ObjectsAsked             = because("objects-asked", "the client asked for objects, and may get journeys.kx.dev")
 	ObjectsRefused           = because("objects-refused", "objects are for clients who may get journeys.kx.dev: steps alone are recorded")
 	ObjectsForAll            = because("objects-for-all", "this server records steps and objects of every request")
+	ObjectsRecorded          = because("objects-recorded", "steps and objects are recorded, as the recording {name:word} says")
 	StepsForAll              = because("steps-for-all", "steps are recorded, as for every request")
 	NoAuditLog               = because("no-audit-log", "no audit log is kept")
 	KnownByCertificate       = because("known-by-certificate", "by the client certificate")

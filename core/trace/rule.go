@@ -16,9 +16,11 @@ const (
 	Tracepoint
 	// Fault delays the request, has it fail, or both.
 	Fault
+	// Recording has the objects of a request recorded. It acts once a request, when user and resource are known.
+	Recording
 )
 
-var ruleNames = [...]string{"breakpoint", "tracepoint", "fault"}
+var ruleNames = [...]string{"breakpoint", "tracepoint", "fault", "recording"}
 
 func (k RuleKind) String() string { return ruleNames[k] }
 

@@ -108,12 +108,18 @@ func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *h
 	case asked == "objects" && c.may(ctx, u, "get", ""):
 		journey.SetLevel(trace.Objects)
 		step.Why(trace.ObjectsAsked)
-	case asked == "objects":
-		step.Why(trace.ObjectsRefused)
 	case step.Objects():
 		step.Why(trace.ObjectsForAll)
 	default:
-		step.Why(trace.StepsForAll)
+		switch recording := c.Journeys.Control().Record(step); {
+		case recording != "":
+			journey.SetLevel(trace.Objects)
+			step.WhyText(trace.ObjectsRecorded, recording)
+		case asked == "objects":
+			step.Why(trace.ObjectsRefused)
+		default:
+			step.Why(trace.StepsForAll)
+		}
 	}
 }
 

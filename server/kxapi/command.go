@@ -28,7 +28,7 @@ import (
 // CommandREST is the storage of journeys/step. To create a command is to carry it out.
 type CommandREST struct {
 	journeys *journeys
-	allow    Allow
+	allow    *recordings
 	// tend keeps the leases of breakpoints: somebody works with what they hold.
 	tend func()
 }
@@ -78,13 +78,14 @@ func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Objec
 	return r.journeys.whole(ctx, j), nil
 }
 
-// allows checks that the server's flags allow a command: to end a watch is a fault, all others need breakpoints.
+// allows checks that the server allows a command: to end a watch is a fault, all others need breakpoints.
 func (r *CommandREST) allows(action v1alpha1.JourneyAction, name string) error {
-	switch {
-	case action == v1alpha1.ActionDrop && !r.allow.Faults:
-		return apierrors.NewForbidden(journeyResource, name, offWithout("faults", FaultsFlag))
-	case action != v1alpha1.ActionDrop && !r.allow.Breakpoints:
-		return apierrors.NewForbidden(journeyResource, name, offWithout("breakpoints", BreakpointsFlag))
+	err := r.allow.refuse("breakpoints", v1alpha1.AllowBreakpoints)
+	if action == v1alpha1.ActionDrop {
+		err = r.allow.refuse("faults", v1alpha1.AllowFaults)
+	}
+	if err != nil {
+		return apierrors.NewForbidden(journeyResource, name, err)
 	}
 	return nil
 }

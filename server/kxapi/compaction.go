@@ -21,7 +21,7 @@ type CompactFunc func(ctx context.Context, revision int64) (int64, error)
 // CompactionREST is the storage of compactions. To create one is to compact etcd; it is not kept.
 type CompactionREST struct {
 	compact CompactFunc
-	allowed bool
+	allow   *recordings
 }
 
 var compactionResource = groupResource("compactions")
@@ -34,8 +34,8 @@ func (r *CompactionREST) GetSingularName() string { return "compaction" }
 // Create compacts etcd and waits for the end of it.
 func (r *CompactionREST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	compaction := obj.(*v1alpha1.Compaction).DeepCopy()
-	if !r.allowed {
-		return nil, apierrors.NewForbidden(compactionResource, compaction.Name, offWithout("compactions", FaultsFlag))
+	if err := r.allow.refuse("compactions", v1alpha1.AllowFaults); err != nil {
+		return nil, apierrors.NewForbidden(compactionResource, compaction.Name, err)
 	}
 	revision := field.NewPath("spec", "revision")
 	invalid := func(errs field.ErrorList) error {

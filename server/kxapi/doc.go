@@ -2,7 +2,7 @@
 // source and structure, and what etcd has below them.
 //
 // It owns the storages of the group. A resource is one value, which says its names, its columns, and how to get, list and
-// watch it; its storage has exactly the verbs that the value has functions for. Breakpoints, faults, commands and
+// watch it; its storage has exactly the verbs that the value has functions for. Breakpoints, faults, recordings, commands and
 // compactions can also be created. So can access reviews, which say why somebody may do something. What comes in are requests
 // like those for any resource, for journeys also ?filter= in the language of core/filter. What goes out are the types of
 // core/kxapi/v1alpha1.
@@ -22,7 +22,8 @@
 //     live serving infos and the embedded source. No list of them is kept a second time.
 //     The journeys of installs are made in the same way, of the notes of those who installed. They are not among the
 //     recorder's, and a list has them only if it is asked for the verb install by name.
-//  8. Roles say who may use it, like any other group. Breakpoints, faults and commands also take a server that was started for them.
+//  8. Roles say who may use it, like any other group. Breakpoints, faults and commands also take a server whose flags allow them, or
+//     a recording that does, for its time.
 //  9. Keys are read only, and secrets are masked in every form (core/mask). The memory for one request is
 //     a page of values, whatever the prefix.
 package kxapi

@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
@@ -21,7 +22,7 @@ import (
 type Config struct {
 	Journeys *trace.Recorder
 	Caches   *cacher.Caches
-	Allow    Allow
+	Allow    options.Allow
 	Etcd     *Etcd
 	Moments  *Moments
 	// Compact compacts etcd's history. See [etcd3.CompactNow].
@@ -49,15 +50,25 @@ func (c *Config) prefix() string {
 // NewAPIGroupInfo is the group of a server.
 func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 	journeys := newJourneys(c.Journeys, c.Servers)
-	breakpoints := newBreakpoints(c.Journeys, c.Allow.Breakpoints)
+	recordings := newRecordings(c.Journeys, c.Allow)
+	breakpoints, faults := newBreakpoints(c.Journeys, recordings), newFaults(c.Journeys, recordings)
+	recordings.rules.ended = func() { // what they allowed is over
+		if recordings.refuse("breakpoints", v1alpha1.AllowBreakpoints) != nil {
+			breakpoints.clear()
+		}
+		if recordings.refuse("faults", v1alpha1.AllowFaults) != nil {
+			faults.clear()
+		}
+	}
 	caches := &caches{c.Caches, c.Journeys}
 	keys := &keys{c.Etcd, c.Journeys}
 	storages := map[string]rest.Storage{
 		"journeys":      journeys.resource().storage(),
-		"journeys/step": &CommandREST{journeys: journeys, allow: c.Allow, tend: breakpoints.tend},
+		"journeys/step": &CommandREST{journeys: journeys, allow: recordings, tend: breakpoints.tend},
 		"breakpoints":   breakpoints,
-		"faults":        newFaults(c.Journeys, c.Allow.Faults),
-		"compactions":   &CompactionREST{compact: c.Compact, allowed: c.Allow.Faults},
+		"recordings":    recordings,
+		"faults":        faults,
+		"compactions":   &CompactionREST{compact: c.Compact, allow: recordings},
 		"accessreviews": &AccessREST{authorizer: c.Authorizer},
 		"caches":        caches.resource().storage(),
 		"caches/check":  caches.checks().storage(),

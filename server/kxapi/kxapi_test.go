@@ -27,6 +27,7 @@ import (
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/openapi"
+	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
@@ -50,7 +51,7 @@ func newServerOf(t *testing.T, recorder *trace.Recorder, caches *cacher.Caches) 
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
 		MinRequestTimeout:          time.Hour,
 	}
-	group := NewAPIGroupInfo(Config{Journeys: recorder, Caches: caches, Allow: Allow{Breakpoints: true, Faults: true}, Source: sourceTree(t)})
+	group := NewAPIGroupInfo(Config{Journeys: recorder, Caches: caches, Allow: options.Allow{Breakpoints: options.Always, Faults: options.Always}, Source: sourceTree(t)})
 	s.Router = endpoint.NewRouter("test", group.NegotiatedSerializer, endpoint.NotFoundHandler)
 	if err := s.InstallAPIGroup(&group); err != nil {
 		t.Fatal(err)

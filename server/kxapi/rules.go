@@ -18,32 +18,25 @@ import (
 // maxDelay bounds how long a step is delayed.
 const maxDelay = 10 * time.Minute
 
-// Allow says how clients may interfere with requests, if their roles allow it.
-type Allow struct{ Breakpoints, Faults bool }
-
-// The flags of kx serve that allow it.
-const (
-	BreakpointsFlag = "--allow-breakpoints"
-	FaultsFlag      = "--allow-faults"
-)
-
-func newBreakpoints(recorder *trace.Recorder, allowed bool) ruleStorage {
+func newBreakpoints(recorder *trace.Recorder, allow *recordings) ruleStorage {
 	return newRules(resource[*v1alpha1.Breakpoint]{
 		plural: "breakpoints", singular: "breakpoint", shortNames: []string{"bp"}, empty: &v1alpha1.BreakpointList{},
 		columns: breakpointColumns, row: breakpointRow,
 	}, ruleKind[*v1alpha1.Breakpoint]{
-		flag: BreakpointsFlag, parse: parser{recorder}.breakpoint,
+		allows:    func(*v1alpha1.Breakpoint) error { return allow.refuse("breakpoints", v1alpha1.AllowBreakpoints) },
+		parse:     parser{recorder}.breakpoint,
 		setStatus: func(b *v1alpha1.Breakpoint, status v1alpha1.RuleStatus) { b.Status = status },
-	}, recorder.Control(), allowed)
+	}, recorder.Control())
 }
 
-func newFaults(recorder *trace.Recorder, allowed bool) ruleStorage {
+func newFaults(recorder *trace.Recorder, allow *recordings) ruleStorage {
 	return newRules(resource[*v1alpha1.Fault]{
 		plural: "faults", singular: "fault", empty: &v1alpha1.FaultList{}, columns: faultColumns, row: faultRow,
 	}, ruleKind[*v1alpha1.Fault]{
-		flag: FaultsFlag, parse: parser{recorder}.fault,
+		allows:    func(*v1alpha1.Fault) error { return allow.refuse("faults", v1alpha1.AllowFaults) },
+		parse:     parser{recorder}.fault,
 		setStatus: func(f *v1alpha1.Fault, status v1alpha1.RuleStatus) { f.Status = status },
-	}, recorder.Control(), allowed)
+	}, recorder.Control())
 }
 
 // oneOf fills in the first of the values for an empty one, and refuses a value that is not among them.

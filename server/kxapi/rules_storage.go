@@ -3,6 +3,7 @@ package kxapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,12 +32,16 @@ const (
 
 // ruleKind is what breakpoints and faults differ in.
 type ruleKind[T groupObject] struct {
-	// flag lets a server have them.
-	flag string
+	// allows returns an error if the server does not take the object now, whatever it says.
+	allows func(T) error
 	// parse fills in what the object leaves out, and returns its rule and its lease: how long it stays while nobody tends the
 	// rules, 0 for ever.
 	parse     func(T) (*trace.Rule, time.Duration, field.ErrorList)
 	setStatus func(T, v1alpha1.RuleStatus)
+	// setTime says that a lease is a time: it is over then, whoever tends the rules.
+	setTime bool
+	// ended, if set, is called after an object is gone.
+	ended func()
 }
 
 // rules are the breakpoints or the faults of this process. They are in its memory only.
@@ -52,7 +57,6 @@ type rules struct {
 	ruleKind[groupObject]
 	versions
 	control *trace.Control
-	allowed bool
 
 	mu       sync.Mutex
 	last     uint64 // the version of the latest change
@@ -71,6 +75,7 @@ type ruleEntry struct {
 	created, version uint64
 	lease            time.Duration
 	timer            *time.Timer // nil if it stays for ever
+	kept             bool        // it can't be deleted
 }
 
 // ruleStorage is a watcher that can also create and delete.
@@ -79,17 +84,18 @@ type ruleStorage struct {
 	*rules
 }
 
-func newRules[T groupObject](r resource[T], kind ruleKind[T], control *trace.Control, allowed bool) ruleStorage {
+func newRules[T groupObject](r resource[T], kind ruleKind[T], control *trace.Control) ruleStorage {
 	return rulesOf(declare(r), ruleKind[groupObject]{
-		flag:      kind.flag,
+		allows:    func(o groupObject) error { return kind.allows(o.(T)) },
 		parse:     func(o groupObject) (*trace.Rule, time.Duration, field.ErrorList) { return kind.parse(o.(T)) },
 		setStatus: func(o groupObject, status v1alpha1.RuleStatus) { kind.setStatus(o.(T), status) },
-	}, control, allowed)
+		setTime:   kind.setTime,
+	}, control)
 }
 
-func rulesOf(r *anyResource, kind ruleKind[groupObject], control *trace.Control, allowed bool) ruleStorage {
+func rulesOf(r *anyResource, kind ruleKind[groupObject], control *trace.Control) ruleStorage {
 	s := &rules{
-		anyResource: r, ruleKind: kind, versions: newVersions(), control: control, allowed: allowed,
+		anyResource: r, ruleKind: kind, versions: newVersions(), control: control,
 		entries: map[string]*ruleEntry{}, wake: make(chan struct{}),
 	}
 	r.get, r.list, r.watch, r.source.get = s.get, s.list, s.watch, s.get
@@ -122,8 +128,8 @@ func (r *rules) Create(ctx context.Context, obj runtime.Object, validate rest.Va
 	if object.GetName() == "" && object.GetGenerateName() != "" {
 		object.SetName(object.GetGenerateName() + utilrand.String(5))
 	}
-	if !r.allowed {
-		return nil, apierrors.NewForbidden(groupResource(r.plural), object.GetName(), offWithout(r.plural, r.flag))
+	if err := r.allows(object); err != nil {
+		return nil, apierrors.NewForbidden(groupResource(r.plural), object.GetName(), err)
 	}
 	r.setStatus(object, v1alpha1.RuleStatus{})
 	rule, lease, errs := r.parse(object)
@@ -149,8 +155,15 @@ func (r *rules) Create(ctx context.Context, obj runtime.Object, validate rest.Va
 	return r.show(e), nil
 }
 
-func offWithout(resource, flag string) error {
-	return fmt.Errorf("%s are not allowed on this server: start it with %s", resource, flag)
+// keep adds an object that clients can't delete, and that says what the server does anyway.
+func (r *rules) keep(e *ruleEntry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.object.SetUID(uuid.NewUUID())
+	e.kept = true
+	r.entries[e.object.GetName()] = e
+	r.changed(e)
+	e.created = e.version
 }
 
 func (r *rules) add(e *ruleEntry, dryRun bool) error {
@@ -264,6 +277,9 @@ func (r *rules) Delete(ctx context.Context, name string, validate rest.ValidateO
 	if err != nil {
 		return nil, false, err
 	}
+	if e.kept {
+		return nil, false, apierrors.NewForbidden(groupResource(r.plural), name, errors.New("it says what the flags of kx serve allow, and stays"))
+	}
 	shown := r.show(e)
 	if err := validate(ctx, copyOf(shown)); err != nil {
 		return nil, false, err
@@ -285,6 +301,9 @@ func (r *rules) DeleteCollection(ctx context.Context, validate rest.ValidateObje
 	entries, _ := r.selected(selected)
 	var items []groupObject
 	for _, e := range entries {
+		if e.kept {
+			continue
+		}
 		deleted, _, err := r.Delete(ctx, e.object.GetName(), validate, options)
 		if apierrors.IsNotFound(err) {
 			continue // another client deleted it meanwhile
@@ -303,6 +322,17 @@ func (r *rules) end(e *ruleEntry) {
 	r.remove(e)
 	r.mu.Unlock()
 	r.control.Remove(e.rule)
+	if r.ended != nil {
+		r.ended()
+	}
+}
+
+// clear deletes all objects.
+func (r *rules) clear() {
+	entries, _ := r.selected(nil)
+	for _, e := range entries {
+		r.end(e)
+	}
 }
 
 // remove forgets an object. The caller holds mu.
@@ -341,6 +371,9 @@ func (r *rules) expire(e *ruleEntry) {
 	left := e.lease - time.Since(r.tendedAt)
 	if r.watches > 0 {
 		left = e.lease
+	}
+	if r.setTime {
+		left = 0
 	}
 	if left > 0 {
 		e.timer.Reset(left)

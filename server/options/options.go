@@ -144,7 +144,33 @@ type WatchCache struct {
 
 // Allow says how far administrators may interfere with requests.
 type Allow struct {
-	Breakpoints, Faults bool
+	Breakpoints, Faults Permit
+}
+
+// Permit says when administrators may do something. It is the value of a flag.
+type Permit string
+
+const (
+	// Asked is while a recording allows it.
+	Asked  Permit = ""
+	Always Permit = "always"
+	Never  Permit = "never"
+)
+
+func (p *Permit) String() string { return string(*p) }
+func (p *Permit) Type() string   { return "permit" }
+
+// Set implements pflag.Value. The words of a boolean flag mean the same.
+func (p *Permit) Set(text string) error {
+	switch text {
+	case "always", "true":
+		*p = Always
+	case "never", "false":
+		*p = Never
+	default:
+		return errors.New("use always or never")
+	}
+	return nil
 }
 
 // Admission says which plugins change and refuse writes.
@@ -240,8 +266,11 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Aggregator.addFlags(fs)
 	o.Admission.addFlags(fs)
 	o.Backup.addFlags(fs)
-	fs.BoolVar(&o.Allow.Breakpoints, "allow-breakpoints", o.Allow.Breakpoints, "let administrators, and whoever has the role kx:admin, hold requests at a step, with breakpoints.kx.dev")
-	fs.BoolVar(&o.Allow.Faults, "allow-faults", o.Allow.Faults, "let administrators, and whoever has the role kx:admin, make requests slow or fail, with faults.kx.dev")
+	fs.Var(&o.Allow.Breakpoints, "allow-breakpoints",
+		"always or never let administrators, and whoever has the role kx:admin, hold requests at a step (default: while kx trace record allows it)")
+	fs.Var(&o.Allow.Faults, "allow-faults",
+		"always or never let administrators, and whoever has the role kx:admin, make requests slow or fail (default: while kx trace record allows it)")
+	fs.Lookup("allow-breakpoints").NoOptDefVal, fs.Lookup("allow-faults").NoOptDefVal = string(Always), string(Always)
 	fs.BoolVar(&o.Limits.PriorityAndFairness, "enable-priority-and-fairness", o.Limits.PriorityAndFairness, "give each priority level its share of --max-requests-inflight and --max-mutating-requests-inflight together, and have requests beyond it wait in queues; without it, more than the one or the other are answered 429")
 	fs.IntVar(&o.Limits.MaxRequestsInFlight, "max-requests-inflight", o.Limits.MaxRequestsInFlight, "how many reads are served at once: a part of what priority levels share; without --enable-priority-and-fairness, how many before others are answered 429, 0 for no limit")
 	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight, "how many writes are served at once: the other part; without --enable-priority-and-fairness, how many before others are answered 429, 0 for no limit")

@@ -51,7 +51,7 @@ func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Ad
 	if s.listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
-	o.Allow.Breakpoints, o.Allow.Faults = true, true
+	o.Allow.Breakpoints, o.Allow.Faults = options.Always, options.Always
 	if err := o.Validate(); err != nil {
 		return play.Address{}, err
 	}
