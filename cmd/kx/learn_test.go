@@ -107,8 +107,8 @@ func TestLearnVerifyFails(t *testing.T) {
 		want           []string
 	}{
 		{"too few requests", "1 verb:create resource:configmaps name:maybe code:201", "2 verb:create resource:configmaps", nil, []string{"expected 2 verb:create", "saw: 1 request", "POST /api/v1/namespaces/default/configmaps"}},
-		{"none", "1 verb:create resource:configmaps name:maybe code:201", "1 verb:delete", nil, []string{"saw: no request, among 1 since the run began: none fulfils verb:delete", "POST /api/v1"}},
-		{"none of some", "1 verb:create resource:configmaps name:maybe code:201", "1 verb:create resource:configmaps code:409", nil, []string{"began: 1 fulfil verb:create resource:configmaps, and none of these code:409"}},
+		{"none", "1 verb:create resource:configmaps name:maybe code:201", "1 verb:delete", nil, []string{"saw: requests since the run began: 1, none with verb:delete", "POST /api/v1"}},
+		{"none of some", "1 verb:create resource:configmaps name:maybe code:201", "1 verb:create resource:configmaps code:409", nil, []string{"began: 1; 1 with verb:create resource:configmaps, none of these with code:409"}},
 		{"a field", "gone configmap/maybe", "get namespace/default {.metadata.name} {.status.phase} = default Passive", nil, []string{"saw: {.metadata.name} is default, {.status.phase} is Active"}},
 		{"no object", "gone configmap/maybe", "get configmap/maybe {.data.a} = b", nil, []string{"saw: there is none"}},
 		{"no such kind", "gone configmap/maybe", "gone potato/maybe", nil, []string{"saw: the server has no such resource"}},

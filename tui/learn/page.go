@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"slices"
 	"errors"
 	"strings"
 
@@ -113,7 +114,11 @@ func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 			p.say("‖ ", s.phrase("A breakpoint for the commands that come: %s", filter), p.look.Notice)
 		}
 	case lesson.Fault:
-		p.say("‖ ", s.phrase("From now on there is a fault: %s, of %s", string(part.Spec.Effect), part.Spec.Filter), p.look.Notice)
+		effect := string(part.Spec.Effect)
+		if part.Spec.Delay != nil {
+			effect += " delay: " + part.Spec.Delay.Duration.String()
+		}
+		p.say("‖ ", s.phrase("From now on there is a fault: %s, of %s", effect, part.Spec.Filter), p.look.Notice)
 	case lesson.Release:
 		was, will := s.phrase("What is held goes on."), s.phrase("%s lets go what is held, and waits for its end.", goKey)
 		if holds, _ := s.options.Lesson.Around(part.Of); len(holds) == 0 {
@@ -215,6 +220,25 @@ func (s *Screen) reveal() {
 		}
 	}
 	s.text.SetTop(n - h)
+}
+
+// unfold shows long outputs as a whole, or no longer. The part that is read stays where it is on the screen.
+func (s *Screen) unfold() {
+	s.lay()
+	top, lines := s.text.Top(), s.page.lines
+	end := min(top+s.text.Height(), len(lines))
+	if top >= end {
+		s.full = !s.full
+		return
+	}
+	part := lines[end-1].part
+	at := top + slices.IndexFunc(lines[top:end], func(l line) bool { return l.part == part })
+	within := at - slices.IndexFunc(lines, func(l line) bool { return l.part == part })
+	s.full = !s.full
+	s.lay()
+	if begins := slices.IndexFunc(s.page.lines, func(l line) bool { return l.part == part }); begins >= 0 {
+		s.text.SetTop(begins + within - (at - top))
+	}
 }
 
 // toEnd brings the end into view: the key that goes on does the next part then.

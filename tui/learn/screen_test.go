@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 	h.Press(" ")
 	shows(t, h, s, "✗ You said 1: etcd", "It is 2: the registry", "✓ holds, all 3: . shows them", "> → beside the text: 642e7f-14", "space goes on to: Your turn")
 	h.Press(" ", "*", " ")
-	shows(t, h, s, "4 of 7 done", "Your commands:", "> ✗ fails: 1 verb:patch name:demo code:409", "seen: no request, among 3 since the run began", "* Hint 1 of 2:")
+	shows(t, h, s, "4 of 7 done", "Your commands:", "> ✗ fails: 1 verb:patch name:demo code:409", "seen: requests since the run began: 3", "* Hint 1 of 2:")
 	h.Press("e")
 	shows(t, h, s, "Your commands:", `"black"}}'▏`)
 	h.Press("esc", "*", "=")
@@ -124,7 +124,7 @@ func TestStory(t *testing.T) {
 	}
 	h.Press("*", " ")
 	text = shown(h, s)
-	for _, want := range []string{"Hint 1 of 2: Which part", "✗ fails: 1 verb:patch", "seen: no request, among 3", "✓ holds: 0 verb:patch"} {
+	for _, want := range []string{"Hint 1 of 2: Which part", "✗ fails: 1 verb:patch", "seen: requests since the run began: 3", "✓ holds: 0 verb:patch"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -286,7 +286,7 @@ func TestTrouble(t *testing.T) {
 	f.wrong = true
 	h.Press("2")
 	text := shown(h, s)
-	for _, want := range []string{"✗ fails: 1 verb:update", "seen: no request, among 3", f.conflict().Name + ": P opens it", "r runs the commands once more"} {
+	for _, want := range []string{"✗ fails: 1 verb:update", "seen: requests since the run began: 3", f.conflict().Name + ": P opens it", "r runs the commands once more"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

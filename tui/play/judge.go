@@ -161,14 +161,15 @@ func (p *Play) narrow(ctx context.Context, s *span, r *Result) error {
 
 // None says, by phrase, that no request fulfils a condition, and which term of it is to blame.
 func (r *Result) None(phrase func(text string, args ...any) string) string {
-	said := phrase("no request, among %d since the run began", r.Among)
 	switch {
-	case r.Among == 0 || r.Term == "":
-		return said
+	case r.Among == 0:
+		return phrase("no request since the run began")
+	case r.Term == "":
+		return phrase("requests since the run began: %d, none like this", r.Among)
 	case r.Before == "":
-		return phrase("%s: none fulfils %s", said, r.Term)
+		return phrase("requests since the run began: %d, none with %s", r.Among, r.Term)
 	}
-	return phrase("%s: %d fulfil %s, and none of these %s", said, r.Left, r.Before, r.Term)
+	return phrase("requests since the run began: %d; %d with %s, none of these with %s", r.Among, r.Left, r.Before, r.Term)
 }
 
 func requests(n int) string {

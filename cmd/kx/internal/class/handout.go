@@ -166,6 +166,9 @@ func conditions(part lesson.Expect) []string {
 // faultOf is a fault on one line.
 func faultOf(part lesson.Fault) string {
 	words := []string{string(part.Spec.Effect), part.Spec.Filter}
+	if part.Spec.Delay != nil {
+		words = append(words, "delay: "+part.Spec.Delay.Duration.String())
+	}
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
