@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server/options"
@@ -68,6 +69,15 @@ func TestRecording(t *testing.T) {
 		t.Errorf("%+v, want one request, %s", made.Status, j.Name)
 	}
 	r.kx(t, "DELETE", "recordings/maps", nil, 200, nil)
+	r.record(t, "word", v1alpha1.RecordingSpec{Filter: "worded"}, 201, nil)
+	r.configMap(t, "default", "worded")
+	if _, err := r.admin(t).CoreV1().ConfigMaps("default").Patch(within(t), "worded", types.MergePatchType, []byte(`{"data":{"a":"b"}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if j := r.newest(t, "verb:patch name:worded"); objectsIn(j) == 0 {
+		t.Error("no objects are recorded of a request whose path or name has the word")
+	}
+	r.kx(t, "DELETE", "recordings/word", nil, 200, nil)
 	r.configMap(t, "default", "after")
 	if j := r.newest(t, "verb:create name:after"); objectsIn(j) > 0 {
 		t.Error("objects are recorded after the recording was deleted")
@@ -131,7 +141,7 @@ func TestRecordingIsRefused(t *testing.T) {
 		{v1alpha1.RecordingSpec{Allow: []v1alpha1.Allowed{v1alpha1.AllowFaults, v1alpha1.AllowFaults}}, 422, "Duplicate value"},
 		{v1alpha1.RecordingSpec{Filter: "code:409"}, 422, "code is known only later"},
 		{v1alpha1.RecordingSpec{Filter: "step:etcd.txn"}, 422, "known only later"},
-		{v1alpha1.RecordingSpec{Filter: "hello"}, 422, "known only later"},
+		{v1alpha1.RecordingSpec{Filter: "name:a | step(etcd.txn)"}, 422, "known only later"},
 		{v1alpha1.RecordingSpec{Filter: "verb:creat"}, 422, "create"},
 		{v1alpha1.RecordingSpec{Seconds: -1}, 422, "from 1 to 86400"},
 		{v1alpha1.RecordingSpec{Seconds: 86401}, 422, "from 1 to 86400"},

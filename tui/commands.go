@@ -108,6 +108,8 @@ func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 			Help: "List the keys of the pane that has the focus."},
 		{ID: "mouse", Meaning: keys.TakeMouse, Contexts: panes, Do: m.toggleMouse,
 			Help: "Use clicks and the wheel in kx, or leave the mouse to the terminal to select text."},
+		{ID: "record", Meaning: keys.Record, Contexts: panes, WhyNot: m.whyNoRecording, Do: m.toggleRecording,
+			Help: "Have the server record the objects of all requests for 15 minutes, and allow breakpoints and faults; or end that."},
 		{ID: "theme.next", Meaning: keys.NextTheme, Contexts: panes, Do: keys.Call(m.nextTheme),
 			Help: "Take the next theme: auto, dark, light, high-contrast, colour-blind, none. The next run remembers it."},
 		{ID: "log.open", Meaning: keys.OpenLog, Contexts: panes, WhyNot: m.whyNoLog, Do: func() tea.Cmd { return m.lead(screen.ToLog{}) },

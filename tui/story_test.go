@@ -123,11 +123,16 @@ func (d *driver) send(msg tea.Msg) {
 	}
 }
 
+// informed reports whether the screen knows what a server that it follows records: the header says so.
+func (d *driver) informed() bool {
+	return d.phase() != session.Live || d.m.held.View().Recording.Known
+}
+
 // until gives the screen what its commands bring, until something holds and the screen waits for nothing but news.
 func (d *driver) until(what string, yes func() bool) {
 	d.t.Helper()
 	deadline := time.After(patience)
-	for !yes() || d.m.busy > 0 {
+	for !yes() || d.m.busy > 0 || !d.informed() {
 		select {
 		case msg := <-d.messages:
 			d.send(msg)

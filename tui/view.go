@@ -160,7 +160,8 @@ func (m *model) facts() []string {
 		}
 	}
 	all = append(all, m.revisions.facts()...)
-	host := draw.Clean(m.client.Host())
+	all = append(all, m.recordingFacts()...)
+	_, host, _ := strings.Cut(draw.Clean(m.client.Host()), "://")
 	switch {
 	case m.options.Saved != nil:
 		return append(all, m.theme.Dim(draw.Clean(m.options.Saved.File)))

@@ -35,7 +35,7 @@ func newTraceRecordCommand(o *traceOptions) *cobra.Command {
 		Short: "Have a running server record the objects of requests, for a while",
 		Long: `Have a running server record the objects of requests for a while, as if their clients had asked for it: kubectl has no flag for that.
 Without a filter it is every request. The filter can ask for what is known of a request before it is carried out: verb, resource, ns,
-name, user, agent and the like.
+name, user, agent and the like. Of a create the name is not known by then: it is in the body.
 
 With --breakpoints and --faults, whoever may command the server can make these meanwhile, unless it was started with
 --allow-breakpoints=never or --allow-faults=never. What is made ends with the recording, and requests that are held go on.

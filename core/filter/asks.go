@@ -3,10 +3,13 @@ package filter
 import "slices"
 
 // Asks says whether the filter uses one of these fields, named as in [Fields]. A text without a field uses all text fields.
-func (f Filter) Asks(fields ...string) bool { return f.root != nil && asks(f.root, fields) }
+func (f Filter) Asks(fields ...string) bool { return f.root != nil && asks(f.root, fields, true) }
 
-func asks(n node, fields []string) bool {
-	within := func(part node) bool { return asks(part, fields) }
+// AsksFor is Asks but for texts without a field: these look only where there is a value.
+func (f Filter) AsksFor(fields ...string) bool { return f.root != nil && asks(f.root, fields, false) }
+
+func asks(n node, fields []string, words bool) bool {
+	within := func(part node) bool { return asks(part, fields, words) }
 	switch n := n.(type) {
 	case orNode:
 		return slices.ContainsFunc(n.parts, within)
@@ -21,7 +24,7 @@ func asks(n node, fields []string) bool {
 	case countNode:
 		return slices.Contains(fields, n.count.field.Name) || within(n.condition)
 	case anywhereNode:
-		return overlap(stepTexts, fields) || !n.ofStep && overlap(requestTexts, fields)
+		return (words || n.ofStep) && (overlap(stepTexts, fields) || !n.ofStep && overlap(requestTexts, fields))
 	case *textNode:
 		return slices.Contains(fields, n.field.Name)
 	case *regexpNode:

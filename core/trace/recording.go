@@ -30,7 +30,7 @@ var beforeRecording = slices.Concat(pathFields, userFields, []string{"method", "
 // CheckRecording refuses a filter that asks for what is known only after the objects of a request would have been recorded.
 func CheckRecording(f filter.Filter) error {
 	for _, field := range filter.Fields() {
-		if f.Asks(field.Name) && !slices.Contains(beforeRecording, field.Name) {
+		if f.AsksFor(field.Name) && !slices.Contains(beforeRecording, field.Name) {
 			return fmt.Errorf("%s is known only later: a recording can ask for %s", field.Name, strings.Join(beforeRecording, ", "))
 		}
 	}

@@ -200,6 +200,9 @@ func (v *subject) text(name string) string {
 	case "layer":
 		return table[v.s.id].Layer.String()
 	case "key":
+		if v.s.acts == nil { // for a recording
+			return ""
+		}
 		return v.s.acts.subject
 	case "why":
 		return v.why.String()

@@ -182,8 +182,8 @@ func (c *Control) check(ctx context.Context, spec Spec) error {
 	return err
 }
 
-// connected asks what the server allows, and switches on what is to be.
-func (c *Control) connected(ctx context.Context) {
+// askAllowed asks what the server allows.
+func (c *Control) askAllowed(ctx context.Context) {
 	for _, spec := range []Spec{
 		{Breakpoint: &v1alpha1.BreakpointSpec{Filter: "verb:*"}},
 		{Fault: &v1alpha1.FaultSpec{Effect: v1alpha1.FaultDropWatch}},
@@ -197,6 +197,11 @@ func (c *Control) connected(ctx context.Context) {
 		c.tellChanged()
 		c.mu.Unlock()
 	}
+}
+
+// connected asks what the server allows, and switches on what is to be.
+func (c *Control) connected(ctx context.Context) {
+	c.askAllowed(ctx)
 	c.mu.Lock()
 	wanted := map[Key]Spec{}
 	for key, own := range c.own {

@@ -32,6 +32,8 @@ type Control struct {
 	// problem is why the server's are not known, by what is followed; refused why none can be made.
 	problem map[string]string
 	refused map[Kind]string
+	// recordings are the server's; nil if it tells of none.
+	recordings map[string]v1alpha1.Recording
 	// made counts the rules that were made: a list that was asked for before does not say that one is gone.
 	made uint64
 }
@@ -60,6 +62,7 @@ func (c *Control) Start() {
 		}
 		c.run(c.followBreakpoints)
 		c.run(c.followFaults)
+		c.run(c.followRecordings)
 		c.run(c.followHeld)
 		c.run(c.tick)
 	})
@@ -119,13 +122,15 @@ type View struct {
 	Problem string
 	// Refused is why the server takes no rules of a kind; empty if it takes them, or is not known to refuse.
 	Refused map[Kind]string
+	// Recording is what the server records and allows.
+	Recording Recording
 }
 
 // View is what is known now.
 func (c *Control) View() View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v := View{Version: c.version, Refused: maps.Clone(c.refused)}
+	v := View{Version: c.version, Refused: maps.Clone(c.refused), Recording: c.recording()}
 	for key, r := range c.rules {
 		if own := c.own[key]; own != nil && own.on {
 			r.Mine, r.Spec = true, own.spec // without what was added to it

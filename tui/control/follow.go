@@ -117,6 +117,13 @@ func (f feed[T]) watch(ctx context.Context, version string) (string, error) {
 func (c *Control) failed(path string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if path == recordingsPath { // what was known stays, while the server is away
+		if code := api.Code(err); code == http.StatusNotFound || code == http.StatusForbidden {
+			c.recordings = nil
+			c.tellChanged()
+		}
+		return
+	}
 	text := draw.Clean(err.Error())
 	if api.Code(err) == http.StatusNotFound {
 		text = "this server has no breakpoints (kx.dev/v1alpha1): is it a kx?"

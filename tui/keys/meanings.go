@@ -79,6 +79,7 @@ var (
 	Steal       = on("steal the revision", "x")
 	StaleCache  = on("let the cache fall behind, or catch up", "L")
 	Compact     = on("compact etcd", "ctrl+k")
+	Record      = on("record objects, or stop", "~")
 )
 
 // What makes and changes things.

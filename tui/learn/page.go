@@ -1,8 +1,8 @@
 package learn
 
 import (
-	"slices"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/lesson"

@@ -45,7 +45,7 @@ func newHost(t testing.TB, handler http.Handler) (*screentest.Host, *Screen) {
 
 func TestFrames(t *testing.T) {
 	h, _ := newHost(t, recorded(t))
-	h.Shows("/ all parts of the server", "▸ filters (14)", "▾ servers (5)", "1 aggregator", "2 kube", "5 not-found", "▾ resources (83)", "same as kubectl get structure")
+	h.Shows("/ all parts of the server", "▸ filters (14)", "▾ servers (5)", "1 aggregator", "2 kube", "5 not-found", "▾ resources (84)", "same as kubectl get structure")
 	h.Show(screen.ToStructure{Group: "apps", Resource: "deployments"})
 	h.Golden("resource")
 	h.Press("enter", "G")

@@ -177,6 +177,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 	case path.Dir(r.URL.Path) == collection:
 		s.get(w, path.Base(r.URL.Path))
+	case path.Base(r.URL.Path) == "recordings" && r.Method == http.MethodGet && r.URL.Query().Get("watch") != "true":
+		answer(w, flags)
 	case r.URL.Path != collection && path.Dir(r.URL.Path) == path.Dir(collection) && r.Method == http.MethodGet:
 		s.none(w, r)
 	case r.URL.Path != collection:
@@ -187,6 +189,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.list(w, f)
 	}
 }
+
+// flags are the recordings of a server whose flags allow breakpoints and faults.
+var flags = v1alpha1.RecordingList{Items: []v1alpha1.Recording{{
+	ObjectMeta: metav1.ObjectMeta{Name: "flags"},
+	Spec:       v1alpha1.RecordingSpec{Allow: []v1alpha1.Allowed{v1alpha1.AllowBreakpoints, v1alpha1.AllowFaults}},
+}}}
 
 func refuse(w http.ResponseWriter, code int, message string) {
 	w.WriteHeader(code)

@@ -63,6 +63,7 @@ func (b *builder) nothing(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 	b.add(k, r.Nothing)
 	switch {
 	case r.Nothing == blame.NoObjects:
+		b.add(label, b.words.Phrase("%s does so, too", keys.Record.Key()))
 	case r.Nothing == blame.OnlyReads && whole:
 		b.decisions(j)
 	default:
