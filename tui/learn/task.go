@@ -112,10 +112,12 @@ func (s *Screen) whyNoServer() string {
 	return ""
 }
 
-// edit changes the commands of a task: those of one line in a line, others in a text.
+// edit changes the commands of a task: in a line, if they are one and one solves the task, in a text otherwise.
 func (s *Screen) edit() {
 	e := s.at()
-	if script := strings.TrimRight(e.script, "\n"); !strings.Contains(script, "\n") {
+	task, _ := s.task()
+	several := func(script string) bool { return strings.Contains(strings.TrimRight(script, "\n"), "\n") }
+	if script := strings.TrimRight(e.script, "\n"); !several(script) && !several(task.Solution.Script) {
 		s.ofTask = true
 		s.OpenLine()
 		s.Line().Set(script)
