@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/tracing/collectortest"
 )
@@ -19,11 +20,14 @@ var ways = []struct {
 	name         string
 	off, objects bool
 	tapped       bool
+	recording    string // the filter of a recording
 }{
 	{name: "off", off: true},
 	{name: "steps"},
 	{name: "objects", objects: true},
 	{name: "tapped", tapped: true},
+	{name: "recorded", recording: "verb:*"},
+	{name: "others-recorded", recording: "resource:pods"},
 }
 
 // turn is how many requests are sent one way before it is another's turn: what else the machine does befalls all alike.
@@ -63,6 +67,9 @@ func compareWays(b *testing.B, send func(s *bench, objects bool, n int)) {
 			if way.tapped {
 				untap = tap(s.Journeys)
 			}
+			if way.recording != "" {
+				untap = record(b, s.Journeys.Control(), way.recording)
+			}
 			for range turn {
 				n++
 				begin := time.Now()
@@ -76,6 +83,15 @@ func compareWays(b *testing.B, send func(s *bench, objects bool, n int)) {
 		b.ReportMetric(median(took[i])/1000, way.name+"-µs")
 	}
 	b.ReportMetric(0, "ns/op") // of all ways together: it says nothing
+}
+
+// record has the objects of requests recorded until stop is called.
+func record(b *testing.B, control *trace.Control, text string) (stop func()) {
+	f, err := filter.Parse(text, trace.Known)
+	must(b, err)
+	r := &trace.Rule{Name: "bench", Kind: trace.Recording, Filter: f, Probability: 1}
+	must(b, control.Add(r))
+	return func() { control.Remove(r) }
 }
 
 // BenchmarkExported reports the median of whole requests, to a server without --tracing-config-file, to one that samples nothing, and

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/keys"
 )
 
 // namesTried bounds how many names are tried for a new rule.
@@ -190,13 +191,21 @@ func (c *Control) askAllowed(ctx context.Context) {
 	} {
 		why := ""
 		if err := c.check(ctx, spec); api.Code(err) == http.StatusForbidden {
-			why = Reason(err)
+			why = switchedBy(Reason(err))
 		}
 		c.mu.Lock()
 		c.refused[spec.Sort()] = why
 		c.tellChanged()
 		c.mu.Unlock()
 	}
+}
+
+// switchedBy adds the key that switches on what a server says is off.
+func switchedBy(why string) string {
+	if strings.Contains(why, "kx trace record") {
+		why += "; here " + keys.Record.Key() + " does"
+	}
+	return why
 }
 
 // connected asks what the server allows, and switches on what is to be.

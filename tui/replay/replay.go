@@ -26,7 +26,7 @@ func Of(j *v1alpha1.Journey, held bool) (to screen.ToSend, note string) {
 		to.ContentType = "application/json"
 		if to.Body = decoded(j); to.Body == nil {
 			to.Held = false
-			return to, "its body is not recorded: that of another client, or objects were not asked for"
+			return to, "its body is not recorded: kx trace record has the server record those of the next requests"
 		}
 		if j.Spec.Resource == "secrets" {
 			to.Held, note = false, "the values of the Secret are masked in it"
