@@ -176,7 +176,9 @@ func (m *model) facts() []string {
 func (m *model) stateLine(state string) string {
 	switch {
 	case m.overlay == keys.Confirm:
-		return " " + m.theme.Notice(draw.Clean(m.theme.Words.Text(m.asking.text))+" ") + m.theme.Key("y") + "/" + m.theme.Key("n")
+		text := draw.Clean(m.theme.Words.Text(m.asking.text))
+		text = draw.Fit(text, min(draw.Width(text), max(m.w-len("  y/n"), 0))) // the keys are seen, however long the question is
+		return " " + m.theme.Notice(text+" ") + m.theme.Key("y") + "/" + m.theme.Key("n")
 	case m.overlay == keys.Ask:
 		// What is typed is seen, however long the question is.
 		label := " " + draw.Clean(m.theme.Words.Text(m.asking.text))

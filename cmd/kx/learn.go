@@ -172,7 +172,10 @@ func (o *learnOptions) list(out io.Writer) error {
 	}
 	writeColumns(out, rows)
 	if next > 0 {
-		fmt.Fprintf(out, "\n%s\n", o.language.Phrase("kx learn %d opens the next one.", next))
+		if o.track == "" {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintln(out, o.language.Phrase("kx learn %d opens the next one.", next))
 	}
 	return nil
 }
@@ -188,7 +191,9 @@ func (o *learnOptions) listTracks(out io.Writer, entries []learn.Entry, progress
 			o.language.Phrase("%d min", t.Minutes), o.language.Phrase("%d done, %d min to go", t.Done, t.Left)})
 	}
 	writeColumns(out, rows)
-	fmt.Fprintln(out)
+	if o.track == "" { // a track has to fit on a screen of 24 lines
+		fmt.Fprintln(out)
+	}
 }
 
 // trackMarks are the first letters of a lesson's tracks, each in its column.

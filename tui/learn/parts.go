@@ -352,6 +352,9 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 		p.layScript(task.Solution.Script)
 	}
 	p.gap()
+	if i == s.acted && e.state == done && e.news == ofResults {
+		p.news = len(p.lines)
+	}
 	switch {
 	case e.state == done && s.record.Looked[part.ID]:
 		p.say("= ", s.phrase("Done, with the solution."), p.look.Notice)
