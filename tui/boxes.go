@@ -7,10 +7,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// boxWidth is how wide the palette and help are.
+// boxWidth returns the width of the palette and of help in cells.
 func (m *model) boxWidth() int { return min(m.w-4, 90) }
 
-// boxTop is the line of the terminal on which they begin.
+// boxTop returns the line of the terminal on which the palette and help begin.
 func (m *model) boxTop() int { return m.frame.Screen.Y + 1 }
 
 // boxHeight leaves the lines below the panes as they are.
@@ -21,10 +21,10 @@ const (
 	titleColumn = 34
 )
 
-// paletteRows is how many commands are seen at once: the frame and the typed line take the rest.
+// paletteRows returns the number of visible commands: the frame and the typed line take the rest.
 func (m *model) paletteRows() int { return max(m.boxHeight()-3, 1) }
 
-// palette lists all commands that what is typed finds.
+// palette draws the commands that match the typed text.
 func (m *model) palette() []string {
 	w := m.boxWidth()
 	lines := []string{": " + m.typing.View(w-4)}
@@ -55,7 +55,7 @@ func (m *model) palette() []string {
 
 func (m *model) helpRows() int { return max(m.boxHeight()-2, 1) }
 
-// helpLines lists the keys of the context that help was asked in.
+// helpLines lists the keys of the context for which help was opened.
 func (m *model) helpLines() []string {
 	var lines []string
 	for _, c := range m.table.In(m.helpOf) {
@@ -76,7 +76,7 @@ func (m *model) helpLines() []string {
 	return lines
 }
 
-// help is the window on the keys of a context.
+// help draws the visible part of the keys of a context.
 func (m *model) help() []string {
 	lines := m.helpLines()
 	m.reading.Clamp(len(lines), m.helpRows())

@@ -19,10 +19,10 @@ const (
 	quitAlwaysID keys.ID = "quit.always"
 )
 
-// screenID is the command that shows a screen.
+// screenID returns the ID of the command that shows a screen.
 func screenID(name screen.Name) keys.ID { return keys.ID("screen." + strings.ToLower(string(name))) }
 
-// commands are all that the user can do, in the order of help: the first tells how to open things.
+// commands lists all commands of the program, in the order of help. The first one explains how to open things.
 func (m *model) commands() []keys.Command {
 	var contexts []keys.Context
 	own := m.overlayCommands()
@@ -45,7 +45,7 @@ func (m *model) commands() []keys.Command {
 	return slices.Concat(shared[:1], own, shared[1:], m.lessonCommands(contexts), m.programCommands(contexts), m.screenCommands(contexts))
 }
 
-// reachable are a screen's commands. None can be done while the screen can't be shown.
+// reachable lists a screen's commands. All are disabled while the screen can't be shown.
 func (m *model) reachable(s screen.Screen) []keys.Command {
 	all := s.Commands()
 	if why := m.unreachable(s.Name()); why != "" {
@@ -56,7 +56,7 @@ func (m *model) reachable(s screen.Screen) []keys.Command {
 	return all
 }
 
-// overlayCommands apply in what is open above a screen.
+// overlayCommands apply in the overlays: the palette, help, a menu, a question.
 func (m *model) overlayCommands() []keys.Command {
 	in := func(ctx keys.Context) []keys.Context { return []keys.Context{ctx} }
 	return []keys.Command{
@@ -71,12 +71,12 @@ func (m *model) overlayCommands() []keys.Command {
 	}
 }
 
-// panesOf are the contexts that do not type.
+// panesOf drops the contexts in which the user types text.
 func panesOf(contexts []keys.Context) []keys.Context {
 	return slices.DeleteFunc(slices.Clone(contexts), func(ctx keys.Context) bool { return ctx.Typing })
 }
 
-// lessonCommands go between a lesson and the screen beside it.
+// lessonCommands switch between a lesson and the screen beside it.
 func (m *model) lessonCommands(contexts []keys.Context) []keys.Command {
 	if m.lesson == nil {
 		return nil
@@ -87,7 +87,7 @@ func (m *model) lessonCommands(contexts []keys.Context) []keys.Command {
 	}}
 }
 
-// otherSide is the hint of the key that leads to the lesson or to the screen.
+// otherSide names the side that the key for switching leads to: the lesson or the screen.
 func (m *model) otherSide() string {
 	if m.onLesson {
 		return "screen"
@@ -95,7 +95,7 @@ func (m *model) otherSide() string {
 	return "lesson"
 }
 
-// programCommands do the same on every screen.
+// programCommands have the same effect on every screen.
 func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 	panes := panesOf(contexts)
 	everywhere := slices.Concat(contexts, []keys.Context{keys.Palette, keys.Help, keys.Ask, keys.Menu, keys.Confirm})
@@ -136,7 +136,7 @@ func (m *model) screenCommands(contexts []keys.Context) []keys.Command {
 	return all
 }
 
-// shared does a command of all screens: in what is open above the screen, or else on the screen.
+// shared runs a command that all screens have: in the open overlay, or else on the screen.
 func (m *model) shared(id keys.ID) tea.Cmd {
 	if m.overlay != keys.None {
 		m.inOverlay(id)
@@ -160,7 +160,7 @@ func (m *model) whyNoLog() string {
 	return ""
 }
 
-// quit quits. It asks first if something would be lost.
+// quit ends the program. It asks first if something would be lost.
 func (m *model) quit() tea.Cmd {
 	var lost []string
 	for _, s := range m.order {
@@ -175,7 +175,7 @@ func (m *model) quit() tea.Cmd {
 	return nil
 }
 
-// back closes what was opened last.
+// back closes whatever was opened last.
 func (m *model) back() tea.Cmd {
 	if m.overlay != keys.None {
 		m.overlay = keys.None
@@ -222,7 +222,7 @@ func (m *model) resizeLesson(larger bool) bool {
 	})
 }
 
-// nextTheme looks different, now and in the next run.
+// nextTheme switches to the next theme, for this run and the ones after it.
 func (m *model) nextTheme() {
 	i := slices.Index(theme.Names, m.theme.Name)
 	m.keptTheme = theme.Names[(i+1)%len(theme.Names)]
@@ -244,5 +244,5 @@ func (m *model) copied(msg copiedMsg) {
 	}
 }
 
-// shortCopy is how much text is said as a whole when it is copied.
+// shortCopy limits the length of a copied text that the note quotes in full.
 const shortCopy = 200

@@ -12,7 +12,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// crash keeps what is needed to understand a panic, and writes it to a file when there is one.
+// crash records the last messages and, after a panic, writes them with the stack to a file. mu guards the fields
+// below it.
 type crash struct {
 	dir string
 	// onPanic ends the program. It is called from the goroutine that panicked.
@@ -25,10 +26,10 @@ type crash struct {
 	err      error
 }
 
-// crashMessages is how many messages are remembered.
+// crashMessages limits the number of recorded messages.
 const crashMessages = 200
 
-// note remembers a message. Of what a server sent it keeps the kind alone.
+// note records a message. Of data from a server it records only the type.
 func (c *crash) note(msg tea.Msg) {
 	text := fmt.Sprintf("%T", msg)
 	switch m := msg.(type) {
@@ -47,7 +48,7 @@ func (c *crash) note(msg tea.Msg) {
 	}
 }
 
-// caught is deferred wherever our code runs.
+// caught recovers a panic and reports it. Every goroutine of ours defers it.
 func (c *crash) caught() {
 	if v := recover(); v != nil {
 		c.report(v, debug.Stack())
@@ -66,7 +67,7 @@ func (c *crash) report(v any, stack []byte) {
 	}
 }
 
-// write writes the file and returns what the user is told. The caller holds mu.
+// write writes the file and returns the error that the user sees. The caller holds mu.
 func (c *crash) write(v any, stack []byte) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "panic: %v\n\n%s\nthe last messages:\n", v, stack)
@@ -80,7 +81,7 @@ func (c *crash) write(v any, stack []byte) error {
 	return fmt.Errorf("the screen failed: %v; its stack is in %s", v, file)
 }
 
-// failure is what the user is told of a panic, if there was one.
+// failure returns the error of the recorded panic, or nil.
 func (c *crash) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// editMost is how much text comes back from an editor at most.
+// editMost limits the text that is read back from an editor, in bytes.
 const editMost = 16 << 20
 
-// editor is the command that the user edits files with.
+// editor returns the user's editor as a command line.
 func editor() []string {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if words := strings.Fields(os.Getenv(name)); len(words) > 0 {
@@ -25,7 +25,7 @@ func editor() []string {
 	return []string{"vi"}
 }
 
-// edit lets the user edit text in his editor, which has the terminal meanwhile.
+// edit opens text in the user's editor, which owns the terminal until it exits.
 func (m *model) edit(text []byte, suffix string, then func([]byte, error) tea.Cmd) tea.Cmd {
 	e := &editing{ctx: m.ctx, text: text, suffix: suffix}
 	return tea.Exec(e, func(err error) tea.Msg {
@@ -33,7 +33,7 @@ func (m *model) edit(text []byte, suffix string, then func([]byte, error) tea.Cm
 	})
 }
 
-// editing is an editor that runs. Its file is the user's alone, and does not stay.
+// editing is one run of an editor. Only the user can read its file, and the file is removed afterwards.
 type editing struct {
 	ctx    context.Context
 	text   []byte
@@ -66,7 +66,7 @@ func (e *editing) Run() error {
 	return err
 }
 
-// temporary writes text to a file of its own, mode 0600.
+// temporary writes text to a new file, mode 0600.
 func temporary(text []byte, suffix string) (string, error) {
 	f, err := os.CreateTemp("", "kx-*"+suffix)
 	if err != nil {

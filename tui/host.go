@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// host is what the screens see of the program.
+// host is the view that screens have of the program.
 type host struct{ m *model }
 
 var _ screen.Host = host{}
@@ -89,15 +89,15 @@ func (h host) Changed() {
 func (m *model) say(text string)      { m.note = note{text: text} }
 func (m *model) complain(text string) { m.note = note{text: text, bad: true} }
 
-// refuse says why something can't be done now.
+// refuse tells the user why a command is not possible now.
 func (m *model) refuse(title, why string) {
 	m.complain(m.theme.Words.Phrase("can't %s: %s", m.theme.Words.Text(title), m.theme.Words.Text(why)))
 }
 
-// clipboardMost is how much text is copied at once: more than that, terminals refuse.
+// clipboardMost limits a copy, in bytes: terminals refuse longer ones.
 const clipboardMost = 64 << 10
 
-// copy puts text on the clipboard of whoever sits at the terminal.
+// copy puts text on the clipboard of the user's terminal.
 func (m *model) copy(text string) tea.Cmd {
 	cut := 0
 	if len(text) > clipboardMost {

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// context is where a key is pressed now.
+// context returns the context in which the next key is resolved.
 func (m *model) context() keys.Context {
 	if m.overlay != keys.None {
 		return m.overlay
@@ -16,7 +16,7 @@ func (m *model) context() keys.Context {
 	return m.focused().Context()
 }
 
-// pressed does what the keys of a message mean. A message may hold several keys, typed fast or over a slow line.
+// pressed runs the commands of a key message. A message may hold several keys, typed fast or over a slow line.
 func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 	m.note = note{}
 	if msg.Paste {
@@ -37,7 +37,7 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// key does what one key means.
+// key runs the command of one key.
 func (m *model) key(name string) tea.Cmd {
 	ctx := m.context()
 	c := m.table.Resolve(ctx, name)
@@ -70,8 +70,8 @@ func (m *model) insert(text []rune) {
 	}
 }
 
-// pasted takes text from the clipboard: as text where one types, else as keys, if all of them only move. Text that was
-// not meant for kx must not do anything in it.
+// pasted takes text from the clipboard: as text in a context that types, else as keys, if all of them only move. Text
+// that was not meant for kx must not do anything in it.
 func (m *model) pasted(text []rune) tea.Cmd {
 	ctx := m.context()
 	if ctx.Typing {
@@ -94,7 +94,7 @@ func (m *model) pasted(text []rune) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// do does a command, or says why it can't be done.
+// do runs a command, or tells the user why it is disabled.
 func (m *model) do(c *keys.Command) tea.Cmd {
 	if reason := c.Disabled(); reason != "" {
 		m.refuse(c.Title, reason)
@@ -103,7 +103,7 @@ func (m *model) do(c *keys.Command) tea.Cmd {
 	return c.Do()
 }
 
-// clicked does what a click or a turn of the wheel means.
+// clicked handles a click or a turn of the wheel.
 func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
 	wheel := 0
 	switch {
@@ -132,7 +132,8 @@ func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
 	return m.clickedSide(msg.X, msg.Y, wheel)
 }
 
-// clickedSide gives a click, and with it the focus, to the lesson or to the screen beside it. The wheel turns either.
+// clickedSide gives a click, and with it the focus, to the lesson or to the screen beside it. The wheel scrolls
+// either without taking the focus.
 func (m *model) clickedSide(x, y, wheel int) tea.Cmd {
 	side, at := m.focused(), m.frame.Screen
 	if m.lesson != nil && !m.frame.OneSide() {
@@ -151,7 +152,7 @@ func (m *model) clickedSide(x, y, wheel int) tea.Cmd {
 	return side.Mouse(x-at.X, y-at.Y, wheel)
 }
 
-// clickedOverlay turns the wheel on what is open above the screen. A click does not do anything there.
+// clickedOverlay scrolls the open overlay with the wheel. Clicks have no effect there.
 func (m *model) clickedOverlay(wheel int) {
 	switch {
 	case wheel > 0:
@@ -161,7 +162,7 @@ func (m *model) clickedOverlay(wheel int) {
 	}
 }
 
-// clickedHint does what the key of a hint does.
+// clickedHint runs the command of the hint that was clicked.
 func (m *model) clickedHint(x int) tea.Cmd {
 	for _, h := range m.hinted() {
 		if x >= h.x && x < h.x+h.w {

@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// menu is one that is open: what is typed narrows it, or is a choice of its own.
+// menu is an open menu. The typed text narrows its choices, or is a choice of its own.
 type menu struct {
 	screen.Menu
 	words  lang.Language
@@ -26,7 +26,8 @@ func (m *model) choose(what screen.Menu) {
 	m.overlay = keys.Menu
 }
 
-// found are the choices that have what is typed, and the one that it is itself; wrong is why it is none.
+// found returns the choices that match the typed text, and the choice that the text itself makes; wrong is the reason
+// why the text makes none.
 func (o *menu) found() (found []screen.Choice, wrong string) {
 	typed := strings.TrimSpace(o.typing.String())
 	if typed == "" {
@@ -54,7 +55,7 @@ func (o *menu) found() (found []screen.Choice, wrong string) {
 	return append([]screen.Choice{own}, found...), ""
 }
 
-// take does the choice under the cursor, or says why not. A menu of which nothing was done stays open.
+// take runs the choice under the cursor, or tells the user why it can't. A menu stays open until a choice ran.
 func (m *model) take() tea.Cmd {
 	found, wrong := m.offered.found()
 	if len(found) == 0 {
@@ -70,7 +71,7 @@ func (m *model) take() tea.Cmd {
 	return c.Do()
 }
 
-// inMenu moves, or edits the line.
+// inMenu moves the cursor, or edits the line.
 func (m *model) inMenu(id keys.ID) {
 	o := &m.offered
 	if o.typing.Handle(id) {
@@ -81,10 +82,10 @@ func (m *model) inMenu(id keys.ID) {
 	o.rows.Move(id, len(found), m.menuRows(len(found)))
 }
 
-// menuRows is how many of n choices are seen: the frame and the typed line take the rest.
+// menuRows returns how many of n choices fit: the frame and the typed line take the rest.
 func (m *model) menuRows(n int) int { return max(min(m.boxHeight()-3, n), 1) }
 
-// clickMenu takes the choice in a line of the terminal.
+// clickMenu takes the choice on line y of the terminal.
 func (m *model) clickMenu(y int) tea.Cmd {
 	found, _ := m.offered.found()
 	if i := m.offered.rows.Top + y - m.boxTop() - 2; i >= m.offered.rows.Top && i < len(found) {
@@ -94,7 +95,7 @@ func (m *model) clickMenu(y int) tea.Cmd {
 	return nil
 }
 
-// menuBox draws the menu: as high as what it has.
+// menuBox draws the menu, as high as its contents.
 func (m *model) menuBox() []string {
 	o, w := &m.offered, m.boxWidth()
 	found, wrong := o.found()

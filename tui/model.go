@@ -23,7 +23,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// frameEvery is how often the screens take what they collected, at most.
+// frameEvery is the shortest interval between two drains of the screens.
 const frameEvery = 33 * time.Millisecond
 
 // model is the program. Its methods run on Bubble Tea's goroutine, one at a time.
@@ -51,10 +51,10 @@ type model struct {
 	screens   map[screen.Name]screen.Screen
 	order     []screen.Screen
 	current   screen.Screen
-	// lesson is beside the current screen; nil if none is played. onLesson says that it has the focus.
+	// lesson stands beside the current screen; it is nil without a lesson. onLesson reports whether it has the focus.
 	lesson   *learn.Screen
 	onLesson bool
-	// path are the screens that esc leads back to, the latest last.
+	// path lists the screens that esc leads back to, the latest last.
 	path []screen.Name
 
 	w, h  int
@@ -70,28 +70,28 @@ type model struct {
 	offered menu
 
 	note note
-	// busy is how many commands have not answered yet.
+	// busy counts the commands that have not returned yet.
 	busy int
 
 	drawn string
 	dirty bool
 }
 
-// note is what the line of state says once.
+// note is a text that the line of state shows until the next key.
 type note struct {
 	text string
 	bad  bool
 }
 
-// Messages that commands bring.
+// Messages that commands return.
 type (
 	frameMsg struct{}
-	// connectedMsg says which server it is, or why there is none.
+	// connectedMsg carries the server, or the reason why there is none.
 	connectedMsg struct {
 		server Server
 		err    error
 	}
-	// doneMsg says that work of a screen is done, and what is to be done with its result.
+	// doneMsg ends the work of a screen; then handles its result.
 	doneMsg   struct{ then func() tea.Cmd }
 	copiedMsg struct {
 		text string
@@ -139,7 +139,7 @@ func newModel(ctx context.Context, o Options, t *theme.Terminal, out io.Writer, 
 	return m, nil
 }
 
-// keys is the table of all commands, with the keys that the user wants.
+// keys returns the table of all commands, with the user's own keys.
 func (m *model) keys() (*keys.Table, error) {
 	all := m.commands()
 	own, err := readKeys(m.options.KeysFile)
@@ -188,10 +188,10 @@ func (m *model) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// userAgent is who asks, where a server says who sent a request or watches.
+// userAgent identifies this program where a server names the client of a request or a watch.
 const userAgent = "kx-tui"
 
-// connected takes the server that was found or started.
+// connected takes over the server that was found or started.
 func (m *model) connected(msg connectedMsg) tea.Cmd {
 	err := msg.err
 	if err == nil {
@@ -259,7 +259,7 @@ func (m *model) guarded(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// waitForChange waits until a screen has something to drain, and until the last time is long enough ago.
+// waitForChange waits until a screen has something to drain, and until frameEvery has passed since the last drain.
 func (m *model) waitForChange() tea.Cmd {
 	drained := m.drained
 	return m.guarded(func() tea.Msg {
@@ -277,7 +277,7 @@ func (m *model) waitForChange() tea.Cmd {
 	})
 }
 
-// drain lets the screens take what they collected.
+// drain passes collected data to the screens.
 func (m *model) drain() tea.Cmd {
 	m.drained = time.Now()
 	var cmds []tea.Cmd
@@ -297,12 +297,12 @@ func (m *model) resize(w, h int) {
 	m.place()
 }
 
-// place lays the terminal out, and tells the screens how large they are now.
+// place lays the terminal out and sets the sizes of the screens.
 func (m *model) place() {
 	frame := layout.Terminal(m.w, m.h)
 	if m.lesson != nil {
-		// A lesson leaves little room for the screen below it. The screen has all while it has the focus; the lesson has all while the
-		// screen would give an answer away.
+		// A lesson leaves little room for the screen below it. So the screen takes all of it while it has the focus,
+		// and the lesson takes all of it while the screen would give an answer away.
 		alone := m.lesson.Zoomed() || m.w < layout.Beside && (!m.onLesson || m.lesson.Veiled())
 		frame = frame.WithLesson(*m.lesson.Borders(), alone)
 	}
@@ -322,7 +322,7 @@ func (m *model) place() {
 	}
 }
 
-// close ends what the screens started.
+// close stops the work that the screens started.
 func (m *model) close() {
 	for _, s := range m.order {
 		s.Close()

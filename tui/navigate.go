@@ -7,10 +7,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// pathMost is how many screens esc leads back through at most.
+// pathMost limits how many screens esc leads back through.
 const pathMost = 32
 
-// focused is the screen that has the focus, or the lesson.
+// focused returns the side that has the focus: the lesson or the current screen.
 func (m *model) focused() screen.Screen {
 	if m.onLesson {
 		return m.lesson
@@ -32,7 +32,8 @@ func (m *model) face(lesson bool) {
 // turnSides gives the focus to the other side.
 func (m *model) turnSides() { m.face(!m.onLesson) }
 
-// lead leads to a target. esc leads back. A lesson keeps the focus, unless it wants the screen to be looked at and hides it.
+// lead shows a target, and esc leads back. A lesson keeps the focus, except where it hides a screen that it wants the
+// user to look at.
 func (m *model) lead(to screen.Target) tea.Cmd {
 	if look, ok := to.(screen.Look); ok {
 		to = look.Target
@@ -58,7 +59,7 @@ func (m *model) lead(to screen.Target) tea.Cmd {
 	return m.show(s, to)
 }
 
-// unreachable is why a screen can't be gone to.
+// unreachable returns the reason why a screen can't be shown, or "".
 func (m *model) unreachable(name screen.Name) string {
 	for i, maker := range makers {
 		if m.order[i].Name() == name && maker.asks {
@@ -68,7 +69,7 @@ func (m *model) unreachable(name screen.Name) string {
 	return ""
 }
 
-// leadBack leads to where the last target was asked for. It says whether there is such a place.
+// leadBack returns to the screen from which the last lead started. It reports whether there was one.
 func (m *model) leadBack() (tea.Cmd, bool) {
 	if len(m.path) == 0 {
 		return nil, false
@@ -79,7 +80,7 @@ func (m *model) leadBack() (tea.Cmd, bool) {
 	return m.show(s, nil), true
 }
 
-// turnTo shows a numbered screen as it was left. There is nothing to go back to from there.
+// turnTo shows a numbered screen as it was left. It clears the path: esc has nowhere to go back to.
 func (m *model) turnTo(name screen.Name) tea.Cmd {
 	m.face(name == screen.Lesson)
 	if m.onLesson {
@@ -89,7 +90,7 @@ func (m *model) turnTo(name screen.Name) tea.Cmd {
 	return m.show(m.screens[name], nil)
 }
 
-// show shows a screen.
+// show makes a screen the current one.
 func (m *model) show(s screen.Screen, to screen.Target) tea.Cmd {
 	m.overlay = keys.None
 	if s != m.current {
@@ -101,7 +102,7 @@ func (m *model) show(s screen.Screen, to screen.Target) tea.Cmd {
 	return s.Show(to)
 }
 
-// owner is the screen that a context belongs to, or nil.
+// owner returns the screen that a context belongs to, or nil.
 func (m *model) owner(ctx keys.Context) screen.Screen {
 	for _, s := range m.order {
 		for _, own := range s.Contexts() {
@@ -113,7 +114,7 @@ func (m *model) owner(ctx keys.Context) screen.Screen {
 	return nil
 }
 
-// leadTo goes to where a command can be done.
+// leadTo shows a screen on which a command applies.
 func (m *model) leadTo(c *keys.Command) tea.Cmd {
 	if c.In(m.context()) {
 		return nil

@@ -30,7 +30,7 @@ func (m *model) openHelp() {
 
 func (m *model) closeOverlay() { m.overlay = keys.None }
 
-// inOverlay moves, or edits the line, in what is open above the screen.
+// inOverlay moves, or edits the line, in the open overlay.
 func (m *model) inOverlay(id keys.ID) {
 	switch m.overlay {
 	case keys.Palette:
@@ -53,8 +53,8 @@ func (m *model) typeIntoPalette(text []rune) {
 	m.chosen = pane.Scroll{}
 }
 
-// listed are the commands of the palette that have the typed text in their ID, title, keys or help: first those that apply on the
-// current screen, and of them those that were taken most often. One whose help alone has the text comes after the others.
+// listed returns the commands of the palette whose ID, title, keys or help contain the typed text. Commands of the
+// current screen come first, then the most used ones. A command that matches by its help alone comes last.
 func (m *model) listed() []*keys.Command {
 	want := strings.ToLower(m.typing.String())
 	type ranked struct {
@@ -90,11 +90,11 @@ func (m *model) listed() []*keys.Command {
 	return all
 }
 
-// usedMost bounds how much is counted: then all counts are halved, so that what is used now comes before what was used once.
+// usedMost bounds a count. At the bound all counts are halved, so that recent use outweighs old use.
 const usedMost = 64
 
-// nothingListed is what the palette says if no command has the typed text. It knows the functions that steps are, and those of articles
-// that no step is.
+// nothingListed is the palette's answer if no command matches the typed text. It recognises functions of steps, and
+// functions that articles name and that are no step.
 func (m *model) nothingListed() string {
 	words, name := m.theme.Words, strings.TrimSpace(m.typing.String())
 	if s := trace.LookupStepless(name); s != nil {
@@ -106,7 +106,7 @@ func (m *model) nothingListed() string {
 	return words.Phrase("no command has %q", m.typing.String())
 }
 
-// use counts that a command was taken from the palette.
+// use counts a command that was run from the palette.
 func (m *model) use(c *keys.Command) {
 	if m.used == nil {
 		m.used = map[keys.ID]int{}
@@ -121,7 +121,7 @@ func (m *model) use(c *keys.Command) {
 	}
 }
 
-// screenOf is the name of the screen that has a command, unless the current one has it.
+// screenOf names the screen of a command, or returns "" if it applies on the current one.
 func (m *model) screenOf(c *keys.Command) string {
 	if slices.ContainsFunc(m.focused().Contexts(), c.In) {
 		return ""
@@ -134,7 +134,7 @@ func (m *model) screenOf(c *keys.Command) string {
 	return ""
 }
 
-// inPalette reports whether the palette has a command: what only edits a line is left out.
+// inPalette reports whether the palette lists a command. It leaves out commands that only edit a line.
 func (m *model) inPalette(c *keys.Command) bool {
 	for _, ctx := range c.Contexts {
 		if !ctx.Typing && m.owner(ctx) != nil {
@@ -144,7 +144,7 @@ func (m *model) inPalette(c *keys.Command) bool {
 	return false
 }
 
-// runChosen does the command under the palette's cursor, in the pane that it is for.
+// runChosen runs the command under the palette's cursor, in the pane of that command.
 func (m *model) runChosen() tea.Cmd {
 	found := m.listed()
 	if m.chosen.Cursor >= len(found) {
@@ -162,7 +162,7 @@ func (m *model) runChosen() tea.Cmd {
 	return tea.Batch(m.leadTo(c), m.do(c))
 }
 
-// question is what the user is asked in the line of state: for a line of text, or for yes or no.
+// question is an open question in the line of state: it asks for a line of text, or for yes or no.
 type question struct {
 	text string
 	line prompt.Line

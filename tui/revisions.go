@@ -12,30 +12,31 @@ import (
 )
 
 const (
-	// revisionsEvery is how often the server is asked how far it is, at most, and only after something happened.
+	// revisionsEvery is the shortest interval between two requests for the revisions. They are sent only after a
+	// change.
 	revisionsEvery = time.Second
 	revisionsWait  = 5 * time.Second
 )
 
-// revisions is how far etcd and the watch caches are, as the server said last.
+// revisions holds the revisions of etcd and of the watch caches, from the server's last answer.
 type revisions struct {
 	asked         time.Time
 	asking, again bool // again: something happened since it was asked
 
 	known         bool
 	etcd, watches int64
-	// behind counts the caches that lack what etcd is known to have. A cache of whose resource nothing changed is at an older
-	// revision than etcd and lacks nothing. One that nobody asked for has nothing to lack.
+	// behind counts the caches that lack a change which etcd has. A cache can be at an older revision than etcd
+	// without lacking anything, if nothing of its resource changed. A cache that never started has nothing to lack.
 	behind int
 }
 
-// revisionsMsg is what the server says.
+// revisionsMsg carries the server's answer.
 type revisionsMsg struct {
 	caches []v1alpha1.Cache
 	err    error
 }
 
-// askRevisions asks how far the server is, after a pause: what happens meanwhile is in the answer.
+// askRevisions requests the revisions after a pause, so that the answer covers changes during the pause.
 func (m *model) askRevisions() tea.Cmd {
 	r := &m.revisions
 	if m.client.Host() == "" {
@@ -61,8 +62,8 @@ func (m *model) askRevisions() tea.Cmd {
 	})
 }
 
-// take takes the answer. It says whether to ask once more: something happened meanwhile, or a cache is behind, which nothing
-// else would tell to be over.
+// take stores the answer. It reports whether to ask once more: after a change in the meantime, or while a cache is
+// behind, since no message announces that it has caught up.
 func (r *revisions) take(msg revisionsMsg) (again bool) {
 	again = r.again
 	r.asking, r.again = false, false
@@ -78,7 +79,7 @@ func (r *revisions) take(msg revisionsMsg) (again bool) {
 	return again || r.behind > 0
 }
 
-// facts are what the header says of it.
+// facts returns the part of the header about revisions.
 func (r *revisions) facts() []string {
 	if !r.known || r.etcd == 0 {
 		return nil

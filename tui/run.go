@@ -21,11 +21,11 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// Options are what the program is told.
+// Options configure one run of the program.
 type Options struct {
-	// Start finds the server, or starts it, while the screen is drawn already.
+	// Start finds the server, or starts it, while the program already draws.
 	Start func(context.Context) (Server, error)
-	// Saved is a capture to look at in place of a server.
+	// Saved is a capture to show instead of a server.
 	Saved *Saved
 
 	// Export writes requests as a document: a page, Markdown, a drawing. It may be nil.
@@ -34,30 +34,30 @@ type Options struct {
 	// Lesson is played beside the screen. It may be nil.
 	Lesson *learn.Options
 
-	// Theme is how the screen looks, if that was said for this run.
+	// Theme overrides the kept theme for this run; it may be empty.
 	Theme theme.Name
-	// Language is that of all words which are not the server's.
+	// Language is the language of all words except the server's.
 	Language lang.Language
-	// Zone is where the times of day are of; nil for the zone of this machine.
+	// Zone is the time zone of displayed times; nil means the zone of this machine.
 	Zone *time.Location
-	// KeysFile says which keys commands have. It need not be there.
+	// KeysFile holds the user's own keys. The file may be missing.
 	KeysFile string
-	// StateFile is where what one run leaves to the next is kept; empty to keep nothing.
+	// StateFile keeps state from one run to the next; empty keeps nothing.
 	StateFile string
-	// CrashDir is where the stack of a panic is written.
+	// CrashDir is the directory for the stack of a panic.
 	CrashDir string
-	// Log is what the process logs.
+	// Log is the tail of this process's log.
 	Log *logs.Tail
 }
 
-// Server is what there is to know of a server.
+// Server describes a server that the program shows.
 type Server struct {
 	Config *rest.Config
-	// Kubeconfig is the file that others reach it with; the screen names it to a newcomer.
+	// Kubeconfig is the file with which other programs reach the server. The screen names it to new users.
 	Kubeconfig string
-	// InProcess says that the server ends with the screen.
+	// InProcess reports that the server ends with the screen.
 	InProcess bool
-	// Note is what the user should know of it, once it is there.
+	// Note is a notice for the user, shown once the server is ready.
 	Note string
 }
 
@@ -65,17 +65,17 @@ type Server struct {
 type Saved struct {
 	File     string
 	Journeys []*v1alpha1.Journey
-	// Dropped is how many older ones the file had, beyond what the screen can hold.
+	// Dropped counts the older journeys of the file that do not fit into SavedMost.
 	Dropped int
 }
 
-// SavedMost is how many journeys of a capture can be shown.
+// SavedMost limits how many journeys of a capture are shown.
 const SavedMost = 10_000
 
-// framesPerSecond bounds how often the terminal is written to.
+// framesPerSecond bounds the rate of writes to the terminal.
 const framesPerSecond = 30
 
-// CheckTerminal says why this process has no terminal that the screen can be shown on.
+// CheckTerminal returns an error if this process has no terminal for the screen.
 func CheckTerminal() error {
 	for _, f := range []*os.File{os.Stdin, os.Stdout} {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
@@ -111,13 +111,13 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// Screen is the program before anything runs it.
+// Screen is the program before it runs.
 type Screen struct {
 	model *model
 	crash *crash
 }
 
-// New makes a program for another to run. What the user copies is written to out. Its commands end with ctx.
+// New makes a program for the caller to run. Copied text is written to out. The program's commands end with ctx.
 func New(ctx context.Context, o Options, out io.Writer) (*Screen, error) {
 	return newScreen(ctx, o, theme.For(out), out)
 }
@@ -155,11 +155,11 @@ func newScreen(ctx context.Context, o Options, t *theme.Terminal, out io.Writer)
 // debugVariable names a file to which every message is written.
 const debugVariable = "KX_DEBUG"
 
-// Model is what Bubble Tea runs.
+// Model returns the model for Bubble Tea to run.
 func (s *Screen) Model() tea.Model { return s.model }
 
-// Close ends what the program started, and keeps what the next run shall know. Its error is that of a panic, or why there
-// was no server, or why nothing could be kept.
+// Close stops all work of the program and saves state for the next run. It returns the error of a panic, of a server
+// that failed to start, or of the save.
 func (s *Screen) Close() error {
 	kept := s.model.keep()
 	s.model.close()
@@ -173,8 +173,8 @@ func (s *Screen) Close() error {
 	return errors.Join(s.model.failed, kept)
 }
 
-// terminal is the file of a terminal that is written to from more than one goroutine: frames, and text for the
-// clipboard.
+// terminal is a terminal that several goroutines write to: frames, and text for the clipboard. mu keeps a write
+// whole.
 type terminal struct {
 	*os.File
 	mu sync.Mutex

@@ -17,11 +17,11 @@ import (
 // maker makes a screen.
 type maker struct {
 	make func(screen.Host, *model) screen.Screen
-	// asks says that the screen shows nothing without a server: it can't be gone to from a saved capture.
+	// asks reports that the screen needs a server: it is unreachable with a saved capture.
 	asks bool
 }
 
-// makers are the screens: the numbered ones in the order of their digits, then those that open above them.
+// makers lists the screens: the numbered ones in the order of their digits, then those that open above them.
 var makers = []maker{
 	{make: func(h screen.Host, m *model) screen.Screen { return capture.New(h, m.held, m.capture()) }},
 	{make: func(h screen.Host, m *model) screen.Screen { return send.New(h, m.held.MadeBySend) }, asks: true},
@@ -35,10 +35,10 @@ var makers = []maker{
 	{make: func(h screen.Host, m *model) screen.Screen { return logs.New(h, m.options.Log) }},
 }
 
-// numbered are the screens that have a digit, in order.
+// numbered lists the screens that have a digit, in order.
 var numbered = []screen.Name{screen.Capture, screen.Send, screen.Etcd, screen.Cache, screen.Structure}
 
-// capture is what the screen Capture is told.
+// capture returns the options of the screen Capture.
 func (m *model) capture() capture.Options {
 	o := capture.Options{Own: func() bool { return m.server.InProcess }, Export: m.options.Export}
 	if s := m.options.Saved; s != nil {

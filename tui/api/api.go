@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// What an answer may have at most.
+// Limits of an answer and of one event of a watch.
 const (
 	answerBytesMost = 64 << 20
 	eventBytesMost  = 8 << 20
@@ -30,13 +30,13 @@ const (
 // KX is the path of kx's own API.
 const KX = "/apis/kx.dev/v1alpha1"
 
-// Client asks one server.
+// Client sends requests to one server. Any goroutine may use it.
 type Client struct {
 	http *http.Client
 	base *url.URL
-	// ready is closed when the server is known: http and base are not looked at before.
+	// ready is closed once the server is known. http and base are set before that and read only after it.
 	ready chan struct{}
-	// absent is why there is no server to ask.
+	// absent is the reason why there is no server.
 	absent   string
 	presence presence
 }
@@ -47,20 +47,20 @@ func New(config *rest.Config) (*Client, error) {
 	return c, c.Connect(config)
 }
 
-// Later makes a client of a server that is not known yet: what it is asked waits until [Client.Connect].
+// Later makes a client of a server that is not known yet: its requests wait for [Client.Connect].
 func Later() *Client { return &Client{ready: make(chan struct{})} }
 
-// Absent makes a client that has no server, and why: what it is asked fails.
+// Absent makes a client without a server: its requests fail with the reason why.
 func Absent(why string) *Client {
 	c := Later()
 	c.absent = why
 	return c
 }
 
-// Absent is why there is no server to ask; empty if there is one, or will be.
+// Absent returns the reason why there is no server; empty if there is one, or will be.
 func (c *Client) Absent() string { return c.absent }
 
-// Connect says which server it is. It is called once.
+// Connect sets the server. It is called once.
 func (c *Client) Connect(config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.Timeout = 0 // watches last; requests end with their contexts
@@ -77,7 +77,7 @@ func (c *Client) Connect(config *rest.Config) error {
 	return nil
 }
 
-// Host is the server's address; empty as long as it is not known.
+// Host returns the server's address; empty until it is known.
 func (c *Client) Host() string {
 	select {
 	case <-c.ready:
@@ -87,7 +87,7 @@ func (c *Client) Host() string {
 	}
 }
 
-// Close gives back the connections that nobody uses.
+// Close closes idle connections.
 func (c *Client) Close() {
 	if c.Host() == "" {
 		return
@@ -110,7 +110,7 @@ type Request struct {
 	Body   []byte
 }
 
-// Error is an answer that is none of success.
+// Error is an answer whose status is not a success.
 type Error struct {
 	Request string // method and path
 	Status  metav1.Status
@@ -120,7 +120,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: the server answered %d: %s", e.Request, e.Status.Code, draw.Clean(e.Status.Message))
 }
 
-// Code is the HTTP status of an answer that is an error, or 0 if err is none.
+// Code returns the HTTP status of an error answer, or 0 for any other error.
 func Code(err error) int {
 	var e *Error
 	if errors.As(err, &e) {
@@ -129,7 +129,7 @@ func Code(err error) int {
 	return 0
 }
 
-// Reason is why a request failed: in the server's own words, if it had any.
+// Reason returns the cause of a failed request, in the server's own words if it gave any.
 func Reason(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Status.Message != "" {
@@ -192,12 +192,13 @@ func (c *Client) JSON(ctx context.Context, r Request, out any) error {
 	return nil
 }
 
-// Get gets what is at a path.
+// Get decodes the object at a path into out.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) error {
 	return c.JSON(ctx, Request{Path: path, Query: query}, out)
 }
 
-// Table gets what is at a path as the table that the server makes of it. Its cells are strings, int64s, float64s and bools.
+// Table requests the object or list at a path as the server's table. Its cells are strings, int64s, float64s and
+// bools.
 func (c *Client) Table(ctx context.Context, path string) (*metav1.Table, error) {
 	var data json.RawMessage
 	accept := http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}}
@@ -225,19 +226,19 @@ func (c *Client) Create(ctx context.Context, path string, object, out any) error
 	return c.JSON(ctx, Request{Method: http.MethodPost, Path: path, Body: body}, out)
 }
 
-// Delete deletes what is at a path.
+// Delete deletes the object at a path.
 func (c *Client) Delete(ctx context.Context, path string) error {
 	return c.JSON(ctx, Request{Method: http.MethodDelete, Path: path}, nil)
 }
 
-// Event is one of a watch.
+// Event is one event of a watch.
 type Event struct {
 	Type   string
 	Object json.RawMessage
 }
 
-// Watch calls each with every event until the stream ends, which is no error, or each returns one. An event of type ERROR
-// is returned as an [Error].
+// Watch calls each with every event until the stream ends, which is no error, or each returns an error. An event of
+// type ERROR is returned as an [Error].
 func (c *Client) Watch(ctx context.Context, path string, query url.Values, each func(Event) error) error {
 	q := url.Values{"watch": {"true"}}
 	for name, values := range query {
@@ -272,7 +273,7 @@ func (c *Client) Watch(ctx context.Context, path string, query url.Values, each 
 	}
 }
 
-// good sends a request and returns an answer of success.
+// good sends a request and returns a successful answer; every other one becomes an error.
 func (c *Client) good(ctx context.Context, r Request) (*http.Response, error) {
 	res, err := c.Send(ctx, r)
 	if err != nil {
@@ -291,7 +292,7 @@ func (c *Client) good(ctx context.Context, r Request) (*http.Response, error) {
 	return nil, failed
 }
 
-// eventReader bounds how much one event may take.
+// eventReader limits the size of one event.
 type eventReader struct {
 	r    io.Reader
 	left int

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Away says that nobody answered: the server is not there, or went away.
+// Away is the error of an unreachable server: it never answered, or went away.
 type Away struct {
 	Host string
 	// Why is the reason in a few words, such as connection refused.
@@ -24,32 +24,34 @@ func (e *Away) Error() string {
 	return fmt.Sprintf("the server at %s does not answer (%s)", e.Host, e.Why)
 }
 
-// Unwrap is what the system said.
+// Unwrap returns the error of the connection.
 func (e *Away) Unwrap() error { return e.cause }
 
-// presence is whether the server answers, as far as it was asked.
+// presence records whether the server answers. mu guards away and returns.
 type presence struct {
 	mu      sync.Mutex
 	away    *Away
 	returns int
 }
 
-// Away is why the server did not answer when it was asked last; nil if it did, or was not asked yet.
+// Away returns the failure of the latest request to reach the server; nil if the server answered, or nothing was sent
+// yet.
 func (c *Client) Away() *Away {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
 	return c.presence.away
 }
 
-// Returns is how often the server has answered again after it had not: what failed meanwhile can be asked again.
+// Returns counts how often the server answered again after a failure. A change tells callers to repeat failed
+// requests.
 func (c *Client) Returns() int {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
 	return c.presence.returns
 }
 
-// answered notes whether a request was answered, and says in words why not. Who gave up waiting has learned nothing, and a
-// server that begins anew is not back as long as it says 503.
+// answered records whether a request was answered, and turns a failed connection into an [Away]. A cancelled request
+// proves nothing. A restarting server counts as away while it answers 503.
 func (c *Client) answered(ctx context.Context, res *http.Response, err error) error {
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -70,7 +72,7 @@ func (c *Client) answered(ctx context.Context, res *http.Response, err error) er
 	return nil
 }
 
-// cut is why a stream can't be read further: where it was not its contents, the server went away.
+// cut returns the error that ended a stream, as an [Away] if the connection broke rather than the contents.
 func (c *Client) cut(ctx context.Context, err error) error {
 	var op *net.OpError
 	if ctx.Err() == nil && (errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &op)) {
@@ -79,7 +81,7 @@ func (c *Client) cut(ctx context.Context, err error) error {
 	return err
 }
 
-// gone is an error of the connection in words.
+// gone turns an error of the connection into an [Away] with a short reason.
 func (c *Client) gone(err error) *Away {
 	a := &Away{Host: c.base.String(), cause: err, Why: "it closed the connection"}
 	var op *net.OpError

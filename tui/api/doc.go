@@ -1,6 +1,6 @@
-// Package api asks a server over HTTP, as any client could: JSON in, JSON out, watches as a stream of events.
+// Package api is an HTTP client for a server's API: JSON requests and answers, and watches as a stream of events.
 //
-// What comes in is a [rest.Config]; what goes out are decoded answers, or an [Error] that says what was tried and what
-// the server said, or an [Away] if nobody did; the client knows when somebody does again. Answers have a limit. Texts in
-// them are as the server sent them: who shows them cleans them.
+// It takes a [rest.Config]. It returns decoded answers, an [Error] with the request and the server's status, or an
+// [Away] if the server is unreachable; the client notices when the server is back. Answers are limited in size. Their
+// texts are raw: code that shows them has to clean them.
 package api

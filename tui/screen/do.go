@@ -7,8 +7,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// Do runs work where it may take its time, and then with what came of it, on the goroutine of the screens. work must not touch
-// what belongs to that goroutine. then drops an answer that comes too late.
+// Do runs work on a goroutine of its own, and then passes its result to then on the goroutine of the screens. work
+// must not touch state of that goroutine. then drops an answer that comes too late.
 func Do[T any](h Host, work func() (T, error), then func(T, error) tea.Cmd) tea.Cmd {
 	return h.Do(func() func() tea.Cmd {
 		result, err := work()
@@ -16,7 +16,7 @@ func Do[T any](h Host, work func() (T, error), then func(T, error) tea.Cmd) tea.
 	})
 }
 
-// Get asks the server for an object, as Do.
+// Get requests an object from the server in the background, as Do does.
 func Get[T any](ctx context.Context, h Host, path string, query url.Values, then func(*T, error) tea.Cmd) tea.Cmd {
 	client := h.API()
 	return Do(h, func() (*T, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 )
 
-// FilterError is the error about a filter, in the language of words. Only unknown names, and functions that no step is, have a
-// translation.
+// FilterError returns the text of a filter's error, in the language of words. Only unknown names, and functions that
+// are no step, have a translation.
 func FilterError(words lang.Language, err error) string {
 	var wrong *filter.Error
 	if errors.As(err, &wrong) && (wrong.Unknown != nil || wrong.Elsewhere != nil) {
@@ -18,7 +18,7 @@ func FilterError(words lang.Language, err error) string {
 	return err.Error()
 }
 
-// FilterProblem is the error about a filter, without its place.
+// FilterProblem is FilterError without the position.
 func FilterProblem(words lang.Language, err error) string {
 	var wrong *filter.Error
 	switch {

@@ -12,7 +12,7 @@ import (
 // Typing reports whether the line is open.
 func (s *Split) Typing() bool { return s.typing }
 
-// Line is the text that is typed.
+// Line returns the typed text.
 func (s *Split) Line() *prompt.Line { return &s.line }
 
 // OpenLine opens the line.
@@ -44,7 +44,7 @@ func (s *Split) changed() {
 	}
 }
 
-// edit does a command that edits or closes the line.
+// edit runs a command that edits or closes the line.
 func (s *Split) edit(id keys.ID) (tea.Cmd, bool) {
 	if id == keys.Back {
 		s.CloseLine()
@@ -63,21 +63,21 @@ func (s *Split) edit(id keys.ID) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// FindHelp stands below while the user types what to find.
+// FindHelp is the line of help while the user types the text to find.
 func FindHelp(words lang.Language) string {
 	return " " + words.Phrase("enter stays there, %s and %s go on, esc leaves the line", keys.Next.Key(), keys.Previous.Key())
 }
 
 // finder is a pane whose rows can be searched.
 type finder interface {
-	// Find goes to the next row with a text, in the direction of step; with here, the present row counts too.
+	// Find goes to the next row with a text, in the direction of step; with here, the current row counts too.
 	Find(text string, step int, here bool) bool
-	// Sought is the text that was looked for last.
+	// Sought returns the text of the last search.
 	Sought() string
 }
 
-// FindLine is a line that goes to the next row with its text, in the pane with the focus, while the user types. changed is
-// called then; nil does nothing. Plan.Moved follows the cursor once the line is closed.
+// FindLine returns a line for searching: while the user types, the pane with the focus goes to the next row with the
+// text, and changed is called (nil does nothing). Plan.Moved follows the cursor once the line is closed.
 func (s *Split) FindLine(ctx keys.Context, changed func()) *Line {
 	return &Line{
 		Context: ctx, finds: true,
@@ -94,7 +94,7 @@ func (s *Split) FindLine(ctx keys.Context, changed func()) *Line {
 
 func (s *Split) finder() finder { return s.plan.Panes[s.focus].Pane.(finder) }
 
-// FindCommands are the commands of a FindLine. Their IDs begin with the name of the screen.
+// FindCommands returns the commands of a FindLine. Their IDs begin with the name of the screen.
 func (s *Split) FindCommands(name string) []keys.Command {
 	id := func(verb string) keys.ID { return keys.ID(name + "." + verb) }
 	return []keys.Command{
@@ -108,13 +108,13 @@ func (s *Split) FindCommands(name string) []keys.Command {
 	}
 }
 
-// EndFind closes the line and stays at what was found. It says so if nothing was.
+// EndFind closes the line and stays at the found row. It reports a search without a match.
 func (s *Split) EndFind() tea.Cmd {
 	s.CloseLine()
 	return s.sought(s.finder().Find(s.line.String(), 1, true))
 }
 
-// FindAgain goes to the next row, or with a step of -1 the one before, that has what was looked for last.
+// FindAgain repeats the last search: in the next rows, or with a step of -1 in the ones before.
 func (s *Split) FindAgain(step int) tea.Cmd {
 	f := s.finder()
 	return s.sought(f.Find(f.Sought(), step, false))
@@ -127,7 +127,7 @@ func (s *Split) sought(found bool) tea.Cmd {
 	return s.moved(s.focus)
 }
 
-// NothingSought is why FindAgain can't go on; empty if it can.
+// NothingSought returns the reason why FindAgain can't go on; empty if it can.
 func (s *Split) NothingSought() string {
 	if s.finder().Sought() == "" {
 		return s.host.Theme().Words.Phrase("nothing was looked for in this pane: %s does", keys.Find.Key())
@@ -135,7 +135,7 @@ func (s *Split) NothingSought() string {
 	return ""
 }
 
-// findTitle is the name of the line of a search.
+// findTitle returns the label of the search line.
 func (s *Split) findTitle() string { return " " + s.host.Theme().Words.Phrase("find") + " " }
 
 // findView draws the line of a search.

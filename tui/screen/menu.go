@@ -6,10 +6,10 @@ import tea "github.com/charmbracelet/bubbletea"
 type Menu struct {
 	Title   string
 	Choices []Choice
-	// Typed makes a choice of a text that the user types instead. Its error says what can be typed. nil: the user can type
-	// only words of the choices.
+	// Typed makes a choice from a typed text that matches no choice. Its error explains which texts are possible.
+	// nil: the user can only pick choices.
 	Typed func(text string) (Choice, error)
-	// Hint says what can be typed.
+	// Hint explains which texts can be typed.
 	Hint string
 }
 
@@ -17,7 +17,7 @@ type Menu struct {
 type Choice struct {
 	Title string // a few words
 	Help  string // what it means
-	// Why is why it can't be done now; empty if it can.
+	// Why is the reason why the choice is disabled; empty if it is enabled.
 	Why string
 	Do  func() tea.Cmd
 }

@@ -34,21 +34,21 @@ const (
 	Lesson Name = "Lesson"
 )
 
-// Screen draws the lines between the header and the foot. [Split] has most of its methods.
+// Screen draws the lines between the header and the foot. [Split] implements most of its methods.
 type Screen interface {
 	Name() Name
 
-	// Contexts are where its keys apply: one for each pane, and one for each line that the user types into. They belong to
-	// this screen alone.
+	// Contexts lists the screen's key contexts: one for each pane, and one for each line that the user types into. No
+	// other screen has them.
 	Contexts() []keys.Context
-	// Context is where the next key goes.
+	// Context is the context of the next key.
 	Context() keys.Context
 	// Focus gives the focus to the pane of a context. It reports whether there is such a pane now.
 	Focus(keys.Context) bool
-	// Commands are the screen's own. They are asked for once.
+	// Commands returns the screen's own commands. The program calls it once.
 	Commands() []keys.Command
-	// Handle does a command that all screens share, such as a motion, keys.Open or keys.Back. It reports whether there was
-	// anything to do.
+	// Handle runs a command that all screens share, such as a motion, keys.Open or keys.Back. It reports whether the
+	// command had an effect.
 	Handle(keys.ID) (tea.Cmd, bool)
 	// Type takes text that the user typed or pasted into a line.
 	Type(text []rune)
@@ -56,23 +56,23 @@ type Screen interface {
 	Mouse(x, y, wheel int) tea.Cmd
 
 	SetSize(w, h int)
-	// Borders are where the user moved the borders between its panes. They last from one run to the next.
+	// Borders holds the positions to which the user moved the borders. They last from one run to the next.
 	Borders() *layout.Borders
 	// Resize makes the pane with the focus larger or smaller. It reports whether there is a border to move.
 	Resize(larger bool) bool
 	Render() []string
 	// Blur tells the screen whether a lesson beside it has the focus, or the screen beside the lesson.
 	Blur(away bool)
-	// Foot is what stands below: the command that does the same, and the state. Either may be empty.
+	// Foot returns two lines for below the screen: the equivalent command, and the state. Either may be empty.
 	Foot() (sameAs, state string)
 
 	// Show is called when the user comes to the screen. to is one of its targets; nil leaves the screen as it was.
 	Show(to Target) tea.Cmd
 	// Hide is called when the user leaves the screen.
 	Hide()
-	// Drain takes what the screen's own goroutines brought since the last time.
+	// Drain takes the data that the screen's own goroutines collected since the last Drain.
 	Drain() tea.Cmd
-	// Close ends what the screen started.
+	// Close stops the work that the screen started.
 	Close()
 }
 
@@ -81,7 +81,7 @@ type Host interface {
 	// Context ends when the program does.
 	Context() context.Context
 	API() *api.Client
-	// Theme is how things look now. A screen asks each time: the user may change it.
+	// Theme returns the current theme. Screens call it for each frame, because the user may change the theme.
 	Theme() theme.Theme
 	// Zone is the time zone of the times shown.
 	Zone() *time.Location
@@ -99,16 +99,16 @@ type Host interface {
 	Copy(text string) tea.Cmd
 	// Ask asks for one line and calls then with it. esc gives up.
 	Ask(question, initial string, then func(answer string) tea.Cmd) tea.Cmd
-	// Propose asks as Ask does. What is typed replaces the proposal, such as a number.
+	// Propose asks as Ask does, but typing replaces the proposal, such as a number.
 	Propose(question, proposal string, then func(answer string) tea.Cmd) tea.Cmd
 	// Choose offers a menu. esc gives up.
 	Choose(Menu) tea.Cmd
 	// Confirm calls then if the user says yes.
 	Confirm(question string, then func() tea.Cmd) tea.Cmd
-	// Edit opens text in $EDITOR, in a file whose name ends with suffix. then gets the saved text, or the reason why there is none.
+	// Edit opens text in $EDITOR, in a file whose name ends with suffix. then gets the saved text, or an error.
 	Edit(text []byte, suffix string, then func(edited []byte, err error) tea.Cmd) tea.Cmd
-	// Do runs work on a goroutine of its own, and then on the goroutine of the screens what work returned, whichever screen is
-	// shown by then. A panic in either is caught. See [Do] and [Get].
+	// Do runs work on a goroutine of its own, and then the function that it returns on the goroutine of the screens,
+	// whichever screen is current by then. A panic in either is caught. See [Do] and [Get].
 	Do(work func() (then func() tea.Cmd)) tea.Cmd
 	// Quit leaves the program, without asking.
 	Quit() tea.Cmd
@@ -124,7 +124,7 @@ type Target interface{ Screen() Name }
 // ToScreen leads to a screen as it was left.
 type ToScreen struct{ Name Name }
 
-// Look leads to a target, and from a lesson to the screen where only one of them is seen.
+// Look leads to a target, and moves the focus from a lesson to the screen where only one of them fits.
 type Look struct{ Target }
 
 // ToRequest leads to a request, to one of its steps, and to a field in it.
@@ -135,10 +135,10 @@ type ToRequest struct {
 	Tab     string // the English name of a tab of Detail
 }
 
-// ToRequests leads to the requests that a filter wants.
+// ToRequests leads to the requests that match a filter.
 type ToRequests struct{ Filter string }
 
-// ToNewest leads to the newest request, and to each that comes.
+// ToNewest leads to the newest request, and follows new ones.
 type ToNewest struct{}
 
 // ToSend leads to a request that can be changed and sent.
@@ -146,7 +146,7 @@ type ToSend struct {
 	Method, URI, ContentType string
 	Body                     []byte
 	Held                     bool // it is sent at once, held at its first step
-	// HeldAt is the step at which it is held instead, after it was taken Skip times.
+	// HeldAt is the step that holds the request instead of the first, after Skip passes.
 	HeldAt string
 	Skip   int
 }
@@ -160,33 +160,34 @@ type ToKey struct {
 // ToCache leads to the watch cache of a resource, such as pods or crontabs.stable.example.com.
 type ToCache struct{ Resource string }
 
-// ToStructure leads to a resource in the server's map. An empty one is the map as it is.
+// ToStructure leads to a resource in the server's map. An empty target leaves the map as it is.
 type ToStructure struct{ Group, Resource string }
 
-// ToSource leads to a line of the server's source. File is as a step has it.
+// ToSource leads to a line of the server's source. File is in the form that steps use.
 type ToSource struct {
 	File string
 	Line int
-	// Function, Upstream, UpstreamFile and Release are said beside it, where they are known.
+	// Function, Upstream, UpstreamFile and Release describe the line, where they are known.
 	Function, Upstream, UpstreamFile, Release string
-	// Theirs says that the code upstream is wanted.
+	// Theirs asks for the upstream code.
 	Theirs bool
 }
 
 // ToCompare leads to two requests side by side.
 type ToCompare struct{ A, B *v1alpha1.Journey }
 
-// ToStory leads to a request told in sentences, to the one of a step. Others are those that changed what it was refused over.
+// ToStory leads to the story of a request, at the sentence of a step. Others are the requests that changed the object
+// over which this one was refused.
 type ToStory struct {
 	Journey *v1alpha1.Journey
 	Others  []*v1alpha1.Journey
 	Step    int
 }
 
-// ToRules leads to the breakpoints and faults. Filter, unless empty, is that of a new breakpoint.
+// ToRules leads to the breakpoints and faults. A non-empty Filter begins a new breakpoint.
 type ToRules struct{ Filter string }
 
-// ToLog leads to what the program logged.
+// ToLog leads to this program's log.
 type ToLog struct{}
 
 func (t ToScreen) Screen() Name  { return t.Name }

@@ -12,9 +12,9 @@ import (
 	"github.com/kx-apiserver/kx/tui/prompt"
 )
 
-// Split is the panes of a screen: where each is, which has the focus or the place of all, and the line above them that the
-// user types into. A screen embeds it and gets from it what all screens do alike. What a Split has nothing to do for
-// (Hide, Drain, Close) does nothing, and the screen that needs it has its own.
+// Split holds the panes of a screen: their places, which one has the focus or is zoomed, and the typed line above
+// them. A screen embeds it for the behaviour that all screens share. Hide, Drain and Close do nothing here: a screen
+// that needs them declares its own.
 type Split struct {
 	host Host
 	plan Plan
@@ -30,7 +30,7 @@ type Split struct {
 	line    prompt.Line
 }
 
-// Plan says what a Split is made of. All but Panes may be nil.
+// Plan describes the parts of a Split. All but Panes may be nil.
 type Plan struct {
 	// Panes are in the order in which tab goes through them.
 	Panes []Place
@@ -44,9 +44,9 @@ type Plan struct {
 	Line *Line
 	// Absent reports whether a pane has nothing to show: it does not get the focus.
 	Absent func(pane int) bool
-	// Focused is told that a pane gets the focus.
+	// Focused is called when a pane gets the focus.
 	Focused func(pane int)
-	// Moved follows a cursor that the user moved.
+	// Moved is called after the user moved a cursor.
 	Moved func(pane int) tea.Cmd
 }
 
@@ -56,7 +56,7 @@ type Place struct {
 	Pane    pane.Pane
 }
 
-// Line is a line in which the user types what the panes show, or what to find in them.
+// Line is a line for a filter of the panes' contents, or for a search in them.
 type Line struct {
 	Context keys.Context
 	// Begin is the text that the line opens with.
@@ -74,7 +74,7 @@ func NewSplit(host Host, plan Plan) Split {
 	return Split{host: host, plan: plan, behind: min(1, len(plan.Panes)-1), areas: make([]layout.Rect, len(plan.Panes))}
 }
 
-// Contexts are those of the panes and of the line.
+// Contexts lists the contexts of the panes and of the line.
 func (s *Split) Contexts() []keys.Context {
 	all := s.Panes()
 	if s.plan.Line != nil {
@@ -83,7 +83,7 @@ func (s *Split) Contexts() []keys.Context {
 	return all
 }
 
-// Panes are the contexts of the panes.
+// Panes lists the contexts of the panes.
 func (s *Split) Panes() []keys.Context {
 	var all []keys.Context
 	for _, p := range s.plan.Panes {
@@ -92,7 +92,7 @@ func (s *Split) Panes() []keys.Context {
 	return all
 }
 
-// Context is that of the line while it is open, else that of the pane with the focus.
+// Context returns the context of the line while it is open, else that of the pane with the focus.
 func (s *Split) Context() keys.Context {
 	if s.typing {
 		return s.plan.Line.Context
@@ -116,10 +116,10 @@ func (s *Split) Focus(ctx keys.Context) bool {
 
 func (s *Split) absent(p int) bool { return s.plan.Absent != nil && s.plan.Absent(p) }
 
-// At is the pane with the focus.
+// At returns the pane with the focus.
 func (s *Split) At() int { return s.focus }
 
-// Behind is the pane that shows where all but the first share one place: the one that had the focus last.
+// Behind returns the visible pane where all but the first share one place: the one that had the focus last.
 func (s *Split) Behind() int { return s.behind }
 
 // Bring brings a pane to the place that it shares with others, without the focus.
@@ -141,7 +141,7 @@ func (s *Split) GoTo(p int) {
 	s.place()
 }
 
-// Zoomed reports whether one pane has the place of all.
+// Zoomed reports whether one pane fills the screen.
 func (s *Split) Zoomed() bool { return s.zoomed }
 
 // Size is the size of the screen.
@@ -153,10 +153,10 @@ func (s *Split) SetSize(w, h int) {
 	s.place()
 }
 
-// Area is where a pane is. A pane that is not in view has an empty one.
+// Area returns the cells of a pane; empty if it is not visible.
 func (s *Split) Area(p int) layout.Rect { return s.areas[p] }
 
-// Borders are where the user moved the borders between the panes.
+// Borders holds the positions to which the user moved the borders between the panes.
 func (s *Split) Borders() *layout.Borders { return &s.borders }
 
 // Resize makes the pane with the focus larger or smaller. It reports whether there is a border to move.
@@ -191,10 +191,10 @@ func (s *Split) place() {
 // Render draws the line, or else the head, and below it the panes.
 func (s *Split) Render() []string { return s.Draw(!s.typing) }
 
-// Blur tells whether none of the panes has the focus now.
+// Blur records whether the focus is outside the panes.
 func (s *Split) Blur(away bool) { s.away = away }
 
-// Draw is Render for a screen that may have something above its panes: none of them shows the focus then.
+// Draw is Render for a screen that may draw an overlay: with focus false, no pane shows the focus.
 func (s *Split) Draw(focus bool) []string {
 	s.place()
 	focus = focus && !s.away
@@ -220,7 +220,8 @@ func (s *Split) Draw(focus bool) []string {
 	return draw.Block(frame, s.w, s.h)
 }
 
-// Handle does what all screens do alike: go back, to another pane, zoom, edit the line, and move in the pane with the focus.
+// Handle runs the commands that all screens share: go back, to another pane, zoom, edit the line, and move in the
+// pane with the focus.
 func (s *Split) Handle(id keys.ID) (tea.Cmd, bool) {
 	if s.typing {
 		return s.edit(id)
@@ -245,7 +246,7 @@ func (s *Split) Handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// back undoes the last of zoom and focus. It reports whether there was anything.
+// back undoes the zoom, or else a change of focus. It reports whether there was either.
 func (s *Split) back() bool {
 	switch {
 	case s.zoomed:
@@ -259,7 +260,7 @@ func (s *Split) back() bool {
 	return true
 }
 
-// step goes to the next pane that is there, by 1 or -1.
+// step moves the focus to the next pane with contents, by 1 or -1.
 func (s *Split) step(by int) {
 	n := len(s.plan.Panes)
 	p := (s.focus + by + n) % n
@@ -276,7 +277,7 @@ func (s *Split) moved(p int) tea.Cmd {
 	return s.plan.Moved(p)
 }
 
-// Mouse opens the line that is pressed, moves the pane under the wheel, or goes to where the press was.
+// Mouse opens the pressed line, scrolls the pane under the wheel, or moves the cursor to the press.
 func (s *Split) Mouse(x, y, wheel int) tea.Cmd {
 	for i, a := range s.areas {
 		if !a.Has(x, y) {

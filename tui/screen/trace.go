@@ -8,7 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// InEtcd is where a step of a request left its trace in etcd, or else where the request did: what it wrote, or what it read last.
+// InEtcd returns the key and revision in etcd that a step wrote or read; without one, those of the request: its
+// write, or else its last read.
 func InEtcd(j *v1alpha1.Journey, step int) (ToKey, bool) {
 	if step >= 0 && step < len(j.Status.Steps) {
 		if to, ok := keyOf(&j.Status.Steps[step]); ok {
@@ -28,7 +29,7 @@ func InEtcd(j *v1alpha1.Journey, step int) (ToKey, bool) {
 	return read, read.Key != ""
 }
 
-// keyOf is the key that a step wrote or read, and at which revision it was.
+// keyOf returns the key that a step wrote or read, with the key's revision.
 func keyOf(step *v1alpha1.Step) (ToKey, bool) {
 	if key, revision, ok := blame.Written(step); ok {
 		return ToKey{Key: key, Revision: revision}, true

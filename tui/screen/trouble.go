@@ -7,10 +7,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// NoAnswer stands where the answer of a silent server would be. The line of state says why there is none.
+// NoAnswer replaces the answer of a silent server. The line of state gives the reason.
 const NoAnswer = "The server does not answer. It is asked again by itself."
 
-// Trouble describes an error in one line. A constant text of it may be translated where it is shown.
+// Trouble describes an error in one line. Where it is constant, the caller may translate it.
 func Trouble(err error) string {
 	var away *api.Away
 	if errors.As(err, &away) {

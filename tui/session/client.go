@@ -21,11 +21,11 @@ const journeys = api.KX + "/journeys"
 // client asks a server for journeys.
 type client struct{ api *api.Client }
 
-// What a server may say that means more than that it failed.
+// Answers of a server that callers tell apart from other failures.
 var (
-	// ErrForgotten says that the server no longer has a journey.
+	// ErrForgotten means that the server no longer has a journey.
 	ErrForgotten = errors.New("the server no longer has this journey: it keeps the latest ones")
-	// errGone says that a watch can't go on from where it was: the list must be read again.
+	// errGone means that a watch can't resume at its revision: the list must be read again.
 	errGone = errors.New("the server no longer has that resourceVersion")
 	errNoKX = errors.New("this server has no journeys (kx.dev/v1alpha1): is it a kx?")
 )
@@ -70,7 +70,7 @@ func (c *client) list(ctx context.Context, filter string) ([]*v1alpha1.Journey, 
 	return rows, list.ResourceVersion, nil
 }
 
-// watch calls event for each change after rv until the stream ends. It returns where it came to.
+// watch calls event for each change after rv until the stream ends. It returns the last revision.
 func (c *client) watch(ctx context.Context, filter, rv string, event func(watch.EventType, *v1alpha1.Journey)) (string, error) {
 	q := query(filter)
 	q.Set("allowWatchBookmarks", "true")
@@ -87,7 +87,7 @@ func (c *client) watch(ctx context.Context, filter, rv string, event func(watch.
 	return rv, answered(err)
 }
 
-// answered is what an answer about the collection means.
+// answered translates an error of the collection's API into a session error.
 func answered(err error) error {
 	var e *api.Error
 	switch {

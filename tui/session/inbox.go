@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// Phase is how the following goes.
+// Phase is the state of the follower's connection.
 type Phase uint8
 
 // The phases.
@@ -17,19 +17,19 @@ const (
 	AsSaved // there is no server: all there is was saved
 )
 
-// State is how the following goes, and why not better.
+// State is the follower's phase, with the reason if it is not live.
 type State struct {
 	Phase  Phase
 	Reason string
 }
 
-// Batch is what happened since the last one.
+// Batch holds the changes since the last one.
 type Batch struct {
-	// Reset says that the rows before are of another filter.
+	// Reset reports that earlier rows belong to another filter.
 	Reset bool
-	// Dropped is how many changes the screen was too slow for.
+	// Dropped counts the changes that the screen was too slow for.
 	Dropped uint64
-	// LeftOut is how many new journeys the server did not send because there were too many.
+	// LeftOut counts the new journeys that the server skipped because there were too many.
 	LeftOut uint64
 	State   State
 
@@ -43,10 +43,11 @@ type change struct {
 	gone    bool
 }
 
-// inbox is where the follower leaves what it hears, until the screen draws.
+// inbox passes changes from the follower to the screen, which drains it when it draws. mu guards generation and
+// batch.
 //
-//  1. It holds at most most changes; the oldest go, and are counted.
-//  2. What a follower of an earlier generation leaves is thrown away.
+//  1. It holds at most most changes; the oldest are dropped and counted.
+//  2. Changes from a follower of an earlier generation are dropped.
 //  3. changed is called whenever there is something to drain.
 type inbox struct {
 	most    int

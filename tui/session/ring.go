@@ -9,14 +9,14 @@ import (
 // Row is one journey in the list, without its steps.
 type Row struct {
 	*v1alpha1.Journey
-	// Gone says that the server has forgotten it.
+	// Gone reports that the server has forgotten the journey.
 	Gone bool
 }
 
-// Ring is the newest rows, in the order in which they came.
+// Ring holds the newest rows, in the order in which they came.
 //
-// A row that must stay moves to held when its turn to go comes, so that making room costs the same however many stay.
-// held is in order, and all of it came before all of rows.
+// A row that must stay moves to held when its turn to go comes. So the cost of making room does not depend on the
+// number of rows that stay. held is in order, and all its rows came before those of rows.
 type Ring struct {
 	capacity int
 	held     []*Row
@@ -29,25 +29,25 @@ type Ring struct {
 	marks    map[string]rune
 	filtered bool
 
-	// Version changes whenever something in the ring does.
+	// Version changes with every change of the ring.
 	Version uint64
-	// Dropped is how many rows went to make room, or never came because the screen was too slow.
+	// Dropped counts the rows that made room for others, or never came because the screen was too slow.
 	Dropped uint64
-	// LeftOut is how many the server did not send because there were too many.
+	// LeftOut counts the journeys that the server skipped because there were too many.
 	LeftOut uint64
 
-	// fold says which new rows are only counted; nil for none. folded are their names.
+	// fold selects the new rows that are only counted; nil for none. folded holds their names.
 	fold   func(*v1alpha1.Journey) bool
 	folded map[string]bool
 }
 
-// Fold has rows that come only be counted, if yes says so of them, until the next reset. A nil yes has all be shown.
+// Fold makes the ring only count new rows that match yes, until the next reset. A nil yes shows all rows.
 func (r *Ring) Fold(yes func(*v1alpha1.Journey) bool) { r.fold = yes }
 
-// Folded is how many are only counted.
+// Folded returns the number of rows that are only counted.
 func (r *Ring) Folded() int { return len(r.folded) }
 
-// NewRing is an empty ring for capacity rows.
+// NewRing makes an empty ring for capacity rows.
 func NewRing(capacity int) *Ring {
 	r := &Ring{capacity: capacity, marks: map[string]rune{}}
 	r.clear()
@@ -59,10 +59,10 @@ func (r *Ring) clear() {
 	r.at, r.inHeld, r.folded = map[string]uint64{}, map[string]*Row{}, map[string]bool{}
 }
 
-// Len is how many rows there are.
+// Len returns the number of rows.
 func (r *Ring) Len() int { return len(r.held) + len(r.rows) - r.head }
 
-// At is the i-th row, the oldest being 0.
+// At returns the i-th row; the oldest is 0.
 func (r *Ring) At(i int) *Row {
 	if i < len(r.held) {
 		return r.held[i]
@@ -70,7 +70,7 @@ func (r *Ring) At(i int) *Row {
 	return r.rows[r.head+i-len(r.held)]
 }
 
-// Index is where a journey is, or -1.
+// Index returns the index of a journey, or -1.
 func (r *Ring) Index(id string) int {
 	if row := r.inHeld[id]; row != nil {
 		for i, other := range r.held {
@@ -85,14 +85,14 @@ func (r *Ring) Index(id string) int {
 	return -1
 }
 
-// Keep makes one journey stay: the one that is looked at. The one before it no longer has to.
+// Keep makes the journey under the cursor stay. The journey kept before it may go again.
 func (r *Ring) Keep(id string) { r.kept = id }
 
-// marksMost is how many journeys can be marked: one for each letter.
+// marksMost limits the marked journeys: one for each letter.
 const marksMost = 'z' - 'a' + 1
 
-// Mark gives a journey a mark, the first letter that is free, so that its row stays; one that has a mark loses it. It says
-// whether there was a letter.
+// Mark gives a journey the first free letter as its mark, so that its row stays. A marked journey loses its mark
+// instead. Mark reports whether there was a free letter.
 func (r *Ring) Mark(id string) bool {
 	r.Version++
 	if _, ok := r.marks[id]; ok {
@@ -112,10 +112,10 @@ func (r *Ring) Mark(id string) bool {
 	return false
 }
 
-// MarkOf is a journey's mark; 0 if it has none.
+// MarkOf returns a journey's mark; 0 if it has none.
 func (r *Ring) MarkOf(id string) rune { return r.marks[id] }
 
-// Marked is the journey that has a mark; empty if none has.
+// Marked returns the journey with a mark; empty if there is none.
 func (r *Ring) Marked(letter rune) string {
 	for id, other := range r.marks {
 		if other == letter {
@@ -125,7 +125,7 @@ func (r *Ring) Marked(letter rune) string {
 	return ""
 }
 
-// Apply brings the ring up to date.
+// Apply updates the ring with a batch.
 func (r *Ring) Apply(b Batch) {
 	if b.Reset {
 		r.clear()
@@ -167,8 +167,7 @@ func (r *Ring) put(j *v1alpha1.Journey) {
 	}
 }
 
-// Insert puts a journey where it belongs that came in another way than its neighbours: those that began before it stay before it.
-// It stays while it is looked at.
+// Insert adds a journey that did not come through a batch, at its place by time. It stays while it is kept.
 func (r *Ring) Insert(j *v1alpha1.Journey) {
 	row := *j
 	row.Status.Steps, row.Status.Marks, row.Status.Deliveries = nil, nil, nil
@@ -187,8 +186,8 @@ func (r *Ring) Insert(j *v1alpha1.Journey) {
 	r.Version++
 }
 
-// gone takes note that the server no longer lists a journey. Without a filter that means that it forgot it: the row is
-// marked. With one it may as well be that the journey is no longer what was asked for: the row goes.
+// gone handles a journey that the server no longer lists. Without a filter, the server forgot it, and the row is
+// marked. With a filter, the journey may just not match any more, so the row is removed.
 func (r *Ring) gone(id string) {
 	i := r.Index(id)
 	switch {
@@ -202,7 +201,7 @@ func (r *Ring) gone(id string) {
 	}
 }
 
-// remove takes a row out of rows. A filtered list is as short as the server's, so that this costs little.
+// remove takes a row out of rows. It is cheap, since a filtered list is as short as the server's.
 func (r *Ring) remove(i int) {
 	delete(r.at, r.rows[i].Name)
 	r.rows = append(r.rows[:i], r.rows[i+1:]...)
@@ -211,7 +210,7 @@ func (r *Ring) remove(i int) {
 	}
 }
 
-// missing takes note of the rows that the server no longer has.
+// missing handles the rows that a new list of the server lacks.
 func (r *Ring) missing(present map[string]bool) {
 	for i := r.Len() - 1; i >= 0; i-- {
 		if row := r.At(i); !present[row.Name] {
@@ -224,7 +223,7 @@ func (r *Ring) stays(row *Row) bool {
 	return row.Status.Pinned || row.Name == r.kept || r.marks[row.Name] != 0
 }
 
-// drop lets one row go: the oldest that need not stay, or else the oldest.
+// drop removes one row: the oldest that need not stay, or else the oldest.
 func (r *Ring) drop() {
 	r.Dropped++
 	for i, row := range r.held {
@@ -253,7 +252,7 @@ func (r *Ring) unhold(i int) {
 	r.held = append(r.held[:i], r.held[i+1:]...)
 }
 
-// compact gives back what the dropped rows took, once it is as much as the rest.
+// compact frees the memory of dropped rows, once it is as much as the rest.
 func (r *Ring) compact() {
 	if r.head < len(r.rows)/2 || r.head < 64 {
 		return

@@ -11,11 +11,11 @@ import (
 	"github.com/kx-apiserver/kx/core/subject"
 )
 
-// saved are journeys that were saved. Nothing ever happens to them.
+// saved serves the journeys of a saved capture. They never change.
 type saved struct {
 	all  []*v1alpha1.Journey
 	byID map[string]*v1alpha1.Journey
-	// names are those in journeys that another version of kx recorded.
+	// names lists the names in journeys that another version of kx recorded.
 	names subject.Names
 }
 

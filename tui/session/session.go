@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// Session follows one server.
+// Session follows one server. Any goroutine may use it. mu guards stop and serializes Follow.
 type Session struct {
 	client source
 	inbox  *inbox
@@ -30,8 +30,8 @@ type Session struct {
 	stop context.CancelFunc // of the follower that runs
 }
 
-// New makes a session with the server of config, which says on [Session.Changed] that something happened. most is how many
-// changes wait to be drained at most. caught is deferred in every goroutine of the session: it may recover.
+// New makes a session with the server of config, which signals changes on [Session.Changed]. most limits the changes
+// that wait for a drain. Every goroutine of the session defers caught, which may recover.
 func New(config *rest.Config, most int, caught func()) (*Session, error) {
 	a, err := api.New(config)
 	if err != nil {
@@ -53,7 +53,7 @@ func Of(a *api.Client, most int, changed, caught func()) *Session {
 	return from(&client{api: a}, newInbox(most, changed), caught)
 }
 
-// Saved makes a session with journeys that were saved, in place of a server.
+// Saved makes a session from saved journeys instead of a server.
 func Saved(all []*v1alpha1.Journey, changed, caught func()) *Session {
 	return from(newSaved(all), newInbox(len(all), changed), caught)
 }
@@ -64,33 +64,33 @@ func from(client source, inbox *inbox, caught func()) *Session {
 	return s
 }
 
-// source is where journeys come from.
+// source provides journeys.
 type source interface {
 	get(ctx context.Context, id string) (*v1alpha1.Journey, error)
 	list(ctx context.Context, filter string) (rows []*v1alpha1.Journey, rv string, err error)
-	// watch calls event for each change after rv until there are no more. It returns where it came to.
+	// watch calls event for each change after rv until there are no more. It returns the last revision.
 	watch(ctx context.Context, filter, rv string, event func(watch.EventType, *v1alpha1.Journey)) (string, error)
-	// known are the names that filters can ask for.
+	// known lists the names that filters can use in a field.
 	known(field string) []string
-	// phase is how the following goes when nothing is wrong.
+	// phase is the phase of a source without errors.
 	phase() Phase
 	close()
 }
 
-// Changed has a signal whenever there is something to drain, if the session was made with [New].
+// Changed signals that there is something to drain, if the session was made with [New].
 func (s *Session) Changed() <-chan struct{} { return s.signal }
 
-// Close ends the following and waits for it.
+// Close stops the follower and waits for it.
 func (s *Session) Close() {
 	s.end()
 	s.wg.Wait()
 	s.client.close()
 }
 
-// Known are the names that filters can ask for: those of this version of kx, and those in journeys that were saved.
+// Known lists the names that filters can use in a field: those of this version of kx, and those in saved journeys.
 func (s *Session) Known(field string) []string { return s.client.known(field) }
 
-// Drain takes what happened since the last time.
+// Drain takes the changes since the last Drain.
 func (s *Session) Drain() Batch { return s.inbox.drain() }
 
 // Get fetches one whole journey.
@@ -98,13 +98,13 @@ func (s *Session) Get(ctx context.Context, id string) (*v1alpha1.Journey, error)
 	return s.client.get(ctx, id)
 }
 
-// Rows are the journeys that filter wants and the server has, without their steps, the oldest first.
+// Rows returns the server's journeys that match filter, without their steps, the oldest first.
 func (s *Session) Rows(ctx context.Context, filter string) ([]*v1alpha1.Journey, error) {
 	rows, _, err := s.client.list(ctx, filter)
 	return rows, err
 }
 
-// List is the IDs of the journeys that filter wants and the server has, the oldest first.
+// List returns the IDs of the server's journeys that match filter, the oldest first.
 func (s *Session) List(ctx context.Context, filter string) ([]string, error) {
 	rows, err := s.Rows(ctx, filter)
 	ids := make([]string, len(rows))
@@ -114,7 +114,7 @@ func (s *Session) List(ctx context.Context, filter string) ([]string, error) {
 	return ids, err
 }
 
-// Related are the requests, with their steps, that changed what j was refused over, as far as they are remembered.
+// Related returns the remembered requests, with their steps, that changed the object over which j was refused.
 func (s *Session) Related(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
 	wanted := refusal.Wanted(j)
 	if wanted == "" {
@@ -138,7 +138,7 @@ func (s *Session) Related(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1
 	return related, nil
 }
 
-// Follow follows the journeys that filter wants, from now on and in place of those before.
+// Follow follows the journeys that match filter, in place of the ones before.
 func (s *Session) Follow(filter string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,13 +154,13 @@ func (s *Session) Follow(filter string) {
 	}()
 }
 
-// How long the follower waits before it tries again: at first, and at most.
+// The first and the longest pause of the follower before it tries again.
 const (
 	retryFirst = 250 * time.Millisecond
 	retryMost  = 5 * time.Second
 )
 
-// follower is one goroutine's work: list, watch, and again.
+// follower is the work of one goroutine: list, watch, and again.
 type follower struct {
 	*Session
 	filter     string
@@ -189,7 +189,7 @@ func (f *follower) run(ctx context.Context) {
 		case errors.Is(err, errGone):
 			rv = ""
 		default:
-			// Where the server was started anew, its journeys and their numbers are others.
+			// A restarted server has other journeys and revisions.
 			rv = ""
 			f.leave(func(b *Batch) { b.State = State{Phase: Retrying, Reason: err.Error()} })
 		}
@@ -230,7 +230,7 @@ func (f *follower) list(ctx context.Context) (string, error) {
 	return rv, nil
 }
 
-// leftOutAnnotation is, on a bookmark, how many new journeys the server did not send because there were too many.
+// leftOutAnnotation, on a bookmark, counts the new journeys that the server skipped because there were too many.
 const leftOutAnnotation = "kx.dev/left-out"
 
 func (f *follower) event(t watch.EventType, j *v1alpha1.Journey) {

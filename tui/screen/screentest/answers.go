@@ -13,17 +13,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Answer is what a real server answered to a GET.
+// Answer is one recorded answer of a real server to a GET.
 type Answer struct {
-	// Path has its query, in the order of the names.
+	// Path includes the query, sorted by name.
 	Path string          `json:"path"`
 	Code int             `json:"code"`
 	Body json.RawMessage `json:"body"`
-	// Stream are the events of a watch. One that does not end with an ERROR goes on.
+	// Stream holds the events of a watch. A stream without a final ERROR stays open.
 	Stream []json.RawMessage `json:"stream"`
 }
 
-// Answers is a server that answers as one did when it was recorded. What was not asked for then fails the test.
+// Answers is a server that replays recorded answers. A path without an answer fails the test. mu guards the fields
+// below it.
 type Answers struct {
 	t testing.TB
 
@@ -60,7 +61,7 @@ func (a *Answers) Set(all ...Answer) {
 	}
 }
 
-// Get is the answer to a path.
+// Get returns the answer to a path.
 func (a *Answers) Get(path string) Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,7 +72,7 @@ func (a *Answers) Get(path string) Answer {
 	return answer
 }
 
-// Paths are those that begin with a prefix.
+// Paths lists the recorded paths with a prefix.
 func (a *Answers) Paths(prefix string) (paths []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,14 +84,14 @@ func (a *Answers) Paths(prefix string) (paths []string) {
 	return paths
 }
 
-// Asked is how often a path was asked for.
+// Asked counts the requests for a path.
 func (a *Answers) Asked(path string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.asked[ordered(path)]
 }
 
-// Feed takes the events of the next watch of a path without its query. Closing it ends that watch.
+// Feed returns a channel for the events of the next watch of a path (without its query). Closing it ends that watch.
 func (a *Answers) Feed(path string) chan json.RawMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -100,7 +101,7 @@ func (a *Answers) Feed(path string) chan json.RawMessage {
 	return a.feeds[path]
 }
 
-// ordered is a path with its query in the order of the names.
+// ordered sorts the query of a path by name.
 func ordered(path string) string {
 	path, query, ok := strings.Cut(path, "?")
 	if !ok {

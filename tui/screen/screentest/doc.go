@@ -1,5 +1,5 @@
-// Package screentest is the program around a screen, for the screen's tests: a [Host] that does at once what it is asked
-// to do, and writes down what it is told.
+// Package screentest is the program around a screen, for the screen's tests: a [Host] that runs commands at once and
+// records notes, targets and questions.
 //
 // A test makes a Host with the answers of a server, attaches its screen, presses keys and looks at frames:
 //
@@ -10,7 +10,7 @@
 //	h.Press("j", "enter")
 //	h.Golden("open")
 //
-// Keys mean here what they mean in the program: the screen's commands and the shared ones, checked for two meanings.
-// Commands run on the test's goroutine, and their answers are delivered before Press returns. What a screen's own
-// goroutines bring is waited for with [Host.Until].
+// Keys work as in the program: the screen's commands and the shared ones, checked for conflicts. Commands run on the
+// test's goroutine, and their answers are delivered before Press returns. [Host.Until] waits for data from a screen's
+// own goroutines.
 package screentest

@@ -17,11 +17,11 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// colours are the escape codes that the program itself writes.
+// colours matches the escape codes that the program itself writes.
 var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// Exact fails the test unless a frame has h lines of w cells each, of characters that can be seen. Colours are let pass, so what
-// looks for those of others has to draw without.
+// Exact fails the test unless a frame has h lines of w cells each, of visible characters. It ignores colours, so a
+// test for foreign escape codes has to draw without a theme.
 func Exact(t testing.TB, lines []string, w, h int) {
 	t.Helper()
 	if len(lines) != h {
@@ -37,7 +37,7 @@ func Exact(t testing.TB, lines []string, w, h int) {
 	}
 }
 
-// Frame is what the screen shows at a size, without colours.
+// Frame draws the screen at a size and returns its lines without colours.
 func (h *Host) Frame(width, height int) []string {
 	h.t.Helper()
 	h.screen.SetSize(width, height)
@@ -50,13 +50,13 @@ func (h *Host) Frame(width, height int) []string {
 	return seen
 }
 
-// sizes are what a screen has of a terminal of the usual sizes.
+// sizes lists the usual sizes of a terminal, with the cells that a screen gets of each.
 var sizes = []struct {
 	name string
 	w, h int
 }{{"80x24", 80, 20}, {"120x40", 120, 36}, {"200x60", 200, 56}}
 
-// seen is what the screen shows at each usual size of a terminal, with its foot.
+// seen draws the screen and its foot at each usual size of a terminal.
 func (h *Host) seen() map[string][]string {
 	h.t.Helper()
 	all := map[string][]string{}
@@ -68,9 +68,9 @@ func (h *Host) seen() map[string][]string {
 	return all
 }
 
-// Golden compares what the screen shows, and its foot, with a file under testdata/golden: whole on a terminal of 120x40. On the other
-// sizes it holds what Shows does. A screen has few goldens, for people to look at: each is written anew whenever a word in it changes.
-// With -rewrite it writes them.
+// Golden compares the screen and its foot on a terminal of 120x40 with a file under testdata/golden. At the other
+// sizes it applies the checks of Shows. A screen has few goldens, for people to look at: each is recorded anew
+// whenever a word in it changes. With -rewrite it writes them.
 func (h *Host) Golden(name string) {
 	h.t.Helper()
 	h.GoldenAt(name, "120x40")
@@ -84,8 +84,8 @@ func (h *Host) GoldenAt(name, size string) {
 	Grows(h.t, all["80x24"], all["120x40"], all["200x60"])
 }
 
-// Shows fails the test unless the screen shows all texts on a terminal of each usual size, and on a larger one what it does on a smaller.
-// A text may go on in the next line.
+// Shows fails the test unless the screen shows all texts on a terminal of each usual size, and larger sizes keep the
+// words of smaller ones. A text may wrap to the next line.
 func (h *Host) Shows(texts ...string) {
 	h.t.Helper()
 	all := h.seen()
@@ -95,7 +95,7 @@ func (h *Host) Shows(texts ...string) {
 	Grows(h.t, all["80x24"], all["120x40"], all["200x60"])
 }
 
-// borders are what panes are drawn with.
+// borders matches the characters that frame panes.
 var borders = regexp.MustCompile(`[┃│┏┓┗┛┌┐└┘├┤━─╌]+`)
 
 // Has fails the test unless lines have all texts.
@@ -109,8 +109,8 @@ func Has(t testing.TB, what string, lines []string, texts ...string) {
 	}
 }
 
-// Grows fails the test if frames, from the smallest to the largest, lose words: a larger one may scroll elsewhere, but shows most of what
-// a smaller one has room for.
+// Grows fails the test if frames, from the smallest to the largest, lose words. A larger frame may be scrolled
+// differently, but shows most words of a smaller one.
 func Grows(t testing.TB, frames ...[]string) {
 	t.Helper()
 	for i := 1; i < len(frames); i++ {
@@ -129,7 +129,7 @@ func Grows(t testing.TB, frames ...[]string) {
 
 var word = regexp.MustCompile(`[A-Za-z]{5,}`)
 
-// words are those of a frame that no pane cuts.
+// words lists the words of a frame that no pane border cuts off.
 func words(frame []string) (all []string) {
 	for _, line := range frame {
 		for _, part := range borders.Split(line, -1) {
@@ -165,8 +165,8 @@ func Golden(t testing.TB, file, got string) {
 	}
 }
 
-// Sizes draws the screen at many sizes from 1x1 to 300x100, each time at others but for the smallest and the largest, in English and
-// in Chinese: every frame is exact.
+// Sizes draws the screen at many sizes from 1x1 to 300x100, in English and in Chinese, and fails unless every frame
+// is exact. Each call picks other sizes, except the smallest and the largest.
 func (h *Host) Sizes() {
 	h.t.Helper()
 	h.sizes()

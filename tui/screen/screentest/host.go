@@ -21,17 +21,17 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// patience is how long a test waits for what must happen.
+// patience limits the wait for an event that must happen.
 const patience = 30 * time.Second
 
-// Question is what a screen asked: Then for a line, Yes for yes or no.
+// Question is an open question of a screen: Then takes a line, Yes takes yes or no.
 type Question struct {
 	Text, Initial string
 	Then          func(string) tea.Cmd
 	Yes           func() tea.Cmd
 }
 
-// Take takes a choice of the menu that is open: the one whose title begins with text, or else what text is if it is typed.
+// Take takes a choice of the open menu: the one whose title begins with text, or else the one that typing text makes.
 func (h *Host) Take(text string) {
 	h.t.Helper()
 	if h.Menu == nil {
@@ -60,14 +60,14 @@ func (h *Host) Take(text string) {
 	h.Run(c.Do())
 }
 
-// Edit is text that a screen gave to the editor.
+// Edit is a text that a screen opened in the editor.
 type Edit struct {
 	Text   []byte
 	Suffix string
 	Then   func([]byte, error) tea.Cmd
 }
 
-// Host is what a screen may ask, and what it has asked. All of it is used by the test's goroutine, but Guard and Changed.
+// Host implements screen.Host and records the calls. Only the test's goroutine uses it, except for Guard and Changed.
 type Host struct {
 	t       testing.TB
 	ctx     context.Context
@@ -79,28 +79,28 @@ type Host struct {
 	swept   int // how often it was drawn at many sizes
 	gone    atomic.Bool
 
-	// Look is the theme; plain if nobody says.
+	// Look is the theme; plain by default.
 	Look theme.Theme
 
-	// Said, Complained and Copied are what the screen said, in order. A test may empty them.
+	// Said, Complained and Copied record the texts of the screen, in order. A test may empty them.
 	Said, Complained, Copied []string
-	// Went are the targets that it led to, Backs is how often it closed itself, and Quits how often it left the program.
+	// Went records the targets that the screen led to; Backs and Quits count the calls of Back and Quit.
 	Went  []screen.Target
 	Quits int
 	Backs int
-	// Questions and Edits are those without an answer yet.
+	// Questions and Edits hold the questions and edits that the test has not answered yet.
 	Questions []Question
 	Edits     []Edit
-	// Menu is the one that is open, or nil.
+	// Menu is the open menu, or nil.
 	Menu *screen.Menu
 }
 
 var _ screen.Host = (*Host)(nil)
 
-// Address is what the server's address is for the screen, in every run.
+// Address is the server's address as the screen sees it, the same in every run.
 const Address = "http://127.0.0.1:7443"
 
-// New makes a host with a server that answers with handler.
+// New makes a host with a server that handler implements.
 func New(t testing.TB, handler http.Handler) *Host {
 	t.Helper()
 	h := &Host{t: t, changed: make(chan struct{}, 1), panics: make(chan string, 1), Look: theme.Plain()}
@@ -131,7 +131,7 @@ func New(t testing.TB, handler http.Handler) *Host {
 	return h
 }
 
-// Gone has the server answer nobody from now on, or again. Back again, the screen is told so.
+// Gone makes the server unreachable, or reachable again. The screen is notified when it is back.
 func (h *Host) Gone(gone bool) {
 	h.gone.Store(gone)
 	if r, ok := h.screen.(screen.Returner); ok && !gone {
@@ -163,7 +163,7 @@ func (h *Host) Size(width, height int) { h.screen.SetSize(width, height) }
 // Show leads the screen to a target.
 func (h *Host) Show(to screen.Target) { h.Run(h.screen.Show(to)) }
 
-// Run does what the screen asked for, and what its answers ask for.
+// Run runs a command of the screen, and the commands that its answers return.
 func (h *Host) Run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
@@ -183,8 +183,8 @@ func (h *Host) Run(cmd tea.Cmd) {
 	}
 }
 
-// Press presses keys, by the names that the table has for them. One that has no meaning in its context, and no place to be
-// typed, fails the test.
+// Press presses keys, by their names in the table. A key without a command in its context, and without a line to be
+// typed into, fails the test.
 func (h *Host) Press(pressed ...string) {
 	h.t.Helper()
 	for _, key := range pressed {
@@ -203,7 +203,7 @@ func (h *Host) Press(pressed ...string) {
 	}
 }
 
-// Command does a command by its ID, as the palette would: in the first of its contexts that the screen can focus.
+// Command runs a command by its ID, as the palette would: in the first of its contexts that the screen can focus.
 func (h *Host) Command(id keys.ID) {
 	h.t.Helper()
 	c := h.table.Lookup(id)
