@@ -6,5 +6,6 @@ package docs
 import "embed"
 
 // Files holds the documents.
+//
 //go:embed *.md learn
 var Files embed.FS

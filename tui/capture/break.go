@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// whyNoBreaking is why nothing can go wrong at the step under the cursor.
+// whyNoBreaking returns the reason why no failure can be injected at the step under the cursor.
 func (s *Screen) whyNoBreaking() string {
 	if s.whyNotHeld() == "" {
 		return ""
@@ -30,8 +30,8 @@ func (s *Screen) whyNoBreaking() string {
 	return s.whyNoRequest()
 }
 
-// breakHere offers what can go wrong: with the call at which the request is held, or else, once, at the step under the cursor
-// of requests like this one.
+// breakHere offers failures to inject: into the call at which the request is held, or else, once, at the step under
+// the cursor of requests like this one.
 func (s *Screen) breakHere() tea.Cmd {
 	row := s.list.Selected()
 	held := s.heldAt()
@@ -65,7 +65,7 @@ func (s *Screen) breakHere() tea.Cmd {
 	return s.host.Choose(menu)
 }
 
-// breaking has an effect happen to a request at the step where it is held. It says whether that is possible.
+// breaking makes a choice that injects an effect where a request is held. It reports whether that is possible.
 func (s *Screen) breaking(name string, h *v1alpha1.HeldStep, e rules.Effect) (screen.Choice, bool) {
 	c := screen.Choice{Title: e.Title, Help: e.Help}
 	spec := v1alpha1.JourneyCommandSpec{Step: &h.Step}
@@ -88,7 +88,7 @@ func (s *Screen) breaking(name string, h *v1alpha1.HeldStep, e rules.Effect) (sc
 	return c, true
 }
 
-// cacheChoice lets the cache fall behind, or catch up.
+// cacheChoice is the choice that keeps the cache behind, or makes it catch up.
 func (s *Screen) cacheChoice() screen.Choice {
 	c := screen.Choice{Title: s.phrase("keep the cache behind"), Help: s.phrase("it hears nothing new until you press %s again", keys.StaleCache.Key()), Why: s.whyNoStale(), Do: s.stale}
 	if _, behind := s.staleRule(); behind {
@@ -97,8 +97,8 @@ func (s *Screen) cacheChoice() screen.Choice {
 	return c
 }
 
-// timeOutAfterCommit lets a request go on and write, and its client be told 504. It takes a fault for this request alone,
-// which goes when the request has ended.
+// timeOutAfterCommit continues a request so that it writes and its client gets a 504. It makes a fault for this
+// request alone, which goes when the request has ended.
 func (s *Screen) timeOutAfterCommit(name string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
 	return s.telled(name, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
 		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{

@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/sources"
 )
 
-// ringCapacity is how many requests the screen remembers.
+// ringCapacity limits the requests that the screen remembers.
 const ringCapacity = 10_000
 
 // Screen is the screen Capture. Its methods are called by one goroutine.
@@ -37,7 +37,7 @@ type Screen struct {
 	detail *detail.Pane
 
 	applied string // the filter that is followed
-	// unfolded says that clients' discovery is shown.
+	// unfolded shows clients' discovery.
 	unfolded bool
 
 	open      subject
@@ -50,16 +50,16 @@ type Screen struct {
 	sources  *sources.Library
 	watching cacheAnswer // the watch cache that Detail is given
 	found    string      // what was looked for last
-	// lastMarked is the request that others are compared with.
+	// lastMarked is the request on the other side of a comparison.
 	lastMarked string
 
 	want led
 }
 
-// led is where the user was led, as long as it is not there.
+// led is the user's destination until the cursor is there.
 type led struct {
 	screen.ToRequest
-	// asked says that the server was asked for the request, since the list does not have it.
+	// asked reports that the request was requested from the server, because the list does not have it.
 	asked bool
 }
 
@@ -68,27 +68,27 @@ var (
 	_ screen.Returner = (*Screen)(nil)
 )
 
-// Options are what else the screen is told.
+// Options configure the screen.
 type Options struct {
-	// Saved are the requests of a capture, to look at in place of a server. Dropped is how many older ones it had.
+	// Saved holds the requests of a capture, to show instead of a server. Dropped counts older ones that did not fit.
 	Saved   []*v1alpha1.Journey
 	Dropped int
-	// Own says whether the server is this program's own: a demo is offered for it.
+	// Own reports whether the server is this program's own: only then is the demo offered.
 	Own func() bool
 	// Export writes requests as a document. It may be nil.
 	Export func(out io.Writer, e *Export) error
 }
 
-// Export is a document of requests.
+// Export is a document about requests.
 type Export struct {
 	// Form is html, md or svg.
 	Form string
-	// Server is whose they are; empty if they were saved.
+	// Server is the address of the requests' server; empty for a saved capture.
 	Server   string
 	Journeys []*v1alpha1.Journey
-	// Others are, by the name of a request that was refused, those that changed what it was refused over.
+	// Others holds, by the name of a refused request, the requests that changed the object over which it was refused.
 	Others map[string][]*v1alpha1.Journey
-	// Files has the server's source; nil if there is no server.
+	// Files returns the server's source files; nil if there is no server.
 	Files func(file string) (string, error)
 }
 
@@ -117,7 +117,7 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 	return s
 }
 
-// of is the session with the server, or with what was saved.
+// of returns the session with the server, or with the saved capture.
 func of(host screen.Host, o Options) *session.Session {
 	if host.API().Absent() != "" {
 		return session.Saved(o.Saved, host.Changed, host.Guard)
@@ -162,7 +162,7 @@ func (s *Screen) Drain() tea.Cmd {
 	return tea.Batch(s.lead(), s.sync(), s.countHidden())
 }
 
-// lead brings the cursor to the request that the user was led to, once the list has it.
+// lead moves the cursor to the wanted request, once the list has it.
 func (s *Screen) lead() tea.Cmd {
 	id := s.want.Journey
 	switch {
@@ -195,8 +195,7 @@ func (s *Screen) lead() tea.Cmd {
 	return s.askFor(id)
 }
 
-// askFor asks the server for a request that the list does not have: a new one, of which the list has not heard yet, or one that
-// made room for others.
+// askFor requests a journey that the list does not have: it is too new for the list, or made room for others.
 func (s *Screen) askFor(id string) tea.Cmd {
 	get := func() (*v1alpha1.Journey, error) { return s.session.Get(s.host.Context(), id) }
 	return screen.Do(s.host, get, func(j *v1alpha1.Journey, err error) tea.Cmd {
@@ -218,10 +217,10 @@ func (s *Screen) askFor(id string) tea.Cmd {
 	})
 }
 
-// Status is how many requests there are, and how the following goes.
+// Status returns the number of requests, and the state of the session.
 func (s *Screen) Status() (requests int, state session.State) { return s.ring.Len(), s.state }
 
-// SetSize sets the size of the screen. There may be room only then for a source that Drain asks for.
+// SetSize sets the size of the screen. A larger one may have room for a source file, which Drain then requests.
 func (s *Screen) SetSize(w, h int) {
 	s.steps.Share(w < layout.Narrow)
 	s.detail.Share(w < layout.Narrow)
@@ -229,13 +228,13 @@ func (s *Screen) SetSize(w, h int) {
 	s.host.Changed()
 }
 
-// Resize makes the pane with the focus larger or smaller, as SetSize.
+// Resize makes the pane with the focus larger or smaller. As with SetSize, Drain may request a source file then.
 func (s *Screen) Resize(larger bool) bool {
 	s.host.Changed()
 	return s.Split.Resize(larger)
 }
 
-// focused stops following when the user looks at a request: it would move away.
+// focused stops following when the user looks at a request, so that the request stays under the cursor.
 func (s *Screen) focused(pane int) {
 	if pane != layout.List && s.list.Following() && s.list.Selected() != nil {
 		s.list.Hold()
@@ -243,7 +242,7 @@ func (s *Screen) focused(pane int) {
 	}
 }
 
-// back takes the filter off. It reports whether there was one.
+// back removes the filter. It reports whether there was one.
 func (s *Screen) back() bool {
 	if s.applied == "" {
 		return false
@@ -253,12 +252,12 @@ func (s *Screen) back() bool {
 	return true
 }
 
-// Mouse takes a press or a turn of the wheel.
+// Mouse handles a press or a turn of the wheel.
 func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
 	return tea.Batch(s.Split.Mouse(x, y, wheel), s.sync())
 }
 
-// emptyList is what a list without requests says.
+// emptyList returns the text of a list without requests.
 func (s *Screen) emptyList() []string {
 	host := draw.Clean(s.host.API().Host())
 	switch {
@@ -286,7 +285,7 @@ func (s *Screen) emptyList() []string {
 	return lines
 }
 
-// sameAs is how else the request under the cursor can be sent.
+// sameAs returns the request under the cursor, with a command that sends the same.
 func (s *Screen) sameAs() (row *v1alpha1.Journey, command string) {
 	if r := s.list.Selected(); r != nil {
 		return r.Journey, sameAs(&r.Spec)

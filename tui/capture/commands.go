@@ -53,7 +53,7 @@ func (s *Screen) treeCommands() []keys.Command {
 	}
 }
 
-// detailCommands change what Detail shows.
+// detailCommands change the contents of Detail.
 func (s *Screen) detailCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "detail.previous-tab", Meaning: keys.PreviousTab, Contexts: keys.Panes, Do: s.reveal(s.detail.PreviousTab),
@@ -85,7 +85,7 @@ func (s *Screen) detailCommands() []keys.Command {
 	}
 }
 
-// fileCommands are about the requests as such: to copy, fetch, save and make them.
+// fileCommands copy, fetch, save and make requests.
 func (s *Screen) fileCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "copy.command", Meaning: keys.CopyCommand, Contexts: keys.Panes, WhyNot: s.whyNoCommand, Do: s.copyCommand,
@@ -109,7 +109,7 @@ func (s *Screen) filterCommands() []keys.Command {
 	}
 }
 
-// whyNoRequest is why a command that needs a request can't be done.
+// whyNoRequest returns the reason to disable a command that needs a request.
 func (s *Screen) whyNoRequest() string {
 	if s.list.Selected() == nil {
 		return "there is no request"
@@ -117,7 +117,7 @@ func (s *Screen) whyNoRequest() string {
 	return ""
 }
 
-// whyNotOpen is why a command that needs steps can't be done.
+// whyNotOpen returns the reason to disable a command that needs steps.
 func (s *Screen) whyNotOpen() string {
 	if s.open.journey == nil && len(s.heldAt()) == 0 && !s.coming() {
 		return "no request is open"
@@ -132,7 +132,8 @@ func (s *Screen) whyNoStory() string {
 	return ""
 }
 
-// tellStory tells the open request, from the step under the cursor if that is looked at, else from the beginning.
+// tellStory tells the story of the open request: from the step under the cursor if Steps or Detail has the focus,
+// else from the beginning.
 func (s *Screen) tellStory() tea.Cmd {
 	step := -1
 	if s.Context() != keys.List {
@@ -195,7 +196,7 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// enter goes on to the next pane, or in Detail where the line under the cursor leads.
+// enter moves the focus to the next pane, or follows the link under the cursor of Detail.
 func (s *Screen) enter() tea.Cmd {
 	if s.At() == layout.Detail {
 		return s.followLink()
@@ -229,7 +230,7 @@ func (s *Screen) tab(t detail.Tab) func() tea.Cmd {
 	return s.reveal(func() { s.detail.Open(t) })
 }
 
-// reveal makes a command of a change to Detail: it shows Detail where that is not in view.
+// reveal makes a command of a change to Detail: it brings Detail into view first.
 func (s *Screen) reveal(change func()) func() tea.Cmd {
 	return keys.Call(func() {
 		change()

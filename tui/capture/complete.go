@@ -10,16 +10,16 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// completing is what is typed where the cursor is.
+// completing returns the part of the filter at the cursor.
 func (s *Screen) completing() filter.Place { return filter.PlaceAt(s.Line().Before()) }
 
-// forms are names that a parenthesis follows, with what they are for.
+// forms lists the filter's functions: names before a parenthesis, with their help.
 var forms = []filter.Field{
 	{Name: "step(", Help: "several conditions on one step", Example: `step(etcd.txn why:"attempt 2")`},
 	{Name: "steps(", Help: "how many steps fulfil conditions", Example: "steps(etcd.txn)>1"},
 }
 
-// candidates are the fields, and the forms, that begin with the word before the cursor.
+// candidates lists the fields and forms that begin with the word before the cursor.
 func (s *Screen) candidates() []filter.Field {
 	at := s.completing()
 	if at.Field != "" || at.Word == "" || at.Quoted {
@@ -39,7 +39,7 @@ func (s *Screen) candidates() []filter.Field {
 	return found
 }
 
-// inList are the fields whose values are those of the requests in the list.
+// inList maps a field to its value in a request of the list.
 var inList = map[string]func(*v1alpha1.JourneySpec) string{
 	"verb":     func(q *v1alpha1.JourneySpec) string { return q.Verb },
 	"resource": func(q *v1alpha1.JourneySpec) string { return q.Resource },
@@ -53,11 +53,11 @@ var inList = map[string]func(*v1alpha1.JourneySpec) string{
 	"ip":       func(q *v1alpha1.JourneySpec) string { return q.SourceIP },
 }
 
-// valuesMost bounds how many values are offered.
+// valuesMost limits the offered values.
 const valuesMost = 64
 
-// values complete what is typed of a field's value: the steps of the open request first, then the values that the field
-// can have, then those of the requests in the list.
+// values completes the value of a field: first with the steps of the open request, then with the field's known
+// values, then with values from the requests in the list.
 func (s *Screen) values() []string {
 	at := s.completing()
 	field, word := at.Field, at.Word
@@ -93,7 +93,7 @@ func (s *Screen) values() []string {
 	return found
 }
 
-// complete completes the word before the cursor, as far as it is certain.
+// complete completes the word before the cursor up to the first ambiguity.
 func (s *Screen) complete() {
 	at := s.completing()
 	names := s.values()

@@ -16,8 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// The demo is what newcomers are offered: a resource of their own, two objects of it, and what may happen to one of these. All
-// of it goes over the API, as if they had done it.
+// The demo shows newcomers a resource of their own, two objects of it, and typical events of one object. All of it
+// goes over the API, as if the user had sent it.
 const (
 	demoDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	demoName        = "crontabs.stable.example.com"
@@ -66,7 +66,7 @@ func (s *Screen) createDemo() tea.Cmd {
 	})
 }
 
-// create creates the demo. What is there already stays as it is. The last request is a GET.
+// create creates the demo. Existing objects stay as they are. The last request is a GET.
 func create(ctx context.Context, server *api.Client) error {
 	for i, r := range demo {
 		if err := server.JSON(ctx, r, nil); err != nil && api.Code(err) != http.StatusConflict {
@@ -90,10 +90,10 @@ func create(ctx context.Context, server *api.Client) error {
 	return nil
 }
 
-// demoObject is the object that the demo fights over.
+// demoObject is the object that the demo's writers contend for.
 const demoObject = demoObjects + "/nightly"
 
-// refused is an update on a revision that the object no longer has: a conflict.
+// refused sends an update with a stale resourceVersion: a conflict.
 func refused(ctx context.Context, server *api.Client) error {
 	err := server.JSON(ctx, api.Request{Method: http.MethodPut, Path: demoObject, Body: []byte(`{
   "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "nightly", "namespace": "default", "resourceVersion": "1"},
@@ -104,11 +104,11 @@ func refused(ctx context.Context, server *api.Client) error {
 	return err
 }
 
-// demoRace holds the first transaction of a merge patch back, until another writer was faster.
+// demoRace is the fault that delays the first transaction of a merge patch until another writer has committed.
 const demoRace = "demo-race"
 
-// raced is a patch that another writer forestalls, so that the server applies it twice. A server that does not let itself be
-// disturbed is left alone.
+// raced sends a patch while another writer commits first, so that the server applies it twice. It does nothing on a
+// server that refuses faults.
 func raced(ctx context.Context, server *api.Client) error {
 	untraced := http.Header{"Kx-Trace": {"off"}}
 	fault := api.Request{Method: http.MethodPost, Path: api.KX + "/faults", Header: untraced, Body: []byte(`{
@@ -149,16 +149,17 @@ func raced(ctx context.Context, server *api.Client) error {
 	return errors.Join(err, <-patched)
 }
 
-// patch patches the object that the demo fights over.
+// patch patches demoObject.
 func patch(ctx context.Context, server *api.Client, kind, query, body string) error {
 	return server.JSON(ctx, api.Request{Method: http.MethodPatch, Path: demoObject + query, Header: http.Header{"Content-Type": {"application/" + kind}}, Body: []byte(body)}, nil)
 }
 
-// demoPause is how long to wait before a definition is looked at again.
+// demoPause is the interval between two looks at a definition.
 const demoPause = 20 * time.Millisecond
 
-// established waits until the demo's definition is established: until then the server may answer 404 for what it
-// defines. What it asks meanwhile is not recorded, so that the list shows what the demo creates, and no failures.
+// established waits until the demo's definition is established: until then the server may answer 404 for its
+// resource. The requests of the wait are not recorded, so that the list shows the demo's own requests and no
+// failures.
 func established(ctx context.Context, server *api.Client) error {
 	look := api.Request{Path: demoDefinitions + "/" + demoName, Header: http.Header{"Kx-Trace": {"off"}}}
 	for {

@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// parsed reads what is typed as a filter.
+// parsed parses the typed filter.
 func (s *Screen) parsed() (filter.Filter, *filter.Error) {
 	f, err := filter.Parse(s.Line().String(), s.session.Known)
 	var e *filter.Error
@@ -19,7 +19,7 @@ func (s *Screen) parsed() (filter.Filter, *filter.Error) {
 	return f, e
 }
 
-// apply follows what the filter wants, if it can be read. Until then the old result stays.
+// apply follows the requests that match the typed filter, if it parses. Until then the old result stays.
 func (s *Screen) apply() {
 	if _, err := s.parsed(); err != nil {
 		s.host.Complain(screen.FilterError(s.host.Theme().Words, err))

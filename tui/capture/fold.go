@@ -2,7 +2,7 @@ package capture
 
 import "github.com/kx-apiserver/kx/tui/keys"
 
-// foldCommands fold what is in the way.
+// foldCommands fold repetitive rows.
 func (s *Screen) foldCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "list.discovery", Meaning: keys.Hidden, Contexts: keys.Panes, WhyNot: s.whyNoFold, Do: keys.Call(s.toggleDiscovery),

@@ -8,13 +8,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
-// hiddenCount is how many requests the server has of which a filter shows none. The filter may be one of an earlier run.
+// hiddenCount counts the server's requests while a filter shows none of them. The filter may be from an earlier run.
 type hiddenCount struct {
 	filter   string // the one that this was asked of
 	requests int
 }
 
-// countHidden asks how many requests there are, once the filter has left none.
+// countHidden requests the number of all requests, once no request matches the filter.
 func (s *Screen) countHidden() tea.Cmd {
 	if s.applied == "" || s.applied == s.hidden.filter || s.ring.Len() > 0 || s.state.Phase != session.Live {
 		return nil
@@ -31,7 +31,7 @@ func (s *Screen) countHidden() tea.Cmd {
 	})
 }
 
-// lines are what a list says that is empty because of a filter.
+// lines returns the text of a list that a filter leaves empty.
 func (h hiddenCount) lines(filter string, words lang.Language) []string {
 	switch {
 	case h.filter != filter || h.requests == 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// memory is what the screen remembers from one run to the next.
+// memory is the screen's state from one run to the next.
 type memory struct {
 	Filter string `json:"filter,omitempty"`
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// linkCommands lead from one thing to another.
+// linkCommands lead to related things: revisions, caches, sources, other screens.
 func (s *Screen) linkCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "request.revision", Meaning: keys.ToEtcd, Contexts: keys.Panes, Hint: "revision", WhyNot: s.whyNoRevision, Do: s.toRevision,
@@ -44,7 +44,7 @@ func (s *Screen) askFind() tea.Cmd {
 	return screen.AskFind(s.host, s.phrase("find in %s", s.host.Theme().Words.Text(s.Context().Name)), s.found, s.find)
 }
 
-// openEditor opens a copy of what Detail shows.
+// openEditor opens a copy of the contents of Detail.
 func (s *Screen) openEditor() tea.Cmd {
 	text, suffix := s.detail.Text()
 	return s.host.Edit([]byte(text), suffix, func(_ []byte, err error) tea.Cmd {
@@ -55,7 +55,8 @@ func (s *Screen) openEditor() tea.Cmd {
 	})
 }
 
-// showDiff shows what changed. From another pane it goes to Detail, and turns to the step only if Diff is in view.
+// showDiff shows the changes. From another pane it goes to Detail, and switches to the step only if Diff is already
+// in view.
 func (s *Screen) showDiff() {
 	if s.At() == layout.Detail || !s.detail.OfDiff() {
 		s.detail.ShowDiff()
@@ -73,7 +74,7 @@ func (s *Screen) showSource() {
 	s.GoTo(layout.Detail)
 }
 
-// followLink goes where the line under the cursor of Detail leads.
+// followLink follows the link under the cursor of Detail.
 func (s *Screen) followLink() tea.Cmd {
 	to, ok := s.detail.Leads()
 	switch {
@@ -88,7 +89,7 @@ func (s *Screen) followLink() tea.Cmd {
 	return nil
 }
 
-// revision is where the step under the cursor left its trace in etcd, or else the request.
+// revision returns the key and revision of the step under the cursor, or else of the request.
 func (s *Screen) revision() (screen.ToKey, bool) {
 	if s.open.journey == nil {
 		return screen.ToKey{}, false
@@ -106,7 +107,7 @@ func (s *Screen) whyNoRevision() string {
 	return ""
 }
 
-// find looks for text in the pane that has the focus.
+// find searches the pane that has the focus.
 func (s *Screen) find(text string) tea.Cmd {
 	s.found = text
 	looks := []func(string) bool{layout.List: s.list.Find, layout.Steps: s.steps.Find, layout.Detail: s.detail.Find}
@@ -116,14 +117,14 @@ func (s *Screen) find(text string) tea.Cmd {
 	return s.sync()
 }
 
-// cacheAnswer is the watch cache that Detail is given: read once for a request.
+// cacheAnswer is a watch cache for Detail, read once for a request.
 type cacheAnswer struct {
 	journey, name string
 	cache         *v1alpha1.Cache
 	note          string
 }
 
-// supply gets what Detail wants: a file of the source, the watches of a cache.
+// supply fetches the data that Detail wants: a source file, the watches of a cache.
 func (s *Screen) supply() tea.Cmd {
 	var cmds []tea.Cmd
 	if file := s.detail.WantsSource(); file != "" {
@@ -145,7 +146,7 @@ func (s *Screen) supply() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// askWho reads a watch cache with its watches as they are now.
+// askWho requests a watch cache with its present watches.
 func (s *Screen) askWho(want cacheAnswer) tea.Cmd {
 	path := api.KX + "/caches/" + url.PathEscape(want.name)
 	return screen.Get(s.host.Context(), s.host, path, nil, func(c *v1alpha1.Cache, err error) tea.Cmd {

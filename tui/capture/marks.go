@@ -34,7 +34,7 @@ func (s *Screen) whyNoCompare() string {
 	return "it is the one that is marked: go to another"
 }
 
-// mark marks the request under the cursor, or takes its mark away.
+// mark marks the request under the cursor, or removes its mark.
 func (s *Screen) mark() {
 	id := s.list.Selected().Name
 	switch had := s.ring.MarkOf(id) != 0; {

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// precedent is an earlier request like the one that is held: the held one may well go the same way.
+// precedent is an earlier request like the held one, which may well take the same steps.
 type precedent struct {
 	of      string // the one that is held
 	journey *v1alpha1.Journey
@@ -38,7 +38,7 @@ func (s *Screen) wantAlike() tea.Cmd {
 	})
 }
 
-// latestLike is the latest request that did what q asks for, or at least tried to.
+// latestLike returns the latest request with the verb and resource of q. A request that failed early counts too.
 func (s *Screen) latestLike(q *v1alpha1.JourneySpec) (tried string) {
 	for i := s.ring.Len() - 1; i >= 0; i-- {
 		row := s.ring.At(i)
@@ -53,7 +53,7 @@ func (s *Screen) latestLike(q *v1alpha1.JourneySpec) (tried string) {
 	return tried
 }
 
-// sameKind says whether two requests go the same way. Of one that is held early, no more is known than its path.
+// sameKind reports whether two requests take the same kind of path. A request that is held early only has its URI.
 func sameKind(a, b *v1alpha1.JourneySpec) bool {
 	if b.Verb == "" {
 		pathA, _, _ := strings.Cut(a.URI, "?")
@@ -63,8 +63,8 @@ func sameKind(a, b *v1alpha1.JourneySpec) bool {
 	return a.Verb == b.Verb && a.Group == b.Group && a.Resource == b.Resource && a.Subresource == b.Subresource
 }
 
-// wouldStop is what the hint of a command that steps says of a held request: at which step it would stop next, if one like it
-// went that way, or else what it runs past. Empty if the request is not held.
+// wouldStop returns the hint of a stepping command on a held request: the step at which it would stop next, judged by
+// an earlier request like it, or else the step that it runs past. Empty if the request is not held.
 func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 	held := s.heldAt()
 	j := s.open.journey
@@ -99,10 +99,10 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 	return s.phrase("past it")
 }
 
-// filterLayer is the layer of what each request passes one after the other.
+// filterLayer is the layer of the filters, which each request passes one after the other.
 var filterLayer = trace.LayerFilter.String()
 
-// sameStep finds, in the steps of another request, the one that is to them what the one at an index is to these; -1 for none.
+// sameStep returns the index in others of the step that corresponds to steps[at]; -1 for none.
 func sameStep(steps []v1alpha1.Step, at int, others []v1alpha1.Step) int {
 	if at >= len(steps) {
 		return -1

@@ -13,13 +13,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// subject is the journey under the cursor, as far as it is fetched.
+// subject is the journey under the cursor, possibly still being fetched.
 type subject struct {
 	id      string
 	request uint64 // counts the fetches: only the answer to the latest is taken
 	cancel  context.CancelFunc
 	journey *v1alpha1.Journey
-	// fetching says that it is asked for: it may have changed since, but the answer will tell.
+	// fetching reports that a request for the journey is under way. Changes in the meantime are in its answer.
 	fetching bool
 	step     string           // the ID of the step that the user was led to, until it is there
 	field    string           // and the field
@@ -27,7 +27,7 @@ type subject struct {
 	early    []func() tea.Cmd // what was asked of its steps before they were there
 }
 
-// sync brings steps and detail to the request under the cursor.
+// sync shows the request under the cursor in Steps and Detail.
 func (s *Screen) sync() tea.Cmd {
 	row := s.list.Selected()
 	if row == nil {
@@ -76,10 +76,11 @@ func (s *Screen) fetch(id string) tea.Cmd {
 	})
 }
 
-// coming says whether the steps of the request under the cursor are asked for, and none are there yet.
+// coming reports whether the first fetch of the steps under the cursor is still under way.
 func (s *Screen) coming() bool { return s.open.fetching && s.open.journey == nil }
 
-// onceOpen makes a command about steps wait for those of the request under the cursor: what is shown until then are those of another.
+// onceOpen delays a command about steps until those of the request under the cursor are there: until then the pane
+// shows the steps of another request.
 func (s *Screen) onceOpen(do func() tea.Cmd) func() tea.Cmd {
 	return func() tea.Cmd {
 		if !s.coming() {
@@ -92,7 +93,7 @@ func (s *Screen) onceOpen(do func() tea.Cmd) func() tea.Cmd {
 	}
 }
 
-// askedEarly does what was asked of the steps before they were there, if they are.
+// askedEarly runs the commands that onceOpen delayed, if the steps are there.
 func (s *Screen) askedEarly() (cmds []tea.Cmd) {
 	early := s.open.early
 	s.open.early = nil
@@ -104,13 +105,13 @@ func (s *Screen) askedEarly() (cmds []tea.Cmd) {
 	return cmds
 }
 
-// journey is a whole journey, and how many fields each step changed.
+// journey is a whole journey, with the number of fields that each step changed.
 type journey struct {
 	*v1alpha1.Journey
 	changed []int
 }
 
-// counted counts what the steps of a journey changed, where that may take its time.
+// counted counts the fields that each step of a journey changed, off the goroutine of the screens.
 func counted(get func() (*v1alpha1.Journey, error)) func() (journey, error) {
 	return func() (journey, error) {
 		j, err := get()
@@ -144,7 +145,7 @@ func (s *Screen) fetched(j journey, err error) {
 	s.showTab()
 }
 
-// toStep goes to the step that the user was led to.
+// toStep moves the cursor to the step of the target.
 func (s *Screen) toStep() {
 	if s.open.step == "" || s.open.journey == nil {
 		return
@@ -156,7 +157,7 @@ func (s *Screen) toStep() {
 	s.showStep()
 }
 
-// showField goes to the field that the user was led to.
+// showField moves the cursor to the field of the target.
 func (s *Screen) showField() {
 	if s.open.field == "" || s.open.journey == nil {
 		return
@@ -168,8 +169,8 @@ func (s *Screen) showField() {
 	s.GoTo(layout.Detail)
 }
 
-// showTab opens the tab that the user was led to. Where Detail shares its place with Steps, the tab about the step leaves Steps there:
-// its last lines say the same.
+// showTab opens the tab of the target. Where Detail shares its place with Steps, the tab Step does not cover Steps:
+// the last lines of Steps show the same.
 func (s *Screen) showTab() {
 	if s.open.tab == "" || s.open.journey == nil {
 		return
@@ -186,7 +187,7 @@ func (s *Screen) showTab() {
 	s.open.tab = ""
 }
 
-// showStep brings detail to the step under the cursor.
+// showStep shows the step under the cursor in Detail.
 func (s *Screen) showStep() {
 	if j := s.open.journey; j != nil {
 		s.detail.ShowMark(j, s.steps.Selected(), s.steps.Mark(), sameAs(&j.Spec))

@@ -8,13 +8,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// related are the requests that changed what the open one was refused over.
+// related holds the requests that changed the object over which the open one was refused.
 type related struct {
 	of       *v1alpha1.Journey // the one that was refused
 	journeys []*v1alpha1.Journey
 }
 
-// others are those of the open request.
+// others returns the related requests of the open request.
 func (s *Screen) others() []*v1alpha1.Journey {
 	if s.related.of != s.open.journey {
 		return nil
@@ -22,7 +22,7 @@ func (s *Screen) others() []*v1alpha1.Journey {
 	return s.related.journeys
 }
 
-// wantRelated fetches them, once for each refused request that is opened.
+// wantRelated fetches the related requests, once for each refused request that is opened.
 func (s *Screen) wantRelated() tea.Cmd {
 	j := s.open.journey
 	switch {

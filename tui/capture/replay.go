@@ -9,10 +9,11 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// replay sends the request again, held at its first step if that is wanted, or leads to where it can be changed.
+// replay sends the request again, held at its first step if held is set, or leads to the form where it can be
+// changed.
 func (s *Screen) replay(held bool) tea.Cmd { return s.replayTo(screen.ToSend{Held: held}) }
 
-// replayTo sends it as it is said where it is to be held.
+// replayTo sends the request under the cursor again, held as hold describes.
 func (s *Screen) replayTo(hold screen.ToSend) tea.Cmd {
 	name := s.list.Selected().Name
 	if j := s.open.journey; j != nil && j.Name == name {

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// runCommands run to a step that is farther than the next one, or go back over those that are recorded.
+// runCommands run to a step beyond the next one, or go back over the recorded steps.
 func (s *Screen) runCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "run.to", Meaning: keys.RunTo, Contexts: keys.Panes, WhyNot: s.whyNoRunTo, Do: s.runTo,
@@ -31,11 +31,11 @@ func (s *Screen) runCommands() []keys.Command {
 	}
 }
 
-// goal is what one runs to.
+// goal describes the step that a run stops at.
 type goal struct {
-	// step says whether a step, seen from another one, is it.
+	// step reports whether the step at an index is the goal, seen from another step.
 	step func(all []v1alpha1.Step, from, at int) bool
-	// changes says that the step must have ended: what it changed is known only then.
+	// changes reports that the goal depends on the step's changes, which are known only after its end.
 	changes bool
 	what    string
 }
@@ -55,12 +55,12 @@ var (
 	}}
 )
 
-// toID is the goal that is a step of an ID.
+// toID returns the goal of the next step with an ID.
 func toID(id string) goal {
 	return goal{what: id, step: func(all []v1alpha1.Step, _, at int) bool { return all[at].ID == id }}
 }
 
-// count is how many steps are the goal.
+// count counts the steps that match the goal.
 func (g goal) count(all []v1alpha1.Step) (n int) {
 	for i := range all {
 		if g.step(all, -1, i) {
@@ -85,10 +85,10 @@ func (s *Screen) run(to goal) tea.Cmd {
 	return s.runOn(row.Name, int(s.heldHere(held).Step), to)
 }
 
-// runMost bounds how many steps are gone on at once.
+// runMost limits the steps of one run.
 const runMost = 512
 
-// runOn tells a held request to go on until it is at its goal.
+// runOn continues a held request step by step until it reaches its goal.
 func (s *Screen) runOn(id string, from int, to goal) tea.Cmd {
 	before := 0
 	if j := s.open.journey; j != nil && to.changes {
@@ -112,14 +112,14 @@ func (s *Screen) runOn(id string, from int, to goal) tea.Cmd {
 	})
 }
 
-// goBack moves the cursor back to a goal, over the steps that are recorded.
+// goBack moves the cursor back to a goal, over the recorded steps.
 func (s *Screen) goBack(to goal) tea.Cmd {
 	s.list.Hold()
 	s.seek(to, -1)
 	return nil
 }
 
-// seek moves the cursor to the next step, or the one before, that is the goal.
+// seek moves the cursor to the next step, or the one before, that matches the goal.
 func (s *Screen) seek(to goal, by int) {
 	if s.open.journey == nil {
 		return
@@ -151,7 +151,8 @@ func (s *Screen) whyNoRunTo() string {
 	return s.whyNoBreak()
 }
 
-// runTo runs a held request to a step that is asked for, or sends one again, held at the step under the cursor.
+// runTo runs a held request to a step that the user chooses. For any other request, it sends the request again, held
+// at the step under the cursor.
 func (s *Screen) runTo() tea.Cmd {
 	if len(s.heldAt()) == 0 {
 		return s.replayTo(s.holdHere())
@@ -167,7 +168,8 @@ func (s *Screen) runTo() tea.Cmd {
 	})
 }
 
-// holdHere has a request held at the step under the cursor: at the first of its ID that is as many behind the first.
+// holdHere returns a target that holds a new request at the step under the cursor: it counts the steps of the same ID
+// before it.
 func (s *Screen) holdHere() screen.ToSend {
 	all, at := s.open.journey.Status.Steps, s.steps.Selected()
 	hold := screen.ToSend{Held: true, HeldAt: all[at].ID}

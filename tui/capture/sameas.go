@@ -13,15 +13,15 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
-// file stands, in a command, for the user's file with the body, which the screen need not know.
+// file stands for the user's file with the body; the screen need not know its name.
 const file = "FILE"
 
-// sameAs is a kubectl command that sends the same request, or one as near as kubectl has it.
+// sameAs returns a kubectl command that sends the same request, or the nearest one that kubectl has.
 func sameAs(s *v1alpha1.JourneySpec) string {
 	return command(s, file, []string{"--type", patchType(s.ContentType), "--patch-file", file})
 }
 
-// runnable is the command with the body in it, if that is known, and a note on what is different or missing.
+// runnable returns the command with the body in it, if that is known, and a note about differences.
 func runnable(j *v1alpha1.Journey) (text, note string) {
 	again, note := replay.Of(j, false)
 	switch {
@@ -41,7 +41,7 @@ func runnable(j *v1alpha1.Journey) (text, note string) {
 	return shell.Heredoc(text, string(escape.YAML(again.Body, yaml.JSONToYAML))), note
 }
 
-// command is the command that reads a body from a file, or has a patch as the words of its own options.
+// command returns the command with the body in a file, or with a patch as its own options.
 func command(s *v1alpha1.JourneySpec, file string, patch []string) string {
 	uri, err := url.Parse(s.URI)
 	if err != nil {
@@ -82,7 +82,7 @@ func command(s *v1alpha1.JourneySpec, file string, patch []string) string {
 	return shell.Line(options(words, s, uri.Query())...)
 }
 
-// patchType is what kubectl calls a kind of patch.
+// patchType returns kubectl's name for a kind of patch.
 func patchType(contentType string) string {
 	for _, t := range []string{"json", "merge"} {
 		if strings.HasPrefix(contentType, "application/"+t+"-patch+json") {
@@ -92,7 +92,7 @@ func patchType(contentType string) string {
 	return "strategic"
 }
 
-// options adds what the query and the namespace ask for.
+// options adds the options for the query and the namespace.
 func options(words []string, s *v1alpha1.JourneySpec, q url.Values) []string {
 	if s.Subresource != "" {
 		words = append(words, "--subresource", s.Subresource)
@@ -113,7 +113,7 @@ func options(words []string, s *v1alpha1.JourneySpec, q url.Values) []string {
 	return words
 }
 
-// usual are query parameters that kubectl sends by itself, or that options says.
+// usual lists the query parameters that kubectl sends by itself, or that options covers.
 var usual = map[string]bool{
 	"labelSelector": true, "fieldSelector": true, "dryRun": true, "limit": true, "fieldManager": true, "fieldValidation": true,
 	"watch": true, "timeoutSeconds": true, "allowWatchBookmarks": true, "resourceVersion": true, "timeout": true,
@@ -128,7 +128,7 @@ func unusual(q url.Values) bool {
 	return false
 }
 
-// raw is the request as kubectl can send any.
+// raw returns the request as a kubectl command with --raw, which can send any request.
 func raw(s *v1alpha1.JourneySpec, file string) string {
 	switch s.Method {
 	case "GET":

@@ -18,13 +18,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/sources"
 )
 
-// captureForm is the form that kx opens again.
+// captureForm is the form that kx can open again.
 const captureForm = "ndjson"
 
-// savedAs are what requests can be saved as: the ending of the file, what that is, and what for.
+// savedAs lists the forms for saving requests: the file ending, a title, and help.
 var savedAs = []struct {
 	ending, title, help string
-	// all says that it is offered for all requests of the list too.
+	// all offers the form for all requests of the list too.
 	all bool
 }{
 	{"html", "a page", "any browser opens it, without scripts, and so do kx tui -r and kx trace", true},
@@ -33,7 +33,7 @@ var savedAs = []struct {
 	{captureForm, "a capture", "for kx tui -r and kx trace", true},
 }
 
-// chooseForm asks what is to be saved.
+// chooseForm offers the forms for saving.
 func (s *Screen) chooseForm() tea.Cmd {
 	one, all := []string{s.list.Selected().Name}, s.shown()
 	menu := screen.Menu{Title: s.phrase("Save")}
@@ -57,7 +57,7 @@ func (s *Screen) chooseForm() tea.Cmd {
 	return s.host.Choose(menu)
 }
 
-// save asks for the name of a file, and saves the requests of the IDs there in a form.
+// save asks for a file name, and saves requests there in a form.
 func (s *Screen) save(ids []string, form string) tea.Cmd {
 	name := "kx-" + time.Now().In(s.host.Zone()).Format("20060102-150405") + "." + form
 	return s.host.Ask(s.phrase("save to"), name, func(file string) tea.Cmd {
@@ -101,7 +101,7 @@ func (s *Screen) saveTo(file, form string, ids []string) (saved int, err error) 
 	return saved, err
 }
 
-// write writes a capture. What the server has forgotten meanwhile is left out.
+// write writes a capture. It leaves out journeys that the server no longer has.
 func (s *Screen) write(ctx context.Context, out io.Writer, ids []string) (saved int, err error) {
 	w, err := capture.NewWriter(out, s.host.API().Host(), time.Now())
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Screen) export(ctx context.Context, out io.Writer, form string, ids []s
 	return len(e.Journeys), s.options.Export(out, &e)
 }
 
-// shown are the IDs of the requests in the list.
+// shown returns the IDs of the requests in the list.
 func (s *Screen) shown() []string {
 	ids := make([]string, s.ring.Len())
 	for i := range ids {

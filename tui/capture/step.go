@@ -42,7 +42,7 @@ func (s *Screen) stepCommands() []keys.Command {
 	}
 }
 
-// askRule asks for the filter of a breakpoint or tracepoint at the step under the cursor.
+// askRule asks for the filter of a breakpoint or tracepoint, and proposes the step under the cursor.
 func (s *Screen) askRule(action v1alpha1.BreakpointAction) tea.Cmd {
 	return rules.Ask(s.host, s.held, action, s.filterHere())
 }
@@ -56,7 +56,7 @@ func (s *Screen) whyNoneHeld() string {
 	return ""
 }
 
-// heldAt are the steps at which the request under the cursor is held.
+// heldAt returns the steps at which the request under the cursor is held.
 func (s *Screen) heldAt() []v1alpha1.HeldStep {
 	row := s.list.Selected()
 	if row == nil {
@@ -68,7 +68,7 @@ func (s *Screen) heldAt() []v1alpha1.HeldStep {
 	return row.Status.Held
 }
 
-// newer says whether a is a later state of a journey than b.
+// newer reports whether a is a later state of a journey than b.
 func newer(a, b *v1alpha1.Journey) bool {
 	x, errA := strconv.ParseUint(a.ResourceVersion, 10, 64)
 	y, errB := strconv.ParseUint(b.ResourceVersion, 10, 64)
@@ -82,7 +82,7 @@ func (s *Screen) whyNotHeld() string {
 	return ""
 }
 
-// whyNoContinue is whyNotHeld, but for a request that is on its way to where it will be held: it is told so there.
+// whyNoContinue is whyNotHeld, except for a request that runs to its next hold: it continues from there.
 func (s *Screen) whyNoContinue() string {
 	if row := s.list.Selected(); row != nil && s.orders.busy && s.orders.id == row.Name {
 		return ""
@@ -100,17 +100,17 @@ func (s *Screen) whyNoBreak() string {
 	return s.whyNoRequest()
 }
 
-// queueMost bounds how many steps are gone on that were asked for while the request ran.
+// queueMost limits the steps that can be requested while the request is still running.
 const queueMost = 64
 
-// orders are what the open request is told, one after the other.
+// orders holds the commands for the open request, run one after the other.
 type orders struct {
 	id    string
 	queue []func() tea.Cmd
 	busy  bool
 }
 
-// later puts off what is asked for while the request has not answered to what it was told before, and says whether it did.
+// later queues a command while the request has not answered the previous one. It reports whether it did.
 func (o *orders) later(id string, do func() tea.Cmd) bool {
 	if o.id != id {
 		*o = orders{id: id}
@@ -121,7 +121,7 @@ func (o *orders) later(id string, do func() tea.Cmd) bool {
 	return o.busy
 }
 
-// goOn lets a held request run to the next step, or moves the cursor in one that is not held.
+// goOn runs a held request to the next step, or moves the cursor in one that is not held.
 func (s *Screen) goOn(action v1alpha1.JourneyAction) tea.Cmd {
 	row := s.list.Selected()
 	if row == nil {
@@ -139,7 +139,7 @@ func (s *Screen) goOn(action v1alpha1.JourneyAction) tea.Cmd {
 	return s.tell(row.Name, v1alpha1.JourneyCommandSpec{Action: action, Step: &s.heldHere(held).Step})
 }
 
-// heldHere is the step, of those at which the request is held, that the cursor is on; or else the first.
+// heldHere returns the held step under the cursor, or else the first held step.
 func (s *Screen) heldHere(held []v1alpha1.HeldStep) *v1alpha1.HeldStep {
 	at := s.steps.Selected()
 	for i := range held {
@@ -150,7 +150,7 @@ func (s *Screen) heldHere(held []v1alpha1.HeldStep) *v1alpha1.HeldStep {
 	return &held[0]
 }
 
-// tell tells a held request what to do.
+// tell sends a command to a held request.
 func (s *Screen) tell(id string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
 	return s.telled(id, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
 		if spec.Action == v1alpha1.ActionContinue { // it need not be held again
@@ -160,11 +160,12 @@ func (s *Screen) tell(id string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
 	})
 }
 
-// stopWait is how long a request that runs to a step may take for it before the screen goes on without it. It is long for
-// a slow server, and short for who has let a watch run.
+// stopWait limits the wait for a running request to reach a step before the screen goes on without it. It is long
+// enough for a slow server, and short enough for a watch that runs on.
 const stopWait = 10 * time.Second
 
-// step tells a held request what to do, and waits for longer than the server does until it is held again or has ended.
+// step sends a command to a held request, and waits until it is held again or has ended: longer than the server
+// waits.
 func (s *Screen) step(ctx context.Context, id string, spec v1alpha1.JourneyCommandSpec) (*v1alpha1.Journey, error) {
 	j, err := s.held.Tell(ctx, id, spec)
 	for began := time.Now(); err == nil && len(j.Status.Held) == 0 && j.Status.Phase == v1alpha1.JourneyRunning && time.Since(began) < stopWait; {
@@ -173,7 +174,7 @@ func (s *Screen) step(ctx context.Context, id string, spec v1alpha1.JourneyComma
 	return j, err
 }
 
-// telled does something to a request whose answer is its journey.
+// telled runs f, which acts on a request and returns its journey.
 func (s *Screen) telled(id, did string, f func(context.Context) (*v1alpha1.Journey, error)) tea.Cmd {
 	s.orders.id, s.orders.busy = id, true
 	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return f(s.host.Context()) }), func(j journey, err error) tea.Cmd {
@@ -181,7 +182,7 @@ func (s *Screen) telled(id, did string, f func(context.Context) (*v1alpha1.Journ
 	})
 }
 
-// told shows what became of a request that was told something, and tells it what is next.
+// told shows the journey after a command, and runs the next command in the queue.
 func (s *Screen) told(id, did string, j journey, err error) tea.Cmd {
 	queue := s.orders.queue
 	if id == s.orders.id {
@@ -211,7 +212,7 @@ func (s *Screen) told(id, did string, j journey, err error) tea.Cmd {
 	return cmd
 }
 
-// take shows a journey that was fetched, with the cursor on the step at which it is held.
+// take shows a fetched journey, with the cursor on the step at which it is held.
 func (s *Screen) take(j journey) {
 	if s.open.journey != nil && s.open.journey.Name == j.Name && newer(s.open.journey, j.Journey) {
 		return
@@ -226,15 +227,15 @@ func (s *Screen) take(j journey) {
 	s.showStep()
 }
 
-// heldSame says whether a journey is held where it was before.
+// heldSame reports whether a journey is held at the same places as before.
 func heldSame(before, now *v1alpha1.Journey) bool {
 	return before != nil && before.Name == now.Name && slices.EqualFunc(before.Status.Held, now.Status.Held, func(a, b v1alpha1.HeldStep) bool {
 		return a.Step == b.Step && a.At == b.At && a.Since.Equal(&b.Since)
 	})
 }
 
-// moveOn moves the cursor in a request that is not held: n to the next row, so that p leads back, i and o as the request
-// would run.
+// moveOn moves the cursor in a request that is not held: n to the next row, so that p leads back, i and o as the
+// request would run it.
 func (s *Screen) moveOn(action v1alpha1.JourneyAction) {
 	j := s.open.journey
 	if j == nil || action == v1alpha1.ActionContinue {
@@ -254,7 +255,7 @@ func (s *Screen) moveOn(action v1alpha1.JourneyAction) {
 	s.showStep()
 }
 
-// stepAfter is the step that a request which is at a step comes to, as the server decides it for a held one; -1 for none.
+// stepAfter returns the step that follows at under an action, by the server's rules for a held request; -1 for none.
 func stepAfter(all []v1alpha1.Step, at int, action v1alpha1.JourneyAction) int {
 	if at < 0 || at >= len(all) {
 		return -1
@@ -276,7 +277,7 @@ func stepAfter(all []v1alpha1.Step, at int, action v1alpha1.JourneyAction) int {
 	return -1
 }
 
-// below says whether a step was called by another, or by one that was.
+// below reports whether the i-th step was called by the step within, directly or not.
 func below(all []v1alpha1.Step, i, within int) bool {
 	for at := int(all[i].Parent); at >= 0 && at < i; at = int(all[at].Parent) {
 		if at == within {
@@ -287,7 +288,7 @@ func below(all []v1alpha1.Step, i, within int) bool {
 	return false
 }
 
-// filterHere asks for the step under the cursor, of requests like this one.
+// filterHere returns a filter for the step under the cursor, of requests like this one.
 func (s *Screen) filterHere() string {
 	row := s.list.Selected()
 	if row == nil {
@@ -301,7 +302,7 @@ func (s *Screen) filterHere() string {
 	return filter.Of("step", step, "verb", q.Verb, "resource", q.Resource, "ns", q.Namespace, "name", name)
 }
 
-// stepHere is the ID of the step under the cursor, unless the list has the focus: then it is any.
+// stepHere returns the ID of the step under the cursor; any step while the list has the focus.
 func (s *Screen) stepHere() string {
 	if at := s.steps.Selected(); s.Context() != keys.List && s.open.journey != nil && at >= 0 {
 		return s.open.journey.Status.Steps[at].ID
@@ -309,8 +310,8 @@ func (s *Screen) stepHere() string {
 	return ""
 }
 
-// heldFacts are how many requests are held, and for how long the first of them has been: the one thing on the screen that
-// goes on by itself.
+// heldFacts returns the number of held requests, and how long the first of them has been held: the only text on the
+// screen that changes without an event.
 func (s *Screen) heldFacts() []string {
 	view := s.held.View()
 	since, ok := view.Oldest()
@@ -321,7 +322,7 @@ func (s *Screen) heldFacts() []string {
 	return []string{s.host.Theme().Notice("|| " + s.phrase("held %d %02d:%02d", len(view.Held), int(took.Minutes()), int(took.Seconds())%60))}
 }
 
-// pausedState is what the line of state says of a request that is held.
+// pausedState returns the line of state for a held request.
 func (s *Screen) pausedState() string {
 	held := s.heldAt()
 	if len(held) == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
-// phrase is a text in the language of the words.
+// phrase translates a text.
 func (s *Screen) phrase(english string, values ...any) string {
 	return s.host.Theme().Words.Phrase(english, values...)
 }
@@ -94,7 +94,7 @@ func (s *Screen) Foot() (same, state string) {
 	return same, state
 }
 
-// legend says what the letters above the lanes stand for.
+// legend explains the letters above the lanes.
 func (s *Screen) legend() string {
 	w, _ := s.Size()
 	var parts []draw.Part
@@ -104,7 +104,7 @@ func (s *Screen) legend() string {
 	return draw.Fitting(w, append([]draw.Part{{Text: s.host.Theme().Dim(" " + s.phrase("lanes") + " "), Weight: len(trace.Lanes) + 1}}, parts...)...)
 }
 
-// caretLine shows, while a filter is typed, what of it can't be read.
+// caretLine marks the place of the typed filter's error.
 func (s *Screen) caretLine() string {
 	look := s.host.Theme()
 	_, err := s.parsed()
@@ -124,14 +124,14 @@ func (s *Screen) caretLine() string {
 	return look.Bad(text) + string(runes[:at]) + look.Bad("▶"+rest)
 }
 
-// filterState says what is wrong with the filter, or what can be typed next.
+// filterState describes the error of the typed filter, or else its possible continuations.
 func (s *Screen) filterState() string {
 	look := s.host.Theme()
 	found := s.candidates()
 	word := s.completing().Word
 	values := s.values()
 	_, err := s.parsed()
-	// What is only not finished yet is no mistake as long as something can be typed next.
+	// An unfinished filter is no mistake as long as it can be continued.
 	unfinished := err != nil && err.Column > len([]rune(s.Line().String()))
 	if unfinished && word != "" && len(values)+len(found) > 0 {
 		err = nil

@@ -20,8 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// whatIfCommands have something happen that would not by itself. Their hints are for the line of state, where a request is
-// held.
+// whatIfCommands inject events: failures, conflicts, edits. Their hints are for the line of state of a held request.
 func (s *Screen) whatIfCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "what-if.steal", Meaning: keys.Steal, Contexts: keys.Panes, Hint: "steal the revision", WhyNot: s.whyNoSteal, Do: s.steal,
@@ -93,7 +92,7 @@ func (s *Screen) whyNoDrop() string {
 	return ""
 }
 
-// steal has another writer commit first. The request stays held: n or c shows what it makes of that.
+// steal makes another writer commit first. The request stays held: n or c shows how it handles the conflict.
 func (s *Screen) steal() tea.Cmd {
 	j := s.list.Selected().Journey
 	return s.telled(j.Name, s.phrase("another writer has committed: let the request go on, and it meets a conflict"),
@@ -105,7 +104,7 @@ func (s *Screen) steal() tea.Cmd {
 		})
 }
 
-// editObject lets the user edit the object of the held request, and sends what he changed.
+// editObject opens the object of the held request in the editor, and sends the user's changes.
 func (s *Screen) editObject() tea.Cmd {
 	held := s.heldHere(s.heldAt())
 	j := s.open.journey
@@ -136,7 +135,7 @@ func (s *Screen) editObject() tea.Cmd {
 	})
 }
 
-// mergePatch is what makes of an object what it was edited to.
+// mergePatch returns the patch from an object to its edited version.
 func mergePatch(before, edited []byte) ([]byte, error) {
 	after, err := yaml.YAMLToJSONStrict(edited)
 	if err != nil {
@@ -149,7 +148,7 @@ func mergePatch(before, edited []byte) ([]byte, error) {
 	return patch, nil
 }
 
-// stale lets the cache of the request's resource fall behind, or catch up if it does already.
+// stale keeps the cache of the request's resource behind, or lets it catch up again.
 func (s *Screen) stale() tea.Cmd {
 	what, words := s.list.Selected().Spec.Resource, s.host.Theme().Words
 	if key, behind := s.staleRule(); behind {
@@ -164,13 +163,13 @@ func (s *Screen) stale() tea.Cmd {
 	})
 }
 
-// cacheFilter asks for the cache of the request's resource.
+// cacheFilter returns a filter for the cache of the request's resource.
 func (s *Screen) cacheFilter() string {
 	q := &s.list.Selected().Spec
 	return filter.Of("resource", q.Resource, "group", q.Group)
 }
 
-// staleRule is the fault that keeps that cache behind, if there is one.
+// staleRule returns the fault that keeps that cache behind, if there is one.
 func (s *Screen) staleRule() (control.Key, bool) {
 	if s.whyNoStale() != "" {
 		return control.Key{}, false

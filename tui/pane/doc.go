@@ -1,4 +1,5 @@
-// Package pane is what the panes of the screen have in common. Each pane is a plain struct in a package below this one.
+// Package pane holds the code that all panes of the screen share. Each pane is a plain struct in a package below this
+// one.
 //
 // # Invariants
 //

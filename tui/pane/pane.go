@@ -12,20 +12,20 @@ import (
 type Pane interface {
 	// SetSize sets the size of the pane with its frame.
 	SetSize(w, h int)
-	// Handle does a motion, and reports whether id is one.
+	// Handle runs a motion, and reports whether id is one.
 	Handle(id keys.ID) (tea.Cmd, bool)
-	// Click takes a press of the left button at a cell of the pane. It reports whether a cursor is there now.
+	// Click handles a press of the left button at a cell of the pane. It reports whether it moved a cursor there.
 	Click(x, y int) bool
 	Render(focused bool) []string
 }
 
-// Frame is what was drawn last, and what it depends on.
+// Frame caches the last drawn lines, with the key that they depend on.
 type Frame[K comparable] struct {
 	lines []string
 	of    K
 }
 
-// Draw draws anew if what the frame depends on is not what it was.
+// Draw returns the cached lines, or draws anew if the key changed.
 func (f *Frame[K]) Draw(of K, anew func() []string) []string {
 	if f.lines == nil || of != f.of {
 		f.lines, f.of = anew(), of
@@ -36,7 +36,7 @@ func (f *Frame[K]) Draw(of K, anew func() []string) []string {
 // Scroll is a cursor among rows, and a window that follows it.
 type Scroll struct{ Cursor, Top int }
 
-// Move does one of the motions among n rows of which h are in view. It reports whether id is a motion.
+// Move runs a motion among n rows, h of them in view. It reports whether id is a motion.
 func (s *Scroll) Move(id keys.ID, n, h int) bool {
 	if !move(&s.Cursor, id, n-1, h) {
 		return false
@@ -45,7 +45,7 @@ func (s *Scroll) Move(id keys.ID, n, h int) bool {
 	return true
 }
 
-// Clamp brings the cursor among n rows, and the window to the cursor.
+// Clamp keeps the cursor among n rows, and the window around the cursor.
 func (s *Scroll) Clamp(n, h int) {
 	s.Cursor = max(min(s.Cursor, n-1), 0)
 	h = max(h, 1)
@@ -56,7 +56,7 @@ func (s *Scroll) Clamp(n, h int) {
 // View is a window on lines that have no cursor.
 type View struct{ Top int }
 
-// Move does one of the motions among n lines of which h are in view. It reports whether id is a motion.
+// Move runs a motion among n lines, h of them in view. It reports whether id is a motion.
 func (v *View) Move(id keys.ID, n, h int) bool {
 	if !move(&v.Top, id, n, h) {
 		return false
@@ -68,7 +68,7 @@ func (v *View) Move(id keys.ID, n, h int) bool {
 // Clamp keeps the window on the lines.
 func (v *View) Clamp(n, h int) { v.Top = max(min(v.Top, n-max(h, 1)), 0) }
 
-// move does a motion from a row, where h rows are in view. It reports whether id is one.
+// move runs a motion from a row, where h rows are in view. It reports whether id is one.
 func move(at *int, id keys.ID, last, h int) bool {
 	half := max(h/2, 1)
 	switch id {
@@ -90,8 +90,8 @@ func move(at *int, id keys.ID, last, h int) bool {
 	return true
 }
 
-// Find is the first of n rows that has a text, from a row on in the direction of step (1 or -1) and around the end; -1 if
-// none has it. Case is ignored.
+// Find returns the first of n rows with a text, starting at from in the direction of step (1 or -1) and wrapping
+// around; -1 if there is none. Case is ignored.
 func Find(text string, n, from, step int, row func(i int) string) int {
 	text = strings.ToLower(text)
 	for k := range n {
@@ -103,7 +103,7 @@ func Find(text string, n, from, step int, row func(i int) string) int {
 	return -1
 }
 
-// wheelRows is how many rows a turn of the wheel goes.
+// wheelRows is the number of rows that a turn of the wheel scrolls.
 const wheelRows = 3
 
 // Wheel moves for a turn of the wheel: down for 1, up for -1.

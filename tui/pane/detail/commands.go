@@ -17,7 +17,8 @@ func (p *Pane) PreviousTab() { p.Open((p.tab + Tab(len(tabNames)) - 1) % Tab(len
 // ShowSource shows the tab Source.
 func (p *Pane) ShowSource() { p.Open(SourceTab) }
 
-// ShowDiff shows the tab Diff. If it is open, it turns between what the whole request changed and what the step changed.
+// ShowDiff shows the tab Diff. If it is open already, it switches between the changes of the whole request and those
+// of the step.
 func (p *Pane) ShowDiff() {
 	if p.tab == DiffTab {
 		p.whole = !p.whole
@@ -26,13 +27,13 @@ func (p *Pane) ShowDiff() {
 	p.Open(DiffTab)
 }
 
-// ToggleUnchanged shows in Diff what stayed the same, or hides it.
+// ToggleUnchanged shows or hides the unchanged fields in Diff.
 func (p *Pane) ToggleUnchanged() {
 	p.all = !p.all
 	p.version++
 }
 
-// Turn shows in Object what went into the step, or what came out of it; in Source what does the same upstream, or not.
+// Turn shows the other side: in Object the object before or after the step, in Source the code of kx or upstream.
 func (p *Pane) Turn() {
 	if p.tab == SourceTab {
 		p.upstream = !p.upstream
@@ -43,7 +44,7 @@ func (p *Pane) Turn() {
 	p.version++
 }
 
-// WhyNotSides is why there is no other side to turn to.
+// WhyNotSides returns the reason why there is no other side.
 func (p *Pane) WhyNotSides() string {
 	if p.tab != ObjectTab && p.tab != SourceTab {
 		return p.look().Words.Phrase("it is for the tabs %s and %s", p.tabName(ObjectTab), p.tabName(SourceTab))
@@ -57,10 +58,10 @@ func (p *Pane) NextForm() {
 	p.version++
 }
 
-// WhyNotDiff is why a command of the tab Diff can't be done.
+// WhyNotDiff returns the reason to disable a command of the tab Diff.
 func (p *Pane) WhyNotDiff() string { return p.whyNot(DiffTab) }
 
-// WhyNotObject is why a command of the tab Object can't be done.
+// WhyNotObject returns the reason to disable a command of the tab Object.
 func (p *Pane) WhyNotObject() string { return p.whyNot(ObjectTab) }
 
 func (p *Pane) whyNot(t Tab) string {

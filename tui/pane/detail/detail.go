@@ -46,14 +46,14 @@ type Pane struct {
 	frame pane.Frame[frameOf]
 }
 
-// linesKey is what the lines are made of.
+// linesKey identifies the lines of a tab.
 type linesKey struct {
 	version uint64
 	tab     Tab
 	w       int
 }
 
-// frameOf is what a frame depends on.
+// frameOf identifies a frame.
 type frameOf struct {
 	linesKey
 	theme          theme.Name
@@ -70,7 +70,7 @@ func New(look func() theme.Theme) *Pane {
 // Show shows a step of a journey; step is -1 for none. sameAs is a command that sends the same request.
 func (p *Pane) Show(j *v1alpha1.Journey, step int, sameAs string) { p.ShowMark(j, step, -1, sameAs) }
 
-// ShowMark shows something that a step caused, if mark is not -1: then step is the one that did, or -1.
+// ShowMark shows a consequence of a step, if mark is not -1: then step is the one that caused it, or -1.
 func (p *Pane) ShowMark(j *v1alpha1.Journey, step, mark int, sameAs string) {
 	if p.journey == j && p.step == step && p.mark == mark {
 		return
@@ -90,7 +90,7 @@ func (p *Pane) ShowMark(j *v1alpha1.Journey, step, mark int, sameAs string) {
 	p.version++
 }
 
-// ofRequest says whether the open tab is the same for all steps.
+// ofRequest reports whether the open tab is the same for all steps.
 func (p *Pane) ofRequest() bool {
 	return p.tab == RequestTab || p.tab == WatchersTab || p.tab == TimingTab || p.tab == DiffTab && p.whole
 }
@@ -103,7 +103,7 @@ func (p *Pane) Message(lines ...string) {
 	p.version++
 }
 
-// Share says whether Steps and Detail share one place, so that the title has both.
+// Share sets whether Steps and Detail share one place, so that the title names both.
 func (p *Pane) Share(shared bool) {
 	p.shared = shared
 	p.version++
@@ -114,22 +114,22 @@ func (p *Pane) top() {
 	p.cursor = -1
 }
 
-// selected says whether there is a step to show.
+// selected reports whether there is a step to show.
 func (p *Pane) selected() bool {
 	return p.journey != nil && p.step >= 0 && p.step < len(p.journey.Status.Steps)
 }
 
-// splitFrom is the width from which Diff and Source are side by side.
+// splitFrom is the least width at which Diff and Source are side by side.
 const splitFrom = 100
 
-// split says whether Diff and Source are side by side now.
+// split reports whether Diff and Source are side by side now.
 func (p *Pane) split() bool {
 	return p.w >= splitFrom && (p.tab == DiffTab || p.tab == SourceTab) && p.journey != nil
 }
 
 func (p *Pane) SetSize(w, h int) { p.w, p.h = w, h }
 
-// width is how many cells a line has.
+// width returns the cells of a line.
 func (p *Pane) width() int {
 	if p.split() {
 		return (p.w - 3) / 2
@@ -137,10 +137,10 @@ func (p *Pane) width() int {
 	return p.w - 2
 }
 
-// rows is how many lines are seen: the frame and the tabs take the rest.
+// rows returns the visible lines: the frame and the tabs take the rest.
 func (p *Pane) rows() int { return max(p.h-3, 0) }
 
-// content are the lines of the open tab.
+// content returns the lines of the open tab.
 func (p *Pane) content() []text {
 	t := p.tab
 	if t == SourceTab {
@@ -203,7 +203,7 @@ func (p *Pane) Render(focused bool) []string {
 	return p.frame.Draw(of, func() []string { return p.render(content, focused) })
 }
 
-// sizeSources gives the windows on source their places.
+// sizeSources sizes the two views on source.
 func (p *Pane) sizeSources() {
 	whole, right := max(p.w-2, 0), max(p.w-2-p.sourceAt(), 0)
 	switch {
@@ -216,7 +216,7 @@ func (p *Pane) sizeSources() {
 	}
 }
 
-// sourceAt is the column at which the source begins.
+// sourceAt returns the column at which the source begins.
 func (p *Pane) sourceAt() int {
 	if p.split() {
 		return p.width() + 1
@@ -247,7 +247,7 @@ func (p *Pane) render(content []text, focused bool) []string {
 	return look.Box(append([]string{p.tabs()}, body...), look.Title(title), p.note(content), p.w, p.h, focused)
 }
 
-// beside puts two columns of lines side by side, with a rule between them.
+// beside joins two columns of lines, with a rule between them.
 func (p *Pane) beside(left, right []string, focused bool) []string {
 	paint := p.look().Border
 	if focused {
@@ -260,7 +260,7 @@ func (p *Pane) beside(left, right []string, focused bool) []string {
 	return draw.Beside(left, rule, right)
 }
 
-// note is what the frame says of the step, and of where enter leads.
+// note returns the text in the frame: the step, and the destination of enter.
 func (p *Pane) note(content []text) string {
 	if p.journey == nil {
 		return ""
@@ -278,7 +278,7 @@ func (p *Pane) note(content []text) string {
 	return note
 }
 
-// window are the lines in view.
+// window draws the lines in view.
 func (p *Pane) window(content []text, focused bool) []string {
 	var lines []string
 	for i := p.view.Top; i < min(p.view.Top+p.rows(), len(content)); i++ {
@@ -287,7 +287,7 @@ func (p *Pane) window(content []text, focused bool) []string {
 	return lines
 }
 
-// noteLeast is how much of a line there must be room for beside its note, or the note is cut.
+// noteLeast is the width that a line keeps beside its note; the note is cut first.
 const noteLeast = 14
 
 func (p *Pane) line(t text, chosen, focused bool) string {

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// changes are what Diff shows: of the whole request, or of the step.
+// changes returns the changes for Diff: those of the whole request, or of the step.
 func (p *Pane) changes() (*blame.Report, error) {
 	if p.report == nil && p.reportErr == nil {
 		if p.whole {
@@ -27,7 +27,7 @@ func (p *Pane) changes() (*blame.Report, error) {
 	return p.report, p.reportErr
 }
 
-// diff says what changed, and which step did it.
+// diff lists the changes, with the step that made each.
 func (b *builder) diff(p *Pane) {
 	r, err := p.changes()
 	if err != nil {
@@ -54,7 +54,7 @@ func (b *builder) diff(p *Pane) {
 	b.admitted(j, r)
 }
 
-// nothing says why there is nothing to compare, and where there is.
+// nothing explains why there is nothing to compare, and which steps have objects.
 func (b *builder) nothing(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 	k := label
 	if r.Nothing == blame.NoObjects {
@@ -71,8 +71,8 @@ func (b *builder) nothing(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 	}
 }
 
-// decisions lists what the steps behind the filters decided, and why: of a request that only reads, that is what there is to
-// know.
+// decisions lists the decisions of the steps behind the filters, with their reasons: all there is to know about a
+// request that only reads.
 func (b *builder) decisions(j *v1alpha1.Journey) {
 	title := b.words.Phrase("What its steps decided, behind the filters:")
 	for i := range j.Status.Steps {
@@ -110,7 +110,7 @@ func (b *builder) changers(j *v1alpha1.Journey) {
 	}
 }
 
-// scope says what is compared, and how much of it changed.
+// scope names the compared objects, and counts the changes.
 func (b *builder) scope(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 	all, client := r.Count()
 	switch {
@@ -147,7 +147,7 @@ func (b *builder) scope(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 	}
 }
 
-// written is what a request wrote last.
+// written returns the last key and revision that a request wrote.
 func written(j *v1alpha1.Journey) (key string, revision int64, ok bool) {
 	for i := range j.Status.Steps {
 		if k, r, wrote := blame.Written(&j.Status.Steps[i]); wrote {
@@ -159,7 +159,7 @@ func written(j *v1alpha1.Journey) (key string, revision int64, ok bool) {
 
 var nothingThere = []byte("{}")
 
-// objects writes two objects as lines; those that changed lead to the step that r blames.
+// objects writes two objects as lines. Changed lines link to the step that r blames.
 func (b *builder) objects(j *v1alpha1.Journey, before, after []byte, r *blame.Report, all bool) {
 	if before == nil {
 		before = nothingThere
@@ -189,12 +189,12 @@ func (b *builder) objects(j *v1alpha1.Journey, before, after []byte, r *blame.Re
 	}
 }
 
-// replaced says whether the line is of what went, and what came is in the line below it: that one has the note.
+// replaced reports whether a removed line is followed by its replacement, which then carries the note.
 func replaced(lines []diff.Line, i int) bool {
 	return lines[i].Mark == '-' && i+1 < len(lines) && lines[i+1].Mark == '+' && strings.Join(lines[i].Path, "\x00") == strings.Join(lines[i+1].Path, "\x00")
 }
 
-// stepsOf has the fields of a report by their paths.
+// stepsOf indexes the fields of a report by path.
 func stepsOf(r *blame.Report) map[string]*blame.Field {
 	by := map[string]*blame.Field{}
 	if r != nil {
@@ -205,7 +205,7 @@ func stepsOf(r *blame.Report) map[string]*blame.Field {
 	return by
 }
 
-// find finds the field that a path is in.
+// find finds the field that contains a path.
 func find(by map[string]*blame.Field, path []string) (string, *blame.Field) {
 	for n := len(path); n > 0; n-- {
 		key := blame.Path(path[:n]).Key()
@@ -216,7 +216,7 @@ func find(by map[string]*blame.Field, path []string) (string, *blame.Field) {
 	return "", nil
 }
 
-// dropped lists what the request had and was not kept.
+// dropped lists the fields that the request sent and the server did not keep.
 func (b *builder) dropped(j *v1alpha1.Journey, r *blame.Report) {
 	title := b.words.Phrase("sent, and not kept")
 	for i := range r.Fields {
@@ -235,7 +235,7 @@ func (b *builder) dropped(j *v1alpha1.Journey, r *blame.Report) {
 	}
 }
 
-// by names the step that gave a field its value, or, of a plugin, a webhook or a policy, which one it was.
+// by names the step that set a field; for a plugin, a webhook or a policy, it names that.
 func (b *builder) by(j *v1alpha1.Journey, f *blame.Field) (string, *Link) {
 	if f.Step < 0 {
 		return b.words.Phrase("no recorded step"), nil
@@ -247,7 +247,7 @@ func (b *builder) by(j *v1alpha1.Journey, f *blame.Field) (string, *Link) {
 	return number(j, f.Step), &link
 }
 
-// admits says whether a step is one of several that admission has, which its subject tells apart.
+// admits reports whether a step is one of several in admission, told apart only by their subjects.
 func admits(s *v1alpha1.Step) bool {
 	switch s.ID {
 	case trace.HandlerAdmit.String(), trace.HandlerWebhook.String(), trace.HandlerPolicy.String():
@@ -256,7 +256,8 @@ func admits(s *v1alpha1.Step) bool {
 	return false
 }
 
-// admitted names the plugins, webhooks and policies that changed the object: beside a field there may be no room for the whole name.
+// admitted names the plugins, webhooks and policies that changed the object: the full name may not fit beside a
+// field.
 func (b *builder) admitted(j *v1alpha1.Journey, r *blame.Report) {
 	who := map[int]string{}
 	for i := range r.Fields {
@@ -276,7 +277,7 @@ func (b *builder) admitted(j *v1alpha1.Journey, r *blame.Report) {
 	}
 }
 
-// stepNumberWidth is how wide the number of a step is in a list.
+// stepNumberWidth is the width of a step's number in a list.
 const stepNumberWidth = 7
 
 func (b *builder) fields(n int) string {

@@ -12,10 +12,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// etcdLayer is the layer whose steps ask etcd.
+// etcdLayer is the layer of the steps that call etcd.
 var etcdLayer = trace.LayerEtcd.String()
 
-// etcd says what etcd was asked by a step and by those that it called; by the whole request, if they asked nothing.
+// etcd lists the requests to etcd of a step and of the steps below it; if there are none, those of the whole request.
 func (b *builder) etcd(j *v1alpha1.Journey, i int) {
 	asked := asksBelow(j.Status.Steps, i)
 	if len(asked) == 0 {
@@ -33,7 +33,7 @@ func (b *builder) etcd(j *v1alpha1.Journey, i int) {
 	}
 }
 
-// asksBelow are the steps that asked etcd: the i-th and those below it, or all if i is -1.
+// asksBelow returns the steps that called etcd: among the i-th and those below it, or among all if i is -1.
 func asksBelow(steps []v1alpha1.Step, i int) []int {
 	var asked []int
 	for n := max(i, 0); n < len(steps); n++ {
@@ -44,7 +44,7 @@ func asksBelow(steps []v1alpha1.Step, i int) []int {
 	return asked
 }
 
-// ask says what etcd was asked by a step, and what it answered.
+// ask writes a step's request to etcd, and the answer.
 func (b *builder) ask(j *v1alpha1.Journey, i int, here bool) {
 	s := &j.Status.Steps[i]
 	first := len(b.lines)
@@ -70,7 +70,7 @@ func (b *builder) ask(j *v1alpha1.Journey, i int, here bool) {
 	b.fact("took", plain, took)
 }
 
-// transaction writes a transaction as etcd has it.
+// transaction writes a transaction in etcd's form.
 func (b *builder) transaction(s *v1alpha1.Step, said map[string]string) {
 	b.fact("IF", plain, said["compare"])
 	b.fact("THEN", plain, said["success"])
@@ -91,7 +91,7 @@ func (b *builder) transaction(s *v1alpha1.Step, said map[string]string) {
 	}
 }
 
-// request writes what is no transaction: the key or range that it is of, what was asked, and what came back.
+// request writes any other request: its key or range, its parameters, and the answer.
 func (b *builder) request(s *v1alpha1.Step, said map[string]string) {
 	revision, _ := strconv.ParseInt(said["modRevision"], 10, 64)
 	if s.Subject != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/watchers"
 )
 
-// Place is the line that ran of what is looked at.
+// Place returns the source line of the selected step or mark.
 func (p *Pane) Place() source.Place {
 	switch {
 	case p.journey == nil:
@@ -22,7 +22,7 @@ func (p *Pane) Place() source.Place {
 	return source.Place{}
 }
 
-// ranStep is the step whose source is shown: beside Diff, the one that changed the field under the cursor.
+// ranStep returns the step whose source is shown: beside Diff, the step that changed the field under the cursor.
 func (p *Pane) ranStep() int {
 	if p.tab == DiffTab {
 		if step, ok := p.Blamed(); ok {
@@ -32,7 +32,7 @@ func (p *Pane) ranStep() int {
 	return p.step
 }
 
-// Blamed is the step to which the line under the cursor of Diff leads; ok is false if there is none.
+// Blamed returns the step that the line under the cursor of Diff links to; ok is false if there is none.
 func (p *Pane) Blamed() (step int, ok bool) {
 	if p.tab != DiffTab {
 		return 0, false
@@ -44,7 +44,7 @@ func (p *Pane) Blamed() (step int, ok bool) {
 	return to.Step, true
 }
 
-// WantsSource says which file the pane is to be given; empty for none.
+// WantsSource names the source file that the pane needs; empty for none.
 func (p *Pane) WantsSource() string {
 	if p.tab == SourceTab || p.split() {
 		return p.Place().File
@@ -52,7 +52,7 @@ func (p *Pane) WantsSource() string {
 	return ""
 }
 
-// GiveSource gives the file of [Pane.Place], or says why it is not there.
+// GiveSource supplies the file of [Pane.Place], or the reason why it is missing.
 func (p *Pane) GiveSource(f *source.File, note string) {
 	place := p.Place()
 	if place.File == "" {
@@ -64,10 +64,10 @@ func (p *Pane) GiveSource(f *source.File, note string) {
 	p.source.Show(place, f, p.ran(place.File), note)
 }
 
-// besides says whether what is upstream is shown.
+// besides reports whether upstream code is shown.
 func (p *Pane) besides() bool { return p.tab == SourceTab && p.upstream && p.journey != nil }
 
-// code is the window on source that the keys go to.
+// code returns the source view that the keys go to.
 func (p *Pane) code() *source.View {
 	if p.besides() && !p.split() {
 		return p.theirs
@@ -75,17 +75,17 @@ func (p *Pane) code() *source.View {
 	return p.source
 }
 
-// WantsTheirs says of what the pane is to be given the code upstream; ok is false for nothing.
+// WantsTheirs names the line whose upstream code the pane needs; ok is false for none.
 func (p *Pane) WantsTheirs() (of source.Place, ok bool) { return p.Place(), p.besides() }
 
-// GiveTheirs gives the code upstream, or says why it is not there.
+// GiveTheirs supplies the upstream code, or the reason why it is missing.
 func (p *Pane) GiveTheirs(f *source.File, at source.Place, note string) {
 	if p.theirs.Place() != at || p.theirs.File() != f || f == nil {
 		p.theirs.Show(at, f, nil, note)
 	}
 }
 
-// Link is where the code upstream that is shown is published; empty if none is shown.
+// Link returns the URL of the upstream code in view; empty if there is none.
 func (p *Pane) Link() string {
 	if !p.besides() {
 		return ""
@@ -93,7 +93,7 @@ func (p *Pane) Link() string {
 	return p.theirs.Place().Link
 }
 
-// ran are the lines of a file that the journey's steps ran.
+// ran lists the lines of a file that the journey's steps ran.
 func (p *Pane) ran(file string) []source.Ran {
 	if p.journey == nil {
 		return nil
@@ -110,7 +110,7 @@ func (p *Pane) ran(file string) []source.Ran {
 	return ran
 }
 
-// WantsCache says of which watch cache the pane is to be given the watches; empty for none.
+// WantsCache names the watch cache whose watches the pane needs; empty for none.
 func (p *Pane) WantsCache() string {
 	if p.tab != WatchersTab || p.journey == nil || len(watchers.Writes(p.journey)) == 0 {
 		return ""
@@ -118,7 +118,7 @@ func (p *Pane) WantsCache() string {
 	return watchers.Cache(p.journey)
 }
 
-// GiveCache gives a watch cache with its watches, or says why it is not there.
+// GiveCache supplies a watch cache with its watches, or the reason why it is missing.
 func (p *Pane) GiveCache(c *v1alpha1.Cache, note string) {
 	if p.cache != c || p.cacheNote != note {
 		p.cache, p.cacheNote = c, note
@@ -126,11 +126,11 @@ func (p *Pane) GiveCache(c *v1alpha1.Cache, note string) {
 	}
 }
 
-// textWidth is how wide text is made that is copied.
+// textWidth is the width of copied text.
 const textWidth = 200
 
-// Text is what can be copied of what is shown: the object, a line of the source, or the text of the tab. suffix is how a
-// file of it would end.
+// Text returns the text to copy: the object, a line of the source, or the text of the tab. suffix is the file ending
+// for it.
 func (p *Pane) Text() (text, suffix string) {
 	switch {
 	case p.journey == nil:
@@ -153,5 +153,5 @@ func (p *Pane) Text() (text, suffix string) {
 	return b.String(), ".txt"
 }
 
-// OfDiff says whether it is Diff that is shown.
+// OfDiff reports whether Diff is open.
 func (p *Pane) OfDiff() bool { return p.tab == DiffTab }

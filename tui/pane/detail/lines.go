@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// kind is what a text means, and so how it is painted.
+// kind is the meaning of a text, which decides its colour.
 type kind uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	notice
 )
 
-// Link is where a line leads.
+// Link is the destination of a line.
 type Link struct {
 	// Step is the index of a step of the same request; -1 for none.
 	Step int
@@ -31,13 +31,13 @@ type Link struct {
 // text is a line before it is painted.
 type text struct {
 	kind kind
-	// name is the label in front, painted as such.
+	// name is the label before text, with a colour of its own.
 	name string
 	text string
 	// note is at the right edge.
 	note string
 	link *Link
-	// field is the one that the line is of, in Diff.
+	// field is the line's field, in Diff.
 	field string
 }
 
@@ -56,31 +56,31 @@ func (b *builder) add(k kind, s string) {
 
 func (b *builder) blank() { b.lines = append(b.lines, text{}) }
 
-// lead makes the lines from the first on lead somewhere: the first of them has the cursor.
+// lead links the lines from the first on: the first of them can have the cursor.
 func (b *builder) lead(first int, to Link) {
 	if first < len(b.lines) {
 		b.lines[first].link = &to
 	}
 }
 
-// nameWidth is how wide the names of facts are.
+// nameWidth is the width of the names of facts.
 const nameWidth = 11
 
-// fact is a name and what it has, if it has something.
+// fact adds a name and its value, if there is a value.
 func (b *builder) fact(name string, k kind, value string) {
 	if value != "" {
 		b.pair(b.words.Text(name), nameWidth, k, value)
 	}
 }
 
-// factTo is a fact that leads somewhere.
+// factTo is fact with a link.
 func (b *builder) factTo(name string, k kind, value string, to Link) {
 	first := len(b.lines)
 	b.fact(name, k, value)
 	b.lead(first, to)
 }
 
-// pair is a name in w cells and a value beside it.
+// pair adds a name in w cells, with a value beside it.
 func (b *builder) pair(name string, w int, k kind, value string) {
 	name = draw.Fit(name, w-1) + " "
 	for _, line := range draw.Wrap(value, max(b.w-w, 1)) {
@@ -89,7 +89,7 @@ func (b *builder) pair(name string, w int, k kind, value string) {
 	}
 }
 
-// attributesWidth bounds how wide the names of attributes are.
+// attributesWidth limits the width of attributes' names.
 const attributesWidth = 24
 
 func (b *builder) attributes(all []v1alpha1.Attribute) {
@@ -102,8 +102,8 @@ func (b *builder) attributes(all []v1alpha1.Attribute) {
 	}
 }
 
-// toStep leads to a step of the same request.
+// toStep links to a step of the same request.
 func toStep(i int) Link { return Link{Step: i} }
 
-// to leads to another screen.
+// to links to another screen.
 func to(t screen.Target) Link { return Link{Step: -1, Target: t} }

@@ -5,8 +5,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane"
 )
 
-// move does a motion: of the source where that has the keys, else of the cursor among the lines that lead somewhere, and
-// of the window.
+// move runs a motion: in the source if that has the keys, else of the cursor among the linked lines, and of the
+// window.
 func (p *Pane) move(id keys.ID) bool {
 	if p.tab == SourceTab && p.journey != nil {
 		return p.code().Handle(id)
@@ -37,8 +37,8 @@ func (p *Pane) move(id keys.ID) bool {
 	return true
 }
 
-// to puts the cursor on the next line from the one given on that leads somewhere, if it is in view or right beyond; else
-// it moves the window by a line.
+// to puts the cursor on the next linked line from the given one on, if it is in view or just beyond; else it scrolls
+// by a line.
 func (p *Pane) to(content []text, from, step int) {
 	for i := max(from, 0); i >= 0 && i < len(content); i += step {
 		if content[i].link == nil {
@@ -55,8 +55,7 @@ func (p *Pane) to(content []text, from, step int) {
 	p.view.Top += step
 }
 
-// clamp keeps the window on the lines, and the cursor on one that leads somewhere: the first in view, if it has been
-// nowhere.
+// clamp keeps the window on the lines, and the cursor on a linked line: the first in view, if it was on none.
 func (p *Pane) clamp(content []text) {
 	p.view.Clamp(len(content), p.rows())
 	if p.cursor >= 0 && p.cursor < len(content) && content[p.cursor].link != nil {
@@ -71,7 +70,7 @@ func (p *Pane) clamp(content []text) {
 	}
 }
 
-// Click opens the tab whose name is at a cell of the pane, or puts the cursor on the line there, if that leads somewhere.
+// Click opens the tab at a cell of the pane, or puts the cursor on the line there, if that has a link.
 func (p *Pane) Click(x, y int) bool {
 	const above = 2 // the frame and the tabs
 	if t, ok := p.tabAt(x); ok && y == above-1 {
@@ -90,7 +89,7 @@ func (p *Pane) Click(x, y int) bool {
 	return true
 }
 
-// Leads is where the line under the cursor leads; ok is false if it leads nowhere.
+// Leads returns the link of the line under the cursor; ok is false if there is none.
 func (p *Pane) Leads() (to Link, ok bool) {
 	if p.journey == nil {
 		return Link{}, false
@@ -107,7 +106,8 @@ func (p *Pane) Leads() (to Link, ok bool) {
 	return *content[p.cursor].link, true
 }
 
-// SelectField opens what the whole request changed, and puts the cursor on a field. It says whether that changed.
+// SelectField opens the changes of the whole request, and puts the cursor on a field. It reports whether that field
+// changed.
 func (p *Pane) SelectField(path string) bool {
 	if p.tab != DiffTab || !p.whole {
 		p.report, p.reportErr = nil, nil
@@ -124,8 +124,8 @@ func (p *Pane) SelectField(path string) bool {
 	return false
 }
 
-// Find puts what has text into view, from below the cursor on and then from the beginning. It says whether there is
-// something.
+// Find scrolls to the next line with a text, from below the cursor and then from the beginning. It reports whether
+// there is one.
 func (p *Pane) Find(find string) bool {
 	if p.tab == SourceTab && p.journey != nil {
 		return p.code().Find(find)

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// form is how an object is written.
+// form is a notation for an object.
 type form uint8
 
 const (
@@ -23,20 +23,21 @@ const (
 
 var formNames = [...]string{"YAML", "JSON", "raw"}
 
-// suffixes are how files in the forms end.
+// suffixes holds the file endings of the forms.
 var suffixes = [...]string{".yaml", ".json", ".json"}
 
-// objectMost bounds how many lines of an object are shown.
+// objectMost limits the lines of an object.
 const objectMost = 20_000
 
-// snapshot is an object as it was at a step.
+// snapshot is the state of an object at a step.
 type snapshot struct {
 	raw  []byte
 	what string
 	step int
 }
 
-// objectAt is the object at a step: what went in or came out, or what the last step before it that had one left.
+// objectAt returns the object at a step: its input or output, or else the output of the last step before it that had
+// an object.
 func objectAt(j *v1alpha1.Journey, i int, before bool) (snapshot, bool) {
 	steps := j.Status.Steps
 	if s := &steps[i]; s.Before != nil && (before || s.After == nil) {
@@ -57,7 +58,8 @@ func objectAt(j *v1alpha1.Journey, i int, before bool) (snapshot, bool) {
 	return snapshot{}, false
 }
 
-// within says whether the i-th step was called by the n-th, or by one that was: then what came out of that is later.
+// within reports whether the i-th step was called by the n-th, directly or not. If so, the output of the n-th is
+// later.
 func within(steps []v1alpha1.Step, i, n int) bool {
 	for k := i; k >= 0; {
 		if k == n {
@@ -72,7 +74,7 @@ func within(steps []v1alpha1.Step, i, n int) bool {
 	return false
 }
 
-// written is the object in a form.
+// written returns the object in a form.
 func (f form) written(raw []byte) (string, error) {
 	switch f {
 	case asYAML:
@@ -86,7 +88,7 @@ func (f form) written(raw []byte) (string, error) {
 	return string(raw), nil
 }
 
-// visible is the object in a form, with escapes for what acts on a terminal: it may be pasted into one.
+// visible returns the object in a form, with terminal control characters escaped: it may be pasted into a terminal.
 func (f form) visible(raw []byte) (string, error) {
 	if f == asYAML {
 		return string(escape.YAML(raw, yaml.JSONToYAML)), nil

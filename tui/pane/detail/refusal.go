@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// GiveRelated gives the requests that changed what the one that is shown was refused over.
+// GiveRelated supplies the requests that changed the object over which the shown one was refused.
 func (p *Pane) GiveRelated(others []*v1alpha1.Journey) {
 	if len(others) == len(p.others) {
 		return
@@ -24,7 +24,7 @@ func cardOf(j *v1alpha1.Journey, others []*v1alpha1.Journey, words lang.Language
 	return refusal.Of(j, others, words)
 }
 
-// refusal says why a request was refused. Above the step that refused it, what that says itself is left out.
+// refusal explains why a request was refused. Above the step that refused it, it leaves out that step's own text.
 func (b *builder) refusal(c *refusal.Card, step bool) {
 	b.add(bad, c.Title)
 	for _, f := range c.Facts {

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// whole says what is known of the request.
+// whole describes the request.
 func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 	s, st := &j.Spec, &j.Status
 	b.add(notice, s.Method+" "+s.URI)
@@ -67,7 +67,7 @@ func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 	}
 }
 
-// actsAs is whom the user wanted to act as, and whether the server did not let them.
+// actsAs names the user that the client impersonates, and reports a refusal.
 func (b *builder) actsAs(j *v1alpha1.Journey) string {
 	for i := range j.Status.Steps {
 		if s := &j.Status.Steps[i]; s.ID == trace.FilterImpersonation.String() && s.Error != "" && j.Spec.ImpersonatedUser != "" {
@@ -77,7 +77,7 @@ func (b *builder) actsAs(j *v1alpha1.Journey) string {
 	return j.Spec.ImpersonatedUser
 }
 
-// causes says what made the server do this, and what it did because of this. Each leads to its journey.
+// causes links to the journey that caused this one, and to those that it caused.
 func (b *builder) causes(st *v1alpha1.JourneyStatus) {
 	switch c := st.Cause; {
 	case c == nil:

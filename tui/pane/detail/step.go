@@ -13,12 +13,12 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// number is a step as it is named beside what it did: the number that Steps has for it, and its ID.
+// number returns the name of a step beside its effects: its number in Steps, and its ID.
 func number(j *v1alpha1.Journey, i int) string {
 	return fmt.Sprintf("#%d %s", i+1, j.Status.Steps[i].ID)
 }
 
-// step says what is known of a step.
+// step describes a step.
 func (b *builder) step(j *v1alpha1.Journey, i int) {
 	s := &j.Status.Steps[i]
 	b.add(notice, s.Title)
@@ -46,7 +46,7 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 	b.place(source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream, UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease})
 }
 
-// interventions are what was done to a step that would not have happened by itself.
+// interventions lists the holds and injected failures of a step.
 func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
 	for _, h := range st.Held {
 		if int(h.Step) == step {
@@ -65,7 +65,7 @@ func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
 	}
 }
 
-// told lists what a held request can be told.
+// told lists the commands that a held request accepts.
 func told(actions []v1alpha1.JourneyAction) string {
 	texts := make([]string, len(actions))
 	for i, a := range actions {
@@ -74,7 +74,7 @@ func told(actions []v1alpha1.JourneyAction) string {
 	return strings.Join(texts, ", ")
 }
 
-// place says which function did something, and which does it in the Kubernetes API server.
+// place names the function that ran, and the corresponding one in the Kubernetes API server.
 func (b *builder) place(p source.Place) {
 	code := screen.ToSource{File: p.File, Line: p.Line, Function: p.Function, Upstream: p.Upstream, UpstreamFile: p.UpstreamFile, Release: p.Release}
 	b.add(label, "in this binary")
@@ -90,7 +90,7 @@ func (b *builder) place(p source.Place) {
 	}
 }
 
-// mark says what is known of something that a write caused.
+// mark describes a consequence of a write.
 func (b *builder) mark(j *v1alpha1.Journey, m *v1alpha1.Mark, cause int) {
 	b.add(notice, m.Title)
 	b.fact("caused by", plain, b.words.Phrase("revision %d: nobody called it", m.Revision))

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Tab is one of the things that the pane can show.
+// Tab is a view of the pane.
 type Tab int
 
 // The tabs.
@@ -24,16 +24,17 @@ const (
 
 var tabNames = [...]string{"Step", "Diff", "Source", "Object", "etcd", "Timing", "Watchers", "Request"}
 
-// Named is the tab of an English name.
+// Named returns the tab with an English name.
 func Named(name string) (Tab, bool) {
 	i := slices.Index(tabNames[:], name)
 	return Tab(max(i, 0)), i >= 0
 }
 
-// tabName is the name of a tab in the language of the words.
+// tabName returns the translated name of a tab.
 func (p *Pane) tabName(t Tab) string { return p.look().Words.Text(tabNames[t]) }
 
-// tabsInView are those from first to before last: all, or where there is no room for all, those next to the open one.
+// tabsInView returns the visible tabs, from first to before last: all, or if they do not fit, those around the open
+// one.
 func (p *Pane) tabsInView() (first, last int) {
 	w := p.w - 2
 	first, last = 0, len(tabNames)
@@ -54,7 +55,7 @@ func (p *Pane) tabsInView() (first, last int) {
 	return first, last
 }
 
-// tabAt is the tab whose name is at a column of the pane.
+// tabAt returns the tab whose name is at a column of the pane.
 func (p *Pane) tabAt(x int) (Tab, bool) {
 	first, last := p.tabsInView()
 	at := 1 // the frame
@@ -71,7 +72,7 @@ func (p *Pane) tabAt(x int) (Tab, bool) {
 	return 0, false
 }
 
-// tabs are the names of the tabs; the open one is in brackets.
+// tabs draws the names of the tabs; the open one is in brackets.
 func (p *Pane) tabs() string {
 	first, last := p.tabsInView()
 	var b strings.Builder

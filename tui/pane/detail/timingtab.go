@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/timing"
 )
 
-// timing says where the time of a request went. selected is the step that is looked at.
+// timing shows how a request spent its time. selected is the step under the cursor.
 func (b *builder) timing(j *v1alpha1.Journey, selected int) {
 	r := timing.Of(j)
 	b.add(notice, b.words.Phrase("where %s went", draw.Duration(r.Total)))
@@ -34,7 +34,7 @@ func (b *builder) timing(j *v1alpha1.Journey, selected int) {
 	b.bars(j, r, selected)
 }
 
-// meaning says what the parts of a request's time are.
+// meaning explains the parts of a request's time.
 var meaning = map[string]string{
 	"work": "the steps themselves", "etcd": "round trips to etcd", "waiting": "for the watch cache to have seen a revision",
 	"on purpose": "held, or delayed by a fault", "no step": "before, between and behind the steps",

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/watchers"
 )
 
-// watchers says whom the event of a write reached, and whom not.
+// watchers lists the watches that got the event of a write, and those that did not.
 func (b *builder) watchers(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string) {
 	writes := watchers.Writes(j)
 	if len(writes) == 0 {
@@ -25,7 +25,7 @@ func (b *builder) watchers(j *v1alpha1.Journey, cache *v1alpha1.Cache, note stri
 	b.missed(j, cache, note)
 }
 
-// marks says what the watch cache did with the event that the request caused.
+// marks lists how the watch cache handled the event of the request.
 func (b *builder) marks(j *v1alpha1.Journey) {
 	if len(j.Status.Marks) == 0 {
 		return
@@ -37,7 +37,7 @@ func (b *builder) marks(j *v1alpha1.Journey) {
 	}
 }
 
-// deliveries says who got the watch event that the request caused.
+// deliveries lists the watchers that got the event of the request.
 func (b *builder) deliveries(j *v1alpha1.Journey) {
 	b.blank()
 	if len(j.Status.Deliveries) == 0 {
@@ -53,7 +53,7 @@ func (b *builder) deliveries(j *v1alpha1.Journey) {
 	}
 }
 
-// missed says who watches the resource now and was not sent the event, and why.
+// missed lists the present watches of the resource that did not get the event, with the reason.
 func (b *builder) missed(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string) {
 	b.blank()
 	name := watchers.Cache(j)

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Resource is what a request is about: its resource and group as kubectl writes them, or its path.
+// Resource names the subject of a request: its resource and group as kubectl writes them, or its path.
 func Resource(s *v1alpha1.JourneySpec) string {
 	if s.Resource == "" {
 		return s.URI
@@ -23,8 +23,8 @@ func Resource(s *v1alpha1.JourneySpec) string {
 	return r
 }
 
-// Object is which object a request is about: namespace and name, as far as it has them; of a watch, also from which
-// resourceVersion on.
+// Object names the object of a request: namespace and name, as far as it has them; for a watch, also the
+// resourceVersion that it starts at.
 func Object(s *v1alpha1.JourneySpec) string {
 	object := s.Name
 	if s.Namespace != "" && s.Resource != "namespaces" {
@@ -38,7 +38,7 @@ func Object(s *v1alpha1.JourneySpec) string {
 	return object
 }
 
-// parameter is one of a URI's query; empty if it can't be read.
+// parameter returns one parameter of a URI's query; empty if the query is malformed.
 func parameter(uri, name string) string {
 	_, query, _ := strings.Cut(uri, "?")
 	for query != "" {
@@ -55,15 +55,17 @@ func parameter(uri, name string) string {
 	return ""
 }
 
-// cells are the texts of a row.
+// cells holds the texts of a row.
 type cells struct{ id, time, verb, resource, object, code, took, rev, try, steps, user string }
 
-// columns are how wide the cells of a row are; 0 for those that have no room. Who has no object has the place of both, whole.
+// columns holds the widths of a row's cells; 0 hides a cell. A row without an object uses the place of resource and
+// object for both, as whole.
 type columns struct{ id, time, verb, resource, object, whole, code, took, rev, try, steps, user int }
 
 const marksWidth = 5
 
-// The widths that columns have at least, that they may not move with each row that comes; and userMost what a user has at most.
+// least holds the smallest widths of the columns, so that they do not move with each new row. userMost limits that of
+// the user.
 var (
 	least    = columns{id: len("#"), time: 8, verb: 6, code: 4, took: 6, rev: 4, try: 3, steps: 5, user: 8}
 	userMost = 24
@@ -88,13 +90,13 @@ func (c *columns) widen(v cells) {
 	c.user = min(c.user, userMost)
 }
 
-// cuts says that names would be cut that need so much.
+// cuts reports whether names of the widths in need would be cut.
 func (c columns) cuts(need columns) bool {
 	return c.resource < need.resource || c.object < need.object || c.resource+1+c.object < need.whole
 }
 
-// columnsFor shares w cells among the columns, by what each needs. Verb, resource, object, code and how long it took are always
-// there; what else there is comes as there is room. What is left over stays free, at the right.
+// columnsFor shares w cells among the columns, by need. Verb, resource, object, code and duration are always shown;
+// the others appear if they fit. Spare cells stay free, at the right.
 func columnsFor(w int, need columns) columns {
 	c := columns{id: need.id, verb: least.verb, code: need.code, took: need.took}
 	left := w - marksWidth - c.id - c.verb - c.code - c.took - 5 // a space before each but the first

@@ -21,20 +21,20 @@ type Pane struct {
 	ring *session.Ring
 	look func() theme.Theme
 	zone *time.Location
-	// empty is what an empty list says.
+	// empty is the text of an empty list.
 	empty []string
 
 	w, h     int
 	scroll   pane.Scroll
 	selected string
 	follow   bool
-	// need is what the columns need for the rows that were seen: they do not move when a longer one is gone.
+	// need holds the widths for all rows drawn so far: columns do not shrink when a long row is gone.
 	need columns
 
 	frame pane.Frame[frameOf]
 }
 
-// frameOf is what a frame depends on.
+// frameOf identifies a frame.
 type frameOf struct {
 	theme             theme.Name
 	w, h, cursor, top int
@@ -47,7 +47,7 @@ func New(ring *session.Ring, look func() theme.Theme, zone *time.Location) *Pane
 	return &Pane{ring: ring, look: look, zone: zone, follow: true, need: least}
 }
 
-// SetEmpty says what an empty list shows.
+// SetEmpty sets the text of an empty list.
 func (p *Pane) SetEmpty(lines []string) {
 	p.empty = lines
 	p.frame = pane.Frame[frameOf]{}
@@ -60,13 +60,13 @@ func (p *Pane) SetSize(w, h int) {
 	}
 }
 
-// Following says whether the cursor follows the newest row.
+// Following reports whether the cursor follows the newest row.
 func (p *Pane) Following() bool { return p.follow }
 
-// Hold stops following: the row under the cursor is looked at.
+// Hold stops following, so that the row under the cursor stays.
 func (p *Pane) Hold() { p.follow = false }
 
-// Selected is the row under the cursor, or nil.
+// Selected returns the row under the cursor, or nil.
 func (p *Pane) Selected() *session.Row {
 	if p.ring.Len() == 0 {
 		return nil
@@ -74,11 +74,11 @@ func (p *Pane) Selected() *session.Row {
 	return p.ring.At(p.scroll.Cursor)
 }
 
-// rows is how many rows fit.
+// rows returns the number of rows that fit.
 func (p *Pane) rows() int { return max(p.h-3, 1) }
 
-// Sync puts the cursor back on its journey, after the ring changed. Following, it goes to the newest, unless its own is held:
-// who holds a request has something to do with it.
+// Sync puts the cursor back on its journey after the ring changed. While following, it moves to the newest row,
+// unless its own journey is held: the user is still working on a held request.
 func (p *Pane) Sync() {
 	n := p.ring.Len()
 	switch i := p.ring.Index(p.selected); {
@@ -91,7 +91,7 @@ func (p *Pane) Sync() {
 	p.moved()
 }
 
-// moved follows up on a move of the cursor.
+// moved updates the selection after the cursor moved.
 func (p *Pane) moved() {
 	p.scroll.Clamp(p.ring.Len(), p.rows())
 	p.selected = ""
@@ -117,7 +117,7 @@ func (p *Pane) Follow() {
 	p.Sync()
 }
 
-// ToggleFollow keeps the cursor on the newest request, or stops to.
+// ToggleFollow starts or stops following the newest request.
 func (p *Pane) ToggleFollow() {
 	p.follow = !p.follow
 	p.Sync()
@@ -198,7 +198,7 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	return line
 }
 
-// Failed says whether a request was answered with an error, or with nothing, or was a watch that ended with an error.
+// Failed reports whether a request got an error or no answer, or was a watch that ended with an error.
 func Failed(j *v1alpha1.Journey) bool {
 	return j.Status.Code >= 400 || j.Status.WatchError != 0 || j.Status.Phase == v1alpha1.JourneyComplete && j.Status.Code == 0 && !j.IsInstall()
 }
@@ -233,7 +233,7 @@ func (p *Pane) cells(row *session.Row) cells {
 	return c
 }
 
-// count is a number, unless it is nothing.
+// count formats a number; 0 is a dash.
 func count(n int64) string {
 	if n == 0 {
 		return "-"

@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane"
 )
 
-// Select puts the cursor on a journey, and stops following. It says whether the list has it.
+// Select puts the cursor on a journey, and stops following. It reports whether the list has it.
 func (p *Pane) Select(id string) bool {
 	i := p.ring.Index(id)
 	if i < 0 {
@@ -18,8 +18,8 @@ func (p *Pane) Select(id string) bool {
 	return true
 }
 
-// Find puts the cursor on the next row that has text, beginning anew behind the last, and stops following. It says whether
-// there is one.
+// Find puts the cursor on the next row with a text, wrapping around, and stops following. It reports whether there is
+// one.
 func (p *Pane) Find(text string) bool {
 	i := pane.Find(text, p.ring.Len(), p.scroll.Cursor+1, 1, func(i int) string {
 		c := p.cells(p.ring.At(i))

@@ -14,7 +14,7 @@ import (
 // Row is one row as it is drawn.
 type Row struct {
 	Text string
-	// Full is what is searched, if Text may be cut.
+	// Full is the text to search, if Text may be cut.
 	Full string
 	// Mark is one character in the column beside the cursor's, or nothing.
 	Mark string
@@ -22,28 +22,28 @@ type Row struct {
 	Style theme.Style
 }
 
-// Content is what a pane shows.
+// Content describes the contents of a pane.
 type Content struct {
-	// Title and Note are in the frame, at the left and at the right. An empty Note is where the cursor is.
+	// Title and Note are in the frame, at the left and at the right. An empty Note becomes the cursor's position.
 	Title, Note string
 	// Head stands above the rows and does not move.
 	Head []string
-	// Foot stands below them, if there is room for a few rows besides. It is given the row under the cursor. nil is none.
+	// Foot draws lines below the rows about the row under the cursor, if a few rows still fit. nil draws none.
 	Foot func(row int) []string
-	// Rows is how many there are, and Row makes one of them. Its text must be clean.
+	// Rows is the number of rows; Row makes one of them. Its text must be clean.
 	Rows int
 	Row  func(i int) Row
-	// Text says that it is read, not chosen from: there is no cursor, and the text moves sideways.
+	// Text marks contents to read, not to choose from: there is no cursor, and the text moves sideways.
 	Text bool
 	// NoMarks leaves the column of marks out.
 	NoMarks bool
-	// Counted puts where the cursor is before Note, also while all rows are in view.
+	// Counted puts the cursor's position before Note, even while all rows are in view.
 	Counted bool
-	// Empty is what stands there if there are no rows.
+	// Empty holds the lines to show without rows.
 	Empty []string
 }
 
-// Pane is a content, and where the user is in it.
+// Pane shows a content, and keeps the user's position in it.
 type Pane struct {
 	look    func() theme.Theme
 	content func() Content
@@ -57,21 +57,21 @@ type Pane struct {
 
 var _ pane.Pane = (*Pane)(nil)
 
-// New makes a pane. It asks for its content whenever it needs it, so content must not ask the pane for its cursor.
+// New makes a pane. The pane calls content whenever it needs it, so content must not call Cursor.
 func New(look func() theme.Theme, content func() Content) *Pane {
 	return &Pane{look: look, content: content}
 }
 
-// sideways is how far the text moves at a time.
+// sideways is the number of cells of one step to the side.
 const sideways = 8
 
 // SetSize sets the size of the pane with its frame.
 func (p *Pane) SetSize(w, h int) { p.w, p.h = max(w, 0), max(h, 0) }
 
-// Size is what SetSize said.
+// Size returns the size from SetSize.
 func (p *Pane) Size() (w, h int) { return p.w, p.h }
 
-// Cursor is the row under the cursor, or -1 if there are no rows.
+// Cursor returns the row under the cursor, or -1 if there are no rows.
 func (p *Pane) Cursor() int {
 	n := p.content().Rows
 	if n == 0 {
@@ -83,13 +83,13 @@ func (p *Pane) Cursor() int {
 // SetCursor puts the cursor on a row.
 func (p *Pane) SetCursor(i int) { p.scroll.Cursor = max(i, 0) }
 
-// ToTop goes to where the content begins.
+// ToTop scrolls to the beginning.
 func (p *Pane) ToTop() { p.scroll, p.view, p.left = pane.Scroll{}, pane.View{}, 0 }
 
-// Top is the first line of a text that is in view.
+// Top returns the first visible line of a text.
 func (p *Pane) Top() int { return p.view.Top }
 
-// Height is how many rows are in view at once.
+// Height returns the number of visible rows.
 func (p *Pane) Height() int { return p.height(p.content()) }
 
 // SetTop brings a line of a text to the top, or as far up as the end of the text allows.
@@ -112,12 +112,12 @@ func (p *Pane) AtEnd() bool {
 	return p.view.Top+p.height(c) >= c.Rows
 }
 
-// height is how many rows are seen.
+// height returns the number of visible rows.
 func (p *Pane) height(c Content) int {
 	return max(p.h-2-len(c.Head)-len(p.foot(c)), 1)
 }
 
-// foot is what there is room for of the foot.
+// foot returns the lines of the foot that fit.
 func (p *Pane) foot(c Content) []string {
 	const few = 4
 	if c.Foot == nil || c.Rows == 0 {
@@ -127,7 +127,7 @@ func (p *Pane) foot(c Content) []string {
 	return foot[:max(min(len(foot), p.h-2-len(c.Head)-few), 0)]
 }
 
-// Handle does a motion. It reports whether id is one that the content has.
+// Handle runs a motion. It reports whether the contents support it.
 func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 	c := p.content()
 	switch {
@@ -154,8 +154,8 @@ func (p *Pane) Click(_, y int) bool {
 	return true
 }
 
-// Find goes to the next row that has a text, in the direction of step (1 or -1) and around the end. Case is ignored. With
-// here the present row counts too. It reports whether there is such a row.
+// Find goes to the next row with a text, in the direction of step (1 or -1) and wrapping around. Case is ignored.
+// With here the current row counts too. It reports whether there is such a row.
 func (p *Pane) Find(text string, step int, here bool) bool {
 	c := p.content()
 	p.find = text
@@ -180,7 +180,7 @@ func (p *Pane) Find(text string, step int, here bool) bool {
 	return i >= 0
 }
 
-// Sought is the text that was looked for last.
+// Sought returns the text of the last search.
 func (p *Pane) Sought() string { return p.find }
 
 // Render draws the pane.

@@ -11,16 +11,16 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// File is a file whose lines are ready to be painted.
+// File is a highlighted file, ready to be painted.
 type File struct {
-	// Name is the file as steps have it, such as store/etcd3/update.go.
+	// Name is the file's name in steps, such as store/etcd3/update.go.
 	Name, Package string
-	// Text is the file as it is.
+	// Text is the file's raw text.
 	Text  string
 	lines []line
 }
 
-// line is a line in pieces that are painted alike.
+// line is a line, cut into pieces of one style.
 type line struct {
 	text   string
 	pieces []piece
@@ -31,7 +31,7 @@ type piece struct {
 	text  string
 }
 
-// paint is how a piece looks.
+// paint is the style of a piece.
 type paint uint8
 
 const (
@@ -43,19 +43,19 @@ const (
 	function
 )
 
-// painted are the kinds of tokens that do not look plain.
+// painted lists the kinds of tokens with a style of their own.
 var painted = map[chroma.TokenType]paint{
 	chroma.Comment: comment, chroma.String: literal, chroma.Number: number, chroma.Keyword: keyword, chroma.NameFunction: function,
 }
 
 const (
-	// textMost is how much of a file is shown.
+	// textMost limits the highlighted text, in bytes.
 	textMost = 2 << 20
-	// tab is what a tab is shown as.
+	// tab replaces a tab.
 	tab = "    "
 )
 
-// Read makes a file ready to be shown. It takes its time: about 50 ms for 1,000 lines.
+// Read highlights a file. It is slow: about 50 ms for 1,000 lines.
 func Read(s *v1alpha1.Source) (*File, error) {
 	f := &File{Name: draw.Clean(s.Spec.File), Package: draw.Clean(s.Spec.Package), Text: s.Spec.Text}
 	text := strings.ToValidUTF8(s.Spec.Text, "\uFFFD")
@@ -85,7 +85,7 @@ func Read(s *v1alpha1.Source) (*File, error) {
 	return f, nil
 }
 
-// cleanLines cleans whole lines: what piles up over one may be in several tokens.
+// cleanLines cleans whole lines, since combining characters may pile up across several tokens.
 func cleanLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -94,10 +94,10 @@ func cleanLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Lines is how many lines there are.
+// Lines returns the number of lines.
 func (f *File) Lines() int { return len(f.lines) }
 
-// Line is the n-th line as it is shown, without colours; the first is 1.
+// Line returns the n-th line as shown, without colours; the first is 1.
 func (f *File) Line(n int) string {
 	if n < 1 || n > len(f.lines) {
 		return ""
@@ -105,7 +105,7 @@ func (f *File) Line(n int) string {
 	return f.lines[n-1].text
 }
 
-// function is the first line of the function that the n-th line is in; n itself if it is in none.
+// function returns the first line of the function around the n-th line; n itself outside of functions.
 func (f *File) function(n int) int {
 	for i := min(n, len(f.lines)); i >= 1; i-- {
 		switch text := f.lines[i-1].text; {
@@ -118,7 +118,7 @@ func (f *File) function(n int) int {
 	return n
 }
 
-// styles are how the pieces look in a theme.
+// styles maps the paints to a theme.
 func styles(t theme.Theme) [function + 1]theme.Style {
 	return [...]theme.Style{plain: nil, comment: t.Dim, literal: t.Good, number: t.Notice, keyword: t.Layer, function: t.Title}
 }

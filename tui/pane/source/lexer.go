@@ -6,8 +6,8 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// lexer reads Go as far as that takes to colour it. The rules are here so that kx does not carry, and set up at each start,
-// the lexers of all languages that chroma knows.
+// lexer splits Go into tokens, just well enough to colour it. Its rules are here so that kx does not carry, and set
+// up at each start, the lexers of all languages in chroma.
 var lexer = sync.OnceValue(func() chroma.Lexer {
 	return chroma.Coalesce(chroma.MustNewLexer(&chroma.Config{Name: "Go"}, rules))
 })

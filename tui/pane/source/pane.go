@@ -15,7 +15,7 @@ type Pane struct {
 	frame pane.Frame[frameOf]
 }
 
-// frameOf is what a frame depends on.
+// frameOf identifies a frame.
 type frameOf struct {
 	theme   theme.Name
 	w, h    int

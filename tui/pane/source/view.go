@@ -12,17 +12,17 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// Place is a line of a file, and what does the same upstream.
+// Place is a line of a file, with the corresponding upstream function.
 type Place struct {
 	File string
 	Line int
-	// Function, Upstream, UpstreamFile and Release are said above the file, where they are known.
+	// Function, Upstream, UpstreamFile and Release stand above the file, where they are known.
 	Function, Upstream, UpstreamFile, Release string
-	// Link is where a file of another project is published; empty for the server's own.
+	// Link is the URL of a file of another project; empty for the server's own.
 	Link string
 }
 
-// Ran is another line that ran, and the number of the step that did.
+// Ran is another line that ran, with the number of its step.
 type Ran struct{ Line, Step int }
 
 // View is a window on a file, without a frame.
@@ -39,10 +39,10 @@ type View struct {
 	version uint64
 }
 
-// NewView makes an empty one.
+// NewView makes an empty view.
 func NewView(look func() theme.Theme) *View { return &View{look: look} }
 
-// SetSize says how many cells and lines there are.
+// SetSize sets the size of the view.
 func (v *View) SetSize(w, h int) {
 	if v.w != w || v.h != h {
 		v.w, v.h = w, h
@@ -50,11 +50,11 @@ func (v *View) SetSize(w, h int) {
 	}
 }
 
-// Version changes with what is seen.
+// Version changes with every change of the view.
 func (v *View) Version() uint64 { return v.version }
 
-// Show shows a place in a file, which may be nil as long as it is not there, with the other lines that ran. note is what is
-// said then.
+// Show shows a place in a file, with the other lines that ran. The file may be nil until it is fetched; note is shown
+// in its place.
 func (v *View) Show(p Place, f *File, ran []Ran, note string) {
 	same := v.place == p && v.file == f
 	v.place, v.file, v.note = p, f, note
@@ -71,13 +71,13 @@ func (v *View) Show(p Place, f *File, ran []Ran, note string) {
 	}
 }
 
-// Place is what is shown.
+// Place returns the shown place.
 func (v *View) Place() Place { return v.place }
 
-// File is what is shown, or nil.
+// File returns the shown file, or nil.
 func (v *View) File() *File { return v.file }
 
-// headLines is how many lines are above the file.
+// headLines returns the number of lines above the file.
 func (v *View) headLines() int {
 	if v.h < 6 {
 		return 1
@@ -94,7 +94,7 @@ func (v *View) lines() int {
 	return v.file.Lines()
 }
 
-// center puts the cursor on the line that ran, and the beginning of its function to the top if there is room.
+// center puts the cursor on the line that ran, and the beginning of its function at the top if both fit.
 func (v *View) center() {
 	v.version++
 	if v.file == nil {
@@ -109,10 +109,10 @@ func (v *View) center() {
 	v.scroll.Clamp(v.lines(), room)
 }
 
-// sideways is how many cells a step to the side goes.
+// sideways is the number of cells of one step to the side.
 const sideways = 8
 
-// Handle does a motion. It says whether id is one.
+// Handle runs a motion. It reports whether id is one.
 func (v *View) Handle(id keys.ID) bool {
 	v.version++
 	switch id {
@@ -137,7 +137,7 @@ func (v *View) Click(y int) bool {
 	return true
 }
 
-// Cursor is the line under the cursor; the first is 1. It is 0 where there is none.
+// Cursor returns the line under the cursor; the first is 1. It is 0 without a file.
 func (v *View) Cursor() int {
 	if v.lines() == 0 {
 		return 0
@@ -145,13 +145,13 @@ func (v *View) Cursor() int {
 	return v.scroll.Cursor + 1
 }
 
-// Step is the number of the step whose line is under the cursor; ok is false if there is none.
+// Step returns the number of the step whose line is under the cursor; ok is false if there is none.
 func (v *View) Step() (step int, ok bool) {
 	step, ok = v.ran[v.Cursor()]
 	return step, ok
 }
 
-// Find puts the cursor on the next line that has text, beginning anew behind the last. It says whether there is one.
+// Find puts the cursor on the next line with a text, wrapping around. It reports whether there is one.
 func (v *View) Find(text string) bool {
 	n := v.lines()
 	at := pane.Find(text, n, v.scroll.Cursor+1, 1, func(i int) string { return v.file.lines[i].text })
@@ -164,7 +164,7 @@ func (v *View) Find(text string) bool {
 	return true
 }
 
-// Lines draws the window: w by h.
+// Lines draws w by h cells.
 func (v *View) Lines(focused bool) []string {
 	lines := v.head()
 	if v.file == nil {
@@ -181,10 +181,10 @@ func (v *View) Lines(focused bool) []string {
 	return draw.Block(lines, v.w, v.h)
 }
 
-// headWidth is how wide the names in the head are.
+// headWidth is the width of the names in the head.
 const headWidth = len("upstream ")
 
-// head says what is shown, and what upstream has in its place.
+// head names the file and function, and the corresponding upstream function.
 func (v *View) head() []string {
 	p := v.place
 	here := p.File
@@ -249,7 +249,7 @@ func (v *View) line(i, numbers int, look [function + 1]theme.Style, focused bool
 	return draw.Fit(out+v.look().Dim(number)+" "+v.cut(code.String()), w) + v.look().Notice(note)
 }
 
-// cut leaves out what is scrolled out at the left.
+// cut drops the cells that are scrolled out at the left.
 func (v *View) cut(text string) string {
 	if v.left == 0 {
 		return text

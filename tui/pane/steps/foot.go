@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// reason is the foot of the pane: what the selected row is in full, what was done to it, how it failed, and why it went
-// as it did.
+// reason draws the foot of the pane about the selected row: its full text, its interventions, its error, and its
+// reason.
 func (p *Pane) reason() []string {
 	if p.foot() == 0 {
 		return nil
@@ -26,7 +26,7 @@ func (p *Pane) reason() []string {
 	return lines
 }
 
-// reasons are what the foot has to say, the most important first.
+// reasons returns the lines of the foot, the most important first.
 func (p *Pane) reasons() []string {
 	n := p.current()
 	switch {
@@ -52,7 +52,7 @@ func (p *Pane) reasons() []string {
 	return out
 }
 
-// done is what was done to a step that would not have happened by itself.
+// done lists the holds and interventions of a step.
 func done(st *v1alpha1.JourneyStatus, step int, words lang.Language) []string {
 	var out []string
 	for _, h := range st.Held {

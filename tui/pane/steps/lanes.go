@@ -5,11 +5,11 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// lanesWidth is how wide the picture is that shows into which layer control went, and how it came back: a cell a lane, and
-// one between. Calls go to the right. What is to the left of its caller climbs back up.
+// lanesWidth is the width of the lanes: a cell for each lane, and one between. Calls go to the right; a step to the
+// left of its caller calls back to an upper layer.
 const lanesWidth = 2*len(trace.Lanes) - 1
 
-// lanesHead is the names of the lanes.
+// lanesHead returns the names of the lanes.
 func lanesHead() string {
 	head := make([]byte, lanesWidth)
 	for i := range head {
@@ -45,9 +45,9 @@ func (p picture) arrow(from, to int, origin, shaft rune) {
 	p[2*to-step] = head
 }
 
-// called draws the i-th step: a * in its lane, a | in those of the calls that wait for it, and how control came there. A
-// call from another lane is +->*, one that climbs back up *<-+. Where control came back from what was called before, which
-// is the step in the row above, it is *<··. Steps of layers that have no lane have no picture.
+// called draws the i-th step: a * in its lane, a | in the lanes of the calls that wait for it, and the way of control
+// to it. A call from another lane is +->*, a call back up is *<-+. A return from the previous call, in the row above,
+// is *<··. Steps of layers without a lane have no picture.
 func called(steps []v1alpha1.Step, i, above int) string {
 	p := blank()
 	own, ok := trace.LaneOf(steps[i].Layer)
@@ -76,7 +76,7 @@ func called(steps []v1alpha1.Step, i, above int) string {
 	return string(p)
 }
 
-// parentOf is the step that called the i-th, which began before it; -1 for none.
+// parentOf returns the step that called the i-th, which began before it; -1 for none.
 func parentOf(steps []v1alpha1.Step, i int) int {
 	if parent := int(steps[i].Parent); parent >= 0 && parent < i {
 		return parent
@@ -84,7 +84,8 @@ func parentOf(steps []v1alpha1.Step, i int) int {
 	return -1
 }
 
-// causes draws what nobody called: it came of a revision, or of what came before it of that.
+// causes draws a consequence of a revision. It has no caller: it follows from the revision, or from the consequence
+// before.
 func causes(from, to string) string {
 	p := blank()
 	own, ok := trace.LaneOf(to)
@@ -98,7 +99,7 @@ func causes(from, to string) string {
 	return string(p)
 }
 
-// depthIn is how deep a step is among those of its own lane: the lanes show the rest.
+// depthIn returns the depth of a step within its own lane: the lanes show the rest.
 func depthIn(steps []v1alpha1.Step, i int) int {
 	depth := 0
 	own, _ := trace.LaneOf(steps[i].Layer)

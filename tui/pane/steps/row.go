@@ -18,24 +18,24 @@ const (
 	changedWidth = 4
 	tookWidth    = 7
 	marksWidth   = 4
-	// titleLeast is how much of a title there must be room for before there are lanes, titleWell before the layer has a
-	// column of its own beside them, and titleNested before a title is indented although the lanes show who called whom.
+	// titleLeast is the least width of a title beside lanes. From titleWell on, the layer has a column of its own
+	// beside them. From titleNested on, titles are indented although the lanes show the calls.
 	titleLeast  = 22
 	titleWell   = 34
 	titleNested = 40
-	// subjectLeast is how much of a subject is worth being shown.
+	// subjectLeast is the least width at which a subject is shown.
 	subjectLeast = 16
-	// whyFrom is the width from which a row has its reason beside it.
+	// whyFrom is the width from which the reason stands in the row.
 	whyFrom = 96
-	// bothFrom is the width from which there is room for the layer's name and the reason.
+	// bothFrom is the width from which both the layer's name and the reason fit.
 	bothFrom = 110
 )
 
-// columns are how wide the cells of a row are; 0 for those that have no room.
+// columns holds the widths of a row's cells; 0 hides a cell.
 type columns struct{ layer, lanes, number, title, why int }
 
-// columnsFor shares w cells. What goes first as it gets narrow is the reason, then the layer's name, which
-// the lanes show too, then the lanes.
+// columnsFor shares w cells. As the pane gets narrower, it drops the reason first, then the layer's name, which the
+// lanes show too, then the lanes.
 func columnsFor(w, steps int) columns {
 	c := columns{number: len(strconv.Itoa(max(steps, 1)))}
 	left := max(w-marksWidth-(c.number+1)-changedWidth-(tookWidth+2)-1, 0)
@@ -118,8 +118,7 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	return draw.Fit(c.line(string(marks), t), p.w-2)
 }
 
-// titleOf is a step's title at its depth, and what it is about if there is room for that: if not, the foot of the pane
-// has it.
+// titleOf returns a step's title at its depth, with its subject if that fits: if not, the foot of the pane shows it.
 func (p *Pane) titleOf(n *node, t rowText, c columns) string {
 	depth := 2 * n.depth
 	if c.lanes > 0 {
@@ -144,15 +143,15 @@ func foldMark(n *node, folded func(*node) bool) string {
 	return "- "
 }
 
-// rowText is what a row says.
+// rowText holds the texts and states of a row.
 type rowText struct {
 	layer, lanes, number, title, subject, why, changed, took, heat string
 	err, running, held, touched                                    bool
-	// hot says that it took much of the time.
+	// hot marks a step that took much of the time.
 	hot bool
 }
 
-// textOf is what the i-th row says, whose node is n.
+// textOf returns the contents of the i-th row, whose node is n.
 func (p *Pane) textOf(n *node, i int) rowText {
 	st, words := &p.journey.Status, p.look().Words
 	switch n.kind {
@@ -191,7 +190,7 @@ func (p *Pane) textOf(n *node, i int) rowText {
 	return t
 }
 
-// groupTitle counts filters, and names details.
+// groupTitle is the title of a folded group: the number of filters, or the names of details.
 func groupTitle(n *node, steps []v1alpha1.Step, words lang.Language) string {
 	var names []string
 	filters := 0
@@ -208,13 +207,14 @@ func groupTitle(n *node, steps []v1alpha1.Step, words lang.Language) string {
 	return strings.Join(append([]string{words.Phrase("%d filters", filters)}, names...), ", ")
 }
 
-// heats are the signs of how much of the request's time a step took by itself, from these parts on. Filters share one row, and have none.
+// heats lists signs for the share of the request's time that a step took by itself, each from its share on. Filters
+// share one row and have no sign.
 var heats = []struct {
 	from float64
 	sign string
 }{{0.5, "█"}, {0.25, "▆"}, {0.1, "▃"}}
 
-// heat says how much of the time a step took by itself, without those that it called.
+// heat returns the sign for the share of time that a step took by itself, without the steps that it called.
 func (p *Pane) heat(n *node) (sign string, hot bool) {
 	all := p.journey.Status.TookMicros * int64(time.Microsecond)
 	if all <= 0 {
@@ -229,7 +229,7 @@ func (p *Pane) heat(n *node) (sign string, hot bool) {
 	return "", false
 }
 
-// alone is how long each step took without those that it called, in nanoseconds.
+// alone returns the time of each step without the steps that it called, in nanoseconds.
 func alone(steps []v1alpha1.Step) []int64 {
 	own := make([]int64, len(steps))
 	for i := range steps {
@@ -241,7 +241,8 @@ func alone(steps []v1alpha1.Step) []int64 {
 	return own
 }
 
-// stepAbove is the last step in a row above the i-th; -1 for none. What a write caused is no way that control went.
+// stepAbove returns the last step in a row above the i-th; -1 for none. It skips consequences of writes, since
+// control did not pass there.
 func (p *Pane) stepAbove(i int) int {
 	for i--; i >= 0; i-- {
 		switch n := p.rows[i]; n.kind {
@@ -254,7 +255,7 @@ func (p *Pane) stepAbove(i int) int {
 	return -1
 }
 
-// layerAbove is the layer from which what a write caused came.
+// layerAbove returns the layer that a consequence of a write came from.
 func (p *Pane) layerAbove(n *node, i int) string {
 	if i > 0 {
 		if above := p.rows[i-1]; above.kind == isMark && above.step == n.step {
@@ -267,10 +268,10 @@ func (p *Pane) layerAbove(n *node, i int) string {
 	return ""
 }
 
-// after is when something happened, from the beginning of the journey on.
+// after formats a time since the beginning of the journey.
 func after(micros int64) string { return "+" + draw.Duration(time.Duration(micros)*time.Microsecond) }
 
-// watcher is who got an event.
+// watcher names the receiver of an event.
 func watcher(d *v1alpha1.Delivery, words lang.Language) string {
 	switch {
 	case d.UserAgent != "" && d.User != "":
@@ -281,7 +282,7 @@ func watcher(d *v1alpha1.Delivery, words lang.Language) string {
 	return d.User
 }
 
-// sum is how long the steps of nodes took together.
+// sum adds up the durations of the nodes' steps.
 func sum(nodes []*node, steps []v1alpha1.Step) time.Duration {
 	var d time.Duration
 	for _, n := range nodes {

@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane"
 )
 
-// Select puts the cursor on the first step of an ID, and unfolds what it is folded in. It says whether there is one.
+// Select puts the cursor on the first step of an ID, and unfolds the rows above it. It reports whether there is one.
 func (p *Pane) Select(id string) bool {
 	if p.journey == nil {
 		return false
@@ -22,7 +22,7 @@ func (p *Pane) Select(id string) bool {
 	return false
 }
 
-// unfoldTo unfolds the nodes above a step. It says whether the step is among them.
+// unfoldTo unfolds the nodes above a step. It reports whether the step is among them.
 func (p *Pane) unfoldTo(nodes []*node, step int) bool {
 	for _, n := range nodes {
 		if n.called() && n.step == step {
@@ -36,7 +36,7 @@ func (p *Pane) unfoldTo(nodes []*node, step int) bool {
 	return false
 }
 
-// Find puts the cursor on the next row that has text, beginning anew behind the last. It says whether there is one.
+// Find puts the cursor on the next row with a text, wrapping around. It reports whether there is one.
 func (p *Pane) Find(text string) bool {
 	if p.journey == nil {
 		return false
