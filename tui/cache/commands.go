@@ -41,7 +41,7 @@ func (s *Screen) watchCommands() []keys.Command {
 	}
 }
 
-// readCommands read the cache, and copy what is shown.
+// readCommands read the cache, and copy its contents.
 func (s *Screen) readCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "cache.refresh", Meaning: keys.Refresh, Contexts: panes, Do: keys.Call(s.refresh),
@@ -85,7 +85,7 @@ func (s *Screen) hasJourney() string {
 	return ""
 }
 
-// Handle implements screen.Screen. Back from the result ends the watch.
+// Handle implements screen.Screen. Going back from the result ends the watch.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if id == keys.Back && s.At() == resultPart && !s.Typing() && !s.Zoomed() {
 		s.stopStream()
@@ -140,7 +140,7 @@ func (s *Screen) open() (tea.Cmd, bool) {
 	return nil, true
 }
 
-// askWatch asks from where to watch.
+// askWatch asks for the revision to watch from.
 func (s *Screen) askWatch() tea.Cmd {
 	spec, status := s.one.Spec, &s.one.Status
 	question := s.host.Theme().Words.Phrase("watch %s from which revision? The cache has what came after %d, etcd more (nothing: the present state first)", s.want, status.History.After)
@@ -157,7 +157,7 @@ func (s *Screen) askWatch() tea.Cmd {
 	})
 }
 
-// startWatch starts the user's watch, in place of the one that there is.
+// startWatch starts the user's watch, in place of a running one.
 func (s *Screen) startWatch(from start) {
 	s.stopStream()
 	s.report = nil
@@ -166,7 +166,7 @@ func (s *Screen) startWatch(from start) {
 	s.GoTo(resultPart)
 }
 
-// askObject asks which object to show.
+// askObject asks for the object to show.
 func (s *Screen) askObject() tea.Cmd {
 	return s.host.Ask(s.host.Theme().Words.Phrase("which object of %s? namespace/name, or a name", s.want), "", func(answer string) tea.Cmd {
 		namespace, name, both := strings.Cut(strings.TrimSpace(answer), "/")
@@ -180,7 +180,7 @@ func (s *Screen) askObject() tea.Cmd {
 	})
 }
 
-// askKill asks whether to end the watcher under the cursor.
+// askKill asks for confirmation to end the watcher under the cursor.
 func (s *Screen) askKill() tea.Cmd {
 	w := s.watcherUnder()
 	journey, life, client := w.Journey, s.life, s.host.API()
@@ -204,7 +204,7 @@ func (s *Screen) dropped(journey string, err error) tea.Cmd {
 	return nil
 }
 
-// edit opens what is shown in the editor.
+// edit opens the shown text in the editor.
 func (s *Screen) edit() tea.Cmd {
 	return s.host.Edit([]byte(s.shownText()), ".txt", func(_ []byte, err error) tea.Cmd {
 		if err != nil {
@@ -223,7 +223,7 @@ func (s *Screen) shownText() string {
 	return b.String()
 }
 
-// copy copies what is under the cursor: a cache's name, the journey of a watch, or the result.
+// copy copies the row under the cursor: a cache's name, the journey of a watch, or the result.
 func (s *Screen) copy() (tea.Cmd, bool) {
 	text := ""
 	switch s.At() {

@@ -1,12 +1,13 @@
-// Package cache is the screen of the watch caches: what each has, how far back it goes beside etcd, and who watches.
+// Package cache is the screen of the watch caches: the contents of each, its range of revisions beside etcd's, and
+// its watchers.
 //
-// It owns what it last heard of the caches, a watch that the user may start to see what a client would get, and what came
-// of a comparison. What comes in are the server's caches (kx.dev/v1alpha1) and the events of that watch; what goes out
-// besides are requests that end a watcher, if the user wants that.
+// It owns the last state of the caches, a watch that the user may start to see the events of a client, and the result
+// of a comparison. Its input are the server's caches (kx.dev/v1alpha1) and the events of that watch. On the user's
+// command it also sends requests that end a watcher.
 //
 // # Invariants
 //
-//  1. While the screen is seen it asks the server once a second, and never while it is not.
-//  2. The user's watch keeps the latest events alone and says how many are gone. It ends with the screen.
-//  3. Of objects only names and revisions are kept, but of the one that is compared. Those of Secrets are masked.
+//  1. The screen polls the server once a second while it is shown, and never otherwise.
+//  2. The user's watch keeps only the latest events and counts the dropped ones. It ends with the screen.
+//  3. The screen keeps names and revisions of objects; the contents only of the compared object. Secrets are masked.
 package cache

@@ -31,7 +31,7 @@ func (s *Screen) Foot() (same, state string) {
 	return same, state
 }
 
-// sameAs is the command that shows the same.
+// sameAs returns the command that shows the same.
 func (s *Screen) sameAs() string {
 	switch {
 	case s.At() == cachesPart || s.want == "":

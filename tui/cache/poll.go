@@ -15,21 +15,21 @@ import (
 
 const (
 	cachesPath = api.KX + "/caches"
-	// pollEvery is how often the server is asked.
+	// pollEvery is the interval between two polls of the server.
 	pollEvery = time.Second
-	// pollLimit is how long an answer may take.
+	// pollLimit is the timeout of a poll.
 	pollLimit = 10 * time.Second
 )
 
-// answer is what the server said last.
+// answer is the server's last answer.
 type answer struct {
 	caches *metav1.Table
-	// one is the chosen cache, with its watches; nil if it is not known.
+	// one is the chosen cache, with its watches; nil if it is unknown.
 	one *v1alpha1.Cache
 	err error
 }
 
-// poller asks the server again and again, on a goroutine of its own, as long as the screen is seen.
+// poller polls the server on a goroutine of its own, while the screen is shown. mu guards the fields below it.
 type poller struct {
 	host   screen.Host
 	cancel context.CancelFunc
@@ -99,7 +99,7 @@ func (p *poller) ask(ctx context.Context) *answer {
 	return a
 }
 
-// choose says which cache is asked for with its watches, at once if it is another.
+// choose selects the cache to poll with its watches, and polls at once if it is another.
 func (p *poller) choose(name string) {
 	p.mu.Lock()
 	same := p.want == name
@@ -110,7 +110,7 @@ func (p *poller) choose(name string) {
 	}
 }
 
-// now asks at once.
+// now polls at once.
 func (p *poller) now() {
 	select {
 	case p.kick <- struct{}{}:
@@ -118,7 +118,7 @@ func (p *poller) now() {
 	}
 }
 
-// take is what came since the last time, or nil.
+// take returns the answer since the last call, or nil.
 func (p *poller) take() *answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,14 +14,14 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 )
 
-// column is one of a table's: its title, how wide it is, and whether it stands at the right.
+// column is a column of a table: its title, its width, and whether it is aligned right.
 type column struct {
 	title string
 	width int
 	right bool
 }
 
-// tableLine is cells in their columns. The last may take what is left.
+// tableLine lays cells out in columns. The last column may take the remaining width.
 func tableLine(columns []column, cells []string) string {
 	var b strings.Builder
 	for i, c := range columns {
@@ -48,14 +48,14 @@ func titles(columns []column) []string {
 	return out
 }
 
-// nameIn is the name of a row's cache: its first cell.
+// nameIn returns the name of a row's cache: its first cell.
 func nameIn(row metav1.TableRow) string { return fmt.Sprint(row.Cells[0]) }
 
-// leastName is how narrow the column of names may become.
+// leastName is the least width of the column of names.
 const leastName = 12
 
-// listColumns are the columns of the server's table that fit into w cells, from the first on. What only wide tables have does
-// not cut names.
+// listColumns returns the columns of the server's table that fit into w cells, from the first on. Columns for wide
+// tables never cut names.
 func listColumns(w int, table *metav1.Table) []column {
 	var all []column
 	for i, c := range table.ColumnDefinitions {
@@ -79,7 +79,7 @@ func listColumns(w int, table *metav1.Table) []column {
 	return all
 }
 
-// listRows are the caches.
+// listRows draws the caches.
 func (s *Screen) listRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.list.Size()
@@ -108,7 +108,7 @@ func (s *Screen) listRows() rows.Content {
 	return c
 }
 
-// watcherColumns are those of the watches in w cells.
+// watcherColumns returns the columns of the watches in w cells.
 func watcherColumns(w int) []column {
 	all := []column{
 		{"journey", 11, false}, {"watcher", 18, false}, {"watches", 24, false}, {"from", 7, true}, {"at", 7, true}, {"lag", 5, true},
@@ -128,7 +128,7 @@ func watcherColumns(w int) []column {
 	return all
 }
 
-// watcherRows are the ruler and the watches of the chosen cache.
+// watcherRows draws the ruler and the watches of the chosen cache.
 func (s *Screen) watcherRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.watchers.Size()
@@ -161,7 +161,7 @@ func (s *Screen) watcherRows() rows.Content {
 	return c
 }
 
-// selection is what a watch is of.
+// selection describes the objects that a watch selects.
 func selection(w *v1alpha1.CacheWatcher) string {
 	return strings.TrimSpace(w.Key + " " + strings.TrimSpace(w.LabelSelector+" "+w.FieldSelector))
 }
@@ -196,7 +196,7 @@ func (s *Screen) watcherCells(w *v1alpha1.CacheWatcher) map[string]string {
 
 func micros(n int64) string { return draw.Duration(time.Duration(n) * time.Microsecond) }
 
-// resourceOf is a resource as its cache is named.
+// resourceOf returns a resource in the form of its cache's name.
 func resourceOf(spec v1alpha1.CacheSpec) string {
 	if spec.Group == "" {
 		return spec.Resource

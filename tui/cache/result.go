@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// report is what came of a question about a cache: a check, or an object in both places.
+// report is the result of a question about a cache: a check, or an object in both places.
 type report struct {
 	title   string
 	command string // that shows the same
@@ -25,7 +25,7 @@ type report struct {
 	lines   []line
 }
 
-// askAbout asks a question whose answer is lines.
+// askAbout runs a question in the background and shows its lines.
 func (s *Screen) askAbout(title, command string, ask func() ([]line, error)) tea.Cmd {
 	s.stopStream()
 	r := &report{title: title, command: command, pending: true}
@@ -38,7 +38,7 @@ func (s *Screen) askAbout(title, command string, ask func() ([]line, error)) tea
 	})
 }
 
-// check holds the chosen cache against etcd.
+// check compares the chosen cache with etcd.
 func (s *Screen) check() tea.Cmd {
 	name, life, client := s.want, s.life, s.host.API()
 	return s.askAbout("Check "+name+" against etcd", "kx cache check "+name, func() ([]line, error) {
@@ -63,7 +63,7 @@ func checkLines(c *v1alpha1.CacheCheckStatus) []line {
 	return lines
 }
 
-// object shows one object as the cache has it beside what etcd has.
+// object shows one object in the cache beside the same object in etcd.
 func (s *Screen) object(namespace, name string) tea.Cmd {
 	cache, life, client := s.want, s.life, s.host.API()
 	query := url.Values{"name": {name}}
@@ -117,7 +117,7 @@ func stateWords(s *v1alpha1.ObjectState) string {
 	return fmt.Sprintf("revision %d, %d bytes", s.Revision, s.Bytes)
 }
 
-// jsonOf is the object of a state, without what is secret in it.
+// jsonOf returns the object of a state, without secrets.
 func jsonOf(s *v1alpha1.ObjectState, secret bool) []byte {
 	if s == nil || s.Object == nil {
 		return []byte("null")
@@ -147,10 +147,10 @@ func jsonOf(s *v1alpha1.ObjectState, secret bool) []byte {
 	return data
 }
 
-// lastApplied is where kubectl apply keeps a copy of what it sent.
+// lastApplied is the annotation with kubectl apply's copy of its input.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// resultRows is what came of the user's watch or question.
+// resultRows draws the result of the user's watch or question.
 func (s *Screen) resultRows() rows.Content {
 	look := s.host.Theme()
 	c := rows.Content{Text: true}

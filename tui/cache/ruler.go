@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// ruler draws from where to where a cache's events go, in w cells: = are revisions of which it has all events, and . those
-// that etcd has and it has not seen. Below are the watches, each where it is: ^, or how many are there.
+// ruler draws the range of a cache's events in w cells: = for revisions whose events it all has, . for revisions that
+// only etcd has. Below stand the watches at their revisions: ^, or their number.
 func ruler(c *v1alpha1.Cache, w int) []string {
 	s := &c.Status
 	left, right := fmt.Sprintf("window  %d [", s.History.After), fmt.Sprintf("] %d   etcd %d   lag %d", s.Revision, s.EtcdRevision, s.Lag)
@@ -52,7 +52,7 @@ func ruler(c *v1alpha1.Cache, w int) []string {
 	}
 }
 
-// window says in words how far back the cache answers watches by itself.
+// window describes how far back the cache answers watches by itself.
 func window(c *v1alpha1.Cache, zone *time.Location) string {
 	h := &c.Status.History
 	text := fmt.Sprintf("older than %d comes from etcd; %d events, %s of %s", h.After, h.Events, draw.Bytes(h.Bytes), draw.Bytes(h.MostBytes))
@@ -62,7 +62,7 @@ func window(c *v1alpha1.Cache, zone *time.Location) string {
 	return text + fmt.Sprintf("; kept are %ds of them, at least %d, at most %d", h.WindowSeconds, h.LeastEvents, h.MostEvents)
 }
 
-// gauge is how full a queue is, in four cells between brackets.
+// gauge draws the fill level of a queue, in four cells between brackets.
 func gauge(queued, buffer int32) string {
 	const cells = 4
 	if buffer <= 0 {

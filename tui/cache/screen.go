@@ -56,7 +56,7 @@ type Screen struct {
 
 var _ screen.Screen = (*Screen)(nil)
 
-// New makes the screen. It asks for nothing until it is shown.
+// New makes the screen. It sends no request until it is shown.
 func New(host screen.Host) *Screen {
 	life, end := context.WithCancel(host.Context())
 	s := &Screen{host: host, life: life, end: end}
@@ -147,7 +147,7 @@ func (s *Screen) place() {
 	}
 }
 
-// choose makes a cache the chosen one.
+// choose selects a cache.
 func (s *Screen) choose(name string) {
 	if s.want != name {
 		s.one = nil
@@ -159,7 +159,7 @@ func (s *Screen) choose(name string) {
 	}
 }
 
-// stopStream ends the user's watch.
+// stopStream stops the user's watch.
 func (s *Screen) stopStream() {
 	if s.stream != nil {
 		s.stream.cancel()
@@ -178,7 +178,7 @@ func (s *Screen) moved(pane int) tea.Cmd {
 const (
 	// low is the height below which only the pane with the focus is in view.
 	low = 16
-	// leastHigh is what a border that the user moves leaves on both sides.
+	// leastHigh is the least height on both sides of a border that the user moves.
 	leastHigh = 4
 )
 

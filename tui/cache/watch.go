@@ -19,15 +19,15 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// eventsMost is how many events of a watch are kept: the latest.
+// eventsMost limits the kept events of a watch to the latest.
 const eventsMost = 1000
 
-// start is where a watch begins.
+// start describes the beginning of a watch.
 type start struct {
 	spec v1alpha1.CacheSpec
-	// revision is the resourceVersion. Empty is the present state first, as it was before there was sendInitialEvents.
+	// revision is the resourceVersion. Empty sends the present state first, the way that predates sendInitialEvents.
 	revision string
-	// initial asks for the present state and a bookmark behind it.
+	// initial asks for the present state, followed by a bookmark.
 	initial bool
 }
 
@@ -43,7 +43,7 @@ func (s start) query() url.Values {
 	return q
 }
 
-// words is where it begins, as a title has it.
+// words describes the start in a title.
 func (s start) words() string {
 	switch {
 	case s.initial:
@@ -54,13 +54,13 @@ func (s start) words() string {
 	return "from " + s.revision
 }
 
-// line is an event as it is shown.
+// line is an event for display.
 type line struct {
 	text string
 	mark string
 }
 
-// stream is a watch as a client has it, on a goroutine of its own.
+// stream is a watch with a client's view of events, on a goroutine of its own. mu guards the fields below it.
 type stream struct {
 	start  start
 	cancel context.CancelFunc
@@ -102,7 +102,7 @@ func (w *stream) run(ctx context.Context) error {
 	return w.host.API().Watch(ctx, path, w.start.query(), w.add)
 }
 
-// pathOf is where a resource is watched: in the first of its group's versions that serves it.
+// pathOf returns the path to watch a resource: in the first of its group's versions that serves it.
 func pathOf(ctx context.Context, client *api.Client, spec v1alpha1.CacheSpec) (string, error) {
 	if spec.Group == "" {
 		return "/api/v1/" + spec.Resource, nil
@@ -127,7 +127,7 @@ func pathOf(ctx context.Context, client *api.Client, spec v1alpha1.CacheSpec) (s
 	return "", fmt.Errorf("no version of %s serves a watch of %s", spec.Group, spec.Resource)
 }
 
-// add takes an event: of the object only what it is called.
+// add stores an event, with only the name and revision of its object.
 func (w *stream) add(e api.Event) error {
 	var object metav1.PartialObjectMetadata
 	if err := json.Unmarshal(e.Object, &object); err != nil {
@@ -157,7 +157,7 @@ func (w *stream) add(e api.Event) error {
 	return nil
 }
 
-// progress is what a stream has brought so far.
+// progress is a copy of a stream's state.
 type progress struct {
 	path   string
 	lines  []line
@@ -173,10 +173,10 @@ func (w *stream) progress() progress {
 	return progress{path: w.path, lines: slices.Clone(w.lines), gone: w.gone, events: w.events, ended: w.ended, err: w.err}
 }
 
-// expired reports whether a watch ended because it began too long ago.
+// expired reports whether a watch ended because its start was too old.
 func (s *progress) expired() bool { return api.Code(s.err) == http.StatusGone }
 
-// advice is what a client does whose watch is told 410 Gone.
+// advice explains how a client proceeds after a 410 Gone.
 func (s *progress) advice(from start, cache *v1alpha1.Cache) []string {
 	lines := []string{
 		"What a client must do now: its revision is of no use any more, and what it has may be wrong.",

@@ -38,7 +38,7 @@ func (s *Screen) wantAlike() tea.Cmd {
 	})
 }
 
-// latestLike returns the latest request with the verb and resource of q. A request that failed early counts too.
+// latestLike returns the latest completed request of the same kind as q: one that succeeded, or else one that failed.
 func (s *Screen) latestLike(q *v1alpha1.JourneySpec) (tried string) {
 	for i := s.ring.Len() - 1; i >= 0; i-- {
 		row := s.ring.At(i)

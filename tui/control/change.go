@@ -15,10 +15,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// namesTried bounds how many names are tried for a new rule.
+// namesTried limits the names that Add tries for a new rule.
 const namesTried = 100
 
-// Add makes a rule of the user's, and switches it on. It returns its name.
+// Add makes a rule of the user, and switches it on. It returns the rule's name.
 func (c *Control) Add(ctx context.Context, spec Spec) (Key, error) {
 	var err error
 	for range namesTried {
@@ -26,7 +26,7 @@ func (c *Control) Add(ctx context.Context, spec Spec) (Key, error) {
 		if err = c.create(ctx, key, spec); api.Code(err) != http.StatusConflict {
 			return key, err
 		}
-		// Somebody else has one of that name, of which nobody here has heard yet: it has to be another.
+		// Another client has a rule of that name, which has not arrived here yet: try the next name.
 		c.mu.Lock()
 		if _, there := c.rules[key]; !there {
 			c.rules[key] = Rule{Key: key, On: true}
@@ -36,7 +36,7 @@ func (c *Control) Add(ctx context.Context, spec Spec) (Key, error) {
 	return Key{}, fmt.Errorf("find a name for a rule: %w", err)
 }
 
-// MadeBySend notes that the screen Send made a breakpoint, to hold one request.
+// MadeBySend records that the screen Send made a breakpoint to hold one request.
 func (c *Control) MadeBySend(breakpoint string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +46,7 @@ func (c *Control) MadeBySend(breakpoint string) {
 	c.tellChanged()
 }
 
-// freeName is the first of b1, b2 and so on, or of f1, that is not used.
+// freeName returns the first unused name of b1, b2 and so on, or of f1, f2.
 func (c *Control) freeName(kind Kind) Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *Control) freeName(kind Kind) Key {
 	}
 }
 
-// create makes a rule on the server, which is the user's from then on.
+// create makes a rule on the server. It belongs to the user from then on.
 func (c *Control) create(ctx context.Context, key Key, spec Spec) error {
 	sent := spec
 	if b := spec.Breakpoint; b != nil && b.LeaseSeconds == 0 {
@@ -90,7 +90,7 @@ func (c *Control) create(ctx context.Context, key Key, spec Spec) error {
 	return nil
 }
 
-// Reason is what the server said, without what was asked.
+// Reason returns the server's reason for an error, without the description of the request.
 func Reason(err error) string {
 	text := api.Reason(err)
 	for _, before := range []string{" is forbidden: ", " is invalid: "} {
@@ -101,7 +101,7 @@ func Reason(err error) string {
 	return text
 }
 
-// off takes a rule off the server. One that is not there is off.
+// off deletes a rule on the server. A rule that is not there counts as deleted.
 func (c *Control) off(ctx context.Context, key Key) error {
 	c.mu.Lock()
 	own := c.own[key]
@@ -124,8 +124,8 @@ func (c *Control) off(ctx context.Context, key Key) error {
 	return nil
 }
 
-// Switch switches a rule on or off. One that somebody else made is kept as the user's own when it is switched off, so that
-// it can be switched on again.
+// Switch switches a rule on or off. Switching off another client's rule keeps a copy as the user's own, so that the
+// user can switch it on again.
 func (c *Control) Switch(ctx context.Context, r Rule, on bool) error {
 	if on {
 		return c.create(ctx, r.Key, r.Spec)
@@ -138,7 +138,7 @@ func (c *Control) Switch(ctx context.Context, r Rule, on bool) error {
 	return c.off(ctx, r.Key)
 }
 
-// Delete deletes a rule, which lets go what it holds.
+// Delete deletes a rule, which releases the requests that it holds.
 func (c *Control) Delete(ctx context.Context, key Key) error {
 	if err := c.off(ctx, key); err != nil {
 		return err
@@ -150,8 +150,8 @@ func (c *Control) Delete(ctx context.Context, key Key) error {
 	return nil
 }
 
-// Replace makes another rule of one: the server's can't be changed, so it is deleted and made anew, which lets go what it
-// holds. If the new one is refused, the old one comes back.
+// Replace changes a rule. The server's rules are immutable, so it deletes the rule and makes a new one, which
+// releases held requests. If the server refuses the new rule, the old one comes back.
 func (c *Control) Replace(ctx context.Context, old Rule, spec Spec) error {
 	if !old.On {
 		c.mu.Lock()
@@ -173,7 +173,7 @@ func (c *Control) Replace(ctx context.Context, old Rule, spec Spec) error {
 	return errors.Join(err, c.create(ctx, old.Key, old.Spec))
 }
 
-// check asks the server whether it would take a rule.
+// check asks the server, with a dry run, whether it would accept a rule.
 func (c *Control) check(ctx context.Context, spec Spec) error {
 	const name = "kx-tui-may-it"
 	err := c.api.Create(ctx, Key{Kind: spec.Sort()}.collection()+"?dryRun=All", spec.object(name), nil)
@@ -183,7 +183,7 @@ func (c *Control) check(ctx context.Context, spec Spec) error {
 	return err
 }
 
-// askAllowed asks what the server allows.
+// askAllowed checks which kinds of rules the server accepts from the user.
 func (c *Control) askAllowed(ctx context.Context) {
 	for _, spec := range []Spec{
 		{Breakpoint: &v1alpha1.BreakpointSpec{Filter: "verb:*"}},
@@ -208,7 +208,7 @@ func switchedBy(why string) string {
 	return why
 }
 
-// connected asks what the server allows, and switches on what is to be.
+// connected checks the user's permissions, and switches on the rules that wait for the server.
 func (c *Control) connected(ctx context.Context) {
 	c.askAllowed(ctx)
 	c.mu.Lock()
@@ -224,7 +224,7 @@ func (c *Control) connected(ctx context.Context) {
 	}
 }
 
-// Tell tells a held request what to do, and returns its journey as it is when it is held again or has ended, or after a
+// Tell sends a command to a held request. It returns the journey once it is held again or has ended, or after a
 // second.
 func (c *Control) Tell(ctx context.Context, id string, spec v1alpha1.JourneyCommandSpec) (*v1alpha1.Journey, error) {
 	var j v1alpha1.Journey
@@ -235,7 +235,7 @@ func (c *Control) Tell(ctx context.Context, id string, spec v1alpha1.JourneyComm
 	return &j, nil
 }
 
-// ContinueAll lets all go on that are held, and says how many that were.
+// ContinueAll continues all held requests, and returns their number.
 func (c *Control) ContinueAll(ctx context.Context) (n int, err error) {
 	for _, j := range c.View().Held {
 		for _, h := range j.Status.Held {
@@ -251,7 +251,7 @@ func (c *Control) ContinueAll(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Steal has another writer commit before a held request does: it changes an annotation of the request's object.
+// Steal makes another writer commit before a held request does: it changes an annotation of the request's object.
 func (c *Control) Steal(ctx context.Context, j *v1alpha1.Journey) error {
 	method, path, contentType, body, ok := v1alpha1.Steal(j)
 	if !ok {
@@ -263,7 +263,7 @@ func (c *Control) Steal(ctx context.Context, j *v1alpha1.Journey) error {
 	}, nil)
 }
 
-// Compact compacts etcd now, and says up to which revision.
+// Compact compacts etcd, and returns the revision of the compaction.
 func (c *Control) Compact(ctx context.Context) (int64, error) {
 	var done v1alpha1.Compaction
 	err := c.api.Create(ctx, api.KX+"/compactions", &v1alpha1.Compaction{TypeMeta: typeMeta("Compaction")}, &done)

@@ -12,7 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// Control is the client's side of what holds and disturbs requests. Its methods may be called by any goroutine.
+// Control holds and disturbs requests on behalf of the client. Any goroutine may call its methods. mu guards version
+// and the fields below it.
 type Control struct {
 	api     *api.Client
 	changed func()
@@ -29,16 +30,18 @@ type Control struct {
 	own     map[Key]*ownRule
 	sent    map[Key]bool // made by the screen Send, each for one request
 	held    map[string]*v1alpha1.Journey
-	// problem is why the server's are not known, by what is followed; refused why none can be made.
+	// problem holds, by path, the reason why the server's objects are unknown; refused, by kind, the reason why the
+	// server accepts no rules.
 	problem map[string]string
 	refused map[Kind]string
-	// recordings are the server's; nil if it tells of none.
+	// recordings holds the server's recordings, by name; nil if the server has none.
 	recordings map[string]v1alpha1.Recording
-	// made counts the rules that were made: a list that was asked for before does not say that one is gone.
+	// made counts the created rules. A list that was requested before a rule was made does not prove that the rule is
+	// gone.
 	made uint64
 }
 
-// New makes a Control. changed is called when a View would be another one; guard is deferred in every goroutine, and may
+// New makes a Control. changed is called when View would return another View; every goroutine defers guard, which may
 // recover.
 func New(client *api.Client, changed, guard func()) *Control {
 	c := &Control{
@@ -50,7 +53,7 @@ func New(client *api.Client, changed, guard func()) *Control {
 	return c
 }
 
-// Start begins to follow the server, if there is one. Further calls do nothing.
+// Start starts to follow the server, if there is one. Further calls do nothing.
 func (c *Control) Start() {
 	c.once.Do(func() {
 		if why := c.api.Absent(); why != "" {
@@ -75,11 +78,11 @@ func (c *Control) run(f func(context.Context)) {
 	})
 }
 
-// closeWait is how long Close tries to take back what the user made.
+// closeWait limits the time that Close spends on deleting the user's rules.
 const closeWait = 2 * time.Second
 
-// Close deletes the user's rules on the server, which lets go what they hold, and ends the following. What it can't reach
-// ends with its lease.
+// Close deletes the user's rules on the server, which releases the requests that they hold, and stops following. A
+// breakpoint on an unreachable server ends with its lease.
 func (c *Control) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
@@ -90,7 +93,7 @@ func (c *Control) Close() {
 	c.wg.Wait()
 }
 
-// ownOn are the user's rules that are on.
+// ownOn lists the user's rules that are on.
 func (c *Control) ownOn() []Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,29 +107,30 @@ func (c *Control) ownOn() []Key {
 	return on
 }
 
-// tellChanged says that there is another View. The caller holds mu.
+// tellChanged announces a new View. The caller holds mu.
 func (c *Control) tellChanged() {
 	c.version++
 	c.changed()
 }
 
-// View is what is known at one moment. Nothing in it is changed later.
+// View is an immutable copy of the state at one moment.
 type View struct {
-	// Version is another one whenever the View is.
+	// Version differs between different Views.
 	Version uint64
-	// Rules are breakpoints and then faults, each in the order of their names.
+	// Rules lists breakpoints and then faults, each sorted by name.
 	Rules []Rule
-	// Held are the requests that are held, without their steps, in the order in which they began.
+	// Held lists the held requests, without their steps, sorted by their start.
 	Held []*v1alpha1.Journey
-	// Problem is why this is not what the server has now; empty if it is.
+	// Problem is the reason why the View may be outdated; empty if it is current.
 	Problem string
-	// Refused is why the server takes no rules of a kind; empty if it takes them, or is not known to refuse.
+	// Refused holds the reasons why the server accepts no rules of a kind; empty if it accepts them, or has not
+	// refused yet.
 	Refused map[Kind]string
 	// Recording is what the server records and allows.
 	Recording Recording
 }
 
-// View is what is known now.
+// View returns the present state.
 func (c *Control) View() View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,14 +162,14 @@ func (c *Control) View() View {
 	return v
 }
 
-// Version is that of the View.
+// Version returns the version of the present View.
 func (c *Control) Version() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.version
 }
 
-// HeldByOwn is how many requests the user's own breakpoints hold.
+// HeldByOwn counts the requests that the user's own breakpoints hold.
 func (v View) HeldByOwn() (n int) {
 	for _, r := range v.Rules {
 		if r.Mine {
@@ -175,7 +179,7 @@ func (v View) HeldByOwn() (n int) {
 	return n
 }
 
-// Journey is a held request, or nil.
+// Journey returns a held request, or nil.
 func (v View) Journey(id string) *v1alpha1.Journey {
 	for _, j := range v.Held {
 		if j.Name == id {
@@ -185,7 +189,7 @@ func (v View) Journey(id string) *v1alpha1.Journey {
 	return nil
 }
 
-// Oldest is since when somebody has been held; false if nobody is.
+// Oldest returns the start of the longest hold; false if no request is held.
 func (v View) Oldest() (since time.Time, ok bool) {
 	for _, j := range v.Held {
 		for _, h := range j.Status.Held {
@@ -197,7 +201,7 @@ func (v View) Oldest() (since time.Time, ok bool) {
 	return since, ok
 }
 
-// tick says once a second that time goes by, as long as somebody is held.
+// tick calls changed once a second while a request is held, since the screen shows the time.
 func (c *Control) tick(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

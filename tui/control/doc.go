@@ -1,17 +1,16 @@
-// Package control is what the screens know and do about requests that are interfered with: breakpoints, faults, and the
-// requests that are held.
+// Package control manages breakpoints, faults and held requests for the screens.
 //
-// It owns a copy of the server's breakpoints, faults and held requests, which it keeps as they are by watching them, and the
-// user's own rules: those that he made here, switched on or off. What comes in are the server's answers and what the user
-// wants; what goes out are requests to the server, and a [View] whenever a screen draws. It knows nothing of screens.
+// It owns a copy of the server's breakpoints, faults and held requests, kept current by watches, and the user's own
+// rules: those made here, switched on or off. It takes the server's answers and the user's commands. It sends
+// requests to the server, and returns a [View] whenever a screen draws. It does not depend on screens.
 //
 // # Invariants
 //
-//  1. Nothing is shown that the server did not say, but for rules that are off, which are said to be.
-//  2. The user's breakpoints have a lease: while they are watched here they stay. When this program is gone, so are they,
-//     and what they hold goes on.
-//  3. A server that goes away is looked for again, and what it no longer has is off, not made anew: only the user
-//     switches a rule on. Those that were on when the program was left are, once, when it begins again, if they hold
-//     nothing up for ever: faults stay off.
-//  4. Whatever asks the server takes a context and may take its time; a View takes none.
+//  1. A View holds only data of the server, except for rules that are off, which are marked as such.
+//  2. The user's breakpoints have a lease, which this program renews by watching. When the program is gone, they
+//     expire, and held requests continue.
+//  3. Control reconnects to a server that went away. A rule that the server lost is off and not recreated: only the
+//     user switches a rule on. One exception: at its start, the program switches on the breakpoints that were on when
+//     it ended. Faults stay off.
+//  4. Methods that send requests take a context and may block; View does not.
 package control

@@ -15,13 +15,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// How long a follower waits before it tries again: at first, and at most.
+// The first and the longest pause of a follower before it tries again.
 const (
 	retryFirst = 250 * time.Millisecond
 	retryMost  = 5 * time.Second
 )
 
-// objectsMost is how much is known of one resource at most. A server has 64 of each.
+// objectsMost limits the known objects of one resource. A server has at most 64 of each.
 const objectsMost = 1000
 
 // feed follows one resource: it lists, watches, and begins again.
@@ -29,10 +29,10 @@ type feed[T any] struct {
 	control *Control
 	path    string
 	query   url.Values
-	// listed gets all there are, and made as it was when the list was asked for. event gets what changes.
+	// listed gets all objects, with the value of Control.made when the list was requested. event gets the changes.
 	listed func(items []T, made uint64)
 	event  func(kind string, item T)
-	// connected is called, if it is there, after each list.
+	// connected is called, if it is set, after each list.
 	connected func(context.Context)
 }
 
@@ -82,7 +82,7 @@ func (f feed[T]) list(ctx context.Context) (version string, err error) {
 	return list.Metadata.ResourceVersion, nil
 }
 
-// watch watches from a version on, and returns the one that it has come to when the watch ends.
+// watch watches from a version on, and returns the last version when the watch ends.
 func (f feed[T]) watch(ctx context.Context, version string) (string, error) {
 	query := url.Values{"resourceVersion": {version}}
 	for name, values := range f.query {
@@ -113,7 +113,7 @@ func (f feed[T]) watch(ctx context.Context, version string) (string, error) {
 	return version, err
 }
 
-// failed says why something is not known. What was known may be wrong by now, so nobody is held any more as far as is known.
+// failed records why a resource is unknown. The copy may be outdated by now, so it drops all held requests.
 func (c *Control) failed(path string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +149,7 @@ func (c *Control) followFaults(ctx context.Context) {
 	})
 }
 
-// followRules follows the rules of a kind; of makes one of what the server has.
+// followRules follows the rules of a kind; of converts the server's object to a Rule.
 func followRules[T any](ctx context.Context, c *Control, kind Kind, connected func(context.Context), of func(T) (Rule, metav1.ObjectMeta)) {
 	feed[T]{
 		control: c, path: Key{Kind: kind}.collection(),
@@ -169,7 +169,7 @@ func followRules[T any](ctx context.Context, c *Control, kind Kind, connected fu
 	}.run(ctx)
 }
 
-// forget forgets the server's rules of a kind. The caller holds mu, as do those of all that follows.
+// forget drops the server's rules of a kind. The caller holds mu, as for all functions below.
 func (c *Control) forget(kind Kind) {
 	for key := range c.rules {
 		if key.Kind == kind {
@@ -188,7 +188,7 @@ func (c *Control) put(r Rule) {
 	}
 }
 
-// missing notes which of the user's rules the server no longer has.
+// missing switches off the user's rules that the server no longer has.
 func (c *Control) missing(kind Kind, made uint64) {
 	for key, own := range c.own {
 		if _, there := c.rules[key]; key.Kind == kind && own.on && !there && own.made <= made {

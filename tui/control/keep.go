@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// memory is a rule as it is remembered from one run to the next.
+// memory is a rule in the state between runs.
 type memory struct {
 	Name string `json:"name"`
 	Spec
 	On bool `json:"on"`
 }
 
-// Keep is what is remembered of the user's rules; nil if he has none.
+// Keep returns the user's rules to keep; nil if there are none.
 func (c *Control) Keep() any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,8 +29,8 @@ func (c *Control) Keep() any {
 	return all
 }
 
-// Restore takes what was kept. Breakpoints that were on are switched on when the server is there; faults stay off, for who
-// begins anew should not be met by failures that he has forgotten.
+// Restore takes the kept rules. Breakpoints that were on are switched on once the server is there. Faults stay off: a
+// user who starts again should not meet failures that they have forgotten.
 func (c *Control) Restore(data json.RawMessage) error {
 	var all []memory
 	if err := json.Unmarshal(data, &all); err != nil {

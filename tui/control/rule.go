@@ -15,16 +15,16 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// Kind is what a rule is.
+// Kind is the type of a rule.
 type Kind string
 
-// The kinds, which are the names of their resources.
+// The kinds, named like their resources.
 const (
 	Breakpoint Kind = "breakpoints"
 	Fault      Kind = "faults"
 )
 
-// Key names a rule.
+// Key identifies a rule.
 type Key struct {
 	Kind Kind
 	Name string
@@ -34,32 +34,32 @@ func (k Key) path() string { return k.collection() + "/" + k.Name }
 
 func (k Key) collection() string { return api.KX + "/" + string(k.Kind) }
 
-// String is what the server calls the rule where it has held or disturbed a request.
+// String returns the server's name for the rule in holds and interventions.
 func (k Key) String() string {
 	return fmt.Sprintf("%s %q", strings.TrimSuffix(string(k.Kind), "s"), k.Name)
 }
 
-// compareKeys puts breakpoints before faults, and b2 before b10.
+// compareKeys sorts breakpoints before faults, and b2 before b10.
 func compareKeys(a, b Key) int {
 	textA, numberA := splitName(a.Name)
 	textB, numberB := splitName(b.Name)
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(textA, textB), cmp.Compare(numberA, numberB), cmp.Compare(a.Name, b.Name))
 }
 
-// splitName takes the number at the end of a name from it.
+// splitName splits a name before the number at its end.
 func splitName(name string) (text string, number int) {
 	text = strings.TrimRight(name, "0123456789")
 	number, _ = strconv.Atoi(name[len(text):])
 	return text, number
 }
 
-// Spec is what a rule says: one of the two.
+// Spec is the definition of a rule: one of the two fields is set.
 type Spec struct {
 	Breakpoint *v1alpha1.BreakpointSpec `json:"breakpoint,omitempty"`
 	Fault      *v1alpha1.FaultSpec      `json:"fault,omitempty"`
 }
 
-// Sort is which of the two it is.
+// Sort returns the kind of the definition.
 func (s Spec) Sort() Kind {
 	if s.Fault != nil {
 		return Fault
@@ -67,7 +67,7 @@ func (s Spec) Sort() Kind {
 	return Breakpoint
 }
 
-// Filter is which steps the rule is about.
+// Filter returns the filter for the steps of the rule.
 func (s Spec) Filter() string {
 	if s.Fault != nil {
 		return s.Fault.Filter
@@ -78,7 +78,7 @@ func (s Spec) Filter() string {
 	return ""
 }
 
-// What is what happens at the steps that the rule is about, in a word or two.
+// What describes the effect of the rule in a word or two.
 func (s Spec) What() string {
 	switch {
 	case s.Breakpoint != nil && s.Breakpoint.Action == v1alpha1.BreakpointTrace:
@@ -98,7 +98,7 @@ func (s Spec) What() string {
 	return text
 }
 
-// Edge is at which end of a step the rule works.
+// Edge returns the end of a step at which the rule acts.
 func (s Spec) Edge() v1alpha1.StepEdge {
 	switch {
 	case s.Breakpoint != nil && s.Breakpoint.At != "":
@@ -109,7 +109,7 @@ func (s Spec) Edge() v1alpha1.StepEdge {
 	return v1alpha1.AtStart
 }
 
-// Skip and Count are how many matches pass first, and how many are hit at most.
+// Counts returns the number of matches to skip, and the limit of hits.
 func (s Spec) Counts() (skip, count int64) {
 	if s.Fault != nil {
 		return s.Fault.Skip, s.Fault.Count
@@ -124,21 +124,21 @@ func (s Spec) Counts() (skip, count int64) {
 type Rule struct {
 	Key
 	Spec
-	// On says that the server has it.
+	// On reports that the server has the rule.
 	On bool
-	// Mine says that the user made it here, and Sent that the screen Send did, to hold one request.
+	// Mine reports that the user made the rule here; Sent, that the screen Send made it to hold one request.
 	Mine   bool
 	Sent   bool
 	Status v1alpha1.RuleStatus
-	// Note is why it is off although the user did not switch it off.
+	// Note is the reason why the rule is off although the user did not switch it off.
 	Note string
 }
 
-// ownRule is a rule of the user's.
+// ownRule is a rule of the user.
 type ownRule struct {
 	spec Spec
 	on   bool
-	// wanted says that it is to be switched on as soon as the server is there.
+	// wanted reports that the rule is to be switched on as soon as the server is there.
 	wanted bool
 	uid    types.UID
 	made   uint64
@@ -150,10 +150,10 @@ func (o *ownRule) rule(key Key) Rule {
 	return Rule{Key: key, Spec: o.spec, On: o.on, Mine: true, Status: o.status, Note: o.note}
 }
 
-// leaseSeconds is for how long a breakpoint stays when nobody watches: this program asks again sooner.
+// leaseSeconds is the lifetime of a breakpoint without a watch: this program renews it sooner.
 const leaseSeconds = 30
 
-// object is what the server is sent.
+// object returns the object for the server.
 func (s Spec) object(name string) any {
 	meta := metav1.ObjectMeta{Name: name}
 	if s.Fault != nil {
@@ -167,7 +167,7 @@ func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// YAML is rules as kubectl applies them.
+// YAML returns rules as manifests for kubectl apply.
 func YAML(rules []Rule) ([]byte, error) {
 	var out []byte
 	for _, r := range rules {

@@ -18,7 +18,7 @@ func (s *Screen) Commands() []keys.Command {
 	return slices.Concat(s.revisionCommands(), s.FindCommands("etcd"), s.readCommands(), s.linkCommands())
 }
 
-// revisionCommands choose revisions, and how a value is shown.
+// revisionCommands choose revisions, and the form of a value.
 func (s *Screen) revisionCommands() []keys.Command {
 	revisions := []keys.Context{inRevisions, inValue}
 	return []keys.Command{
@@ -73,7 +73,7 @@ func (s *Screen) whyNoFollow() string {
 	return unless(s.at == 0, s.host.Theme().Words.Phrase("the screen shows an earlier revision, which does not change"))
 }
 
-// unless is why something can't be done, or empty if it can.
+// unless returns why, or "" if can is set.
 func unless(can bool, why string) string {
 	if can {
 		return ""
@@ -121,7 +121,8 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// back undoes the mark, and then the journey to an earlier revision. It reports whether there was either.
+// back removes the mark, or else returns from an earlier revision to the present. It reports whether there was
+// either.
 func (s *Screen) back() (tea.Cmd, bool) {
 	switch {
 	case s.chosen != nil && s.chosen.marked != 0:
@@ -134,13 +135,13 @@ func (s *Screen) back() (tea.Cmd, bool) {
 	return nil, false
 }
 
-// refresh reads etcd again, and follows it again where that failed.
+// refresh reads etcd again, and restarts a failed watch.
 func (s *Screen) refresh() tea.Cmd {
 	s.ends = 0
 	return s.reread()
 }
 
-// toggleFollow follows what is written, or stops. Where following failed it tries again.
+// toggleFollow starts or stops following writes. It retries a watch that failed.
 func (s *Screen) toggleFollow() tea.Cmd {
 	s.following = !s.following || s.unfollowed != ""
 	s.unfollowed, s.ends = "", 0
@@ -180,7 +181,7 @@ func (s *Screen) toStructure() tea.Cmd {
 	return s.host.Go(screen.ToStructure{Group: r.node.item.Spec.Group, Resource: r.node.item.Spec.Resource})
 }
 
-// show shows the value in a form, where it can be seen.
+// show shows the value in a form, and brings it into view.
 func (s *Screen) show(f form) {
 	s.form = f
 	s.text.ToTop()
@@ -267,7 +268,7 @@ func (s *Screen) fold(id keys.ID) tea.Cmd {
 	return s.choose()
 }
 
-// askRevision asks which moment to look at.
+// askRevision asks for the revision to look at.
 func (s *Screen) askRevision() tea.Cmd {
 	oldest := max(s.head.Compacted, 1)
 	initial := ""
@@ -297,7 +298,7 @@ func (s *Screen) askRevision() tea.Cmd {
 	})
 }
 
-// askCompact asks whether etcd should forget its history.
+// askCompact asks for confirmation to compact etcd's history.
 func (s *Screen) askCompact() tea.Cmd {
 	revision, what := int64(0), "now"
 	if s.At() != keysPart && s.revisionAt() > 0 {
@@ -308,7 +309,7 @@ func (s *Screen) askCompact() tea.Cmd {
 	return s.host.Confirm(question, func() tea.Cmd { return s.compact(revision) })
 }
 
-// edit opens what is shown in the editor.
+// edit opens the shown value in the editor.
 func (s *Screen) edit() tea.Cmd {
 	lines := s.shownText()
 	suffix := map[form]string{formYAML: ".yaml", formJSON: ".json", formHex: ".hex", formDiff: ".diff"}[s.form]
@@ -324,7 +325,7 @@ func (s *Screen) edit() tea.Cmd {
 	})
 }
 
-// shownText is the value as it is shown, all of it.
+// shownText returns all lines of the shown value.
 func (s *Screen) shownText() []string {
 	c := s.valueRows()
 	lines := make([]string, 0, c.Rows)
@@ -334,7 +335,7 @@ func (s *Screen) shownText() []string {
 	return lines
 }
 
-// copy copies what is under the cursor: a key, a revision's number, or the value as it is shown.
+// copy copies the key under the cursor, a revision's number, or the shown value.
 func (s *Screen) copy() (tea.Cmd, bool) {
 	switch s.At() {
 	case keysPart:

@@ -15,20 +15,20 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// eventsMost is how many events wait to be taken. If there are more, it is not followed any longer: to read all again would
-// not help who can't keep up.
+// eventsMost limits the buffered events. On overflow the watch ends: reading everything again would not help a screen
+// that can't keep up.
 const eventsMost = 2000
 
-// endsMost is how often in a row a watch may end that brought nothing.
+// endsMost limits how often in a row a watch may end without an event.
 const endsMost = 3
 
-// event is what the watch says of a key.
+// event is a change of a key from the watch.
 type event struct {
 	kind string
 	item v1alpha1.Key
 }
 
-// follower is one watch of all keys, on a goroutine of its own.
+// follower is one watch of all keys, on a goroutine of its own. mu guards the fields below it.
 type follower struct {
 	cancel  context.CancelFunc
 	changed func()
@@ -40,7 +40,7 @@ type follower struct {
 	err    error
 }
 
-// follow watches what happens after a revision.
+// follow watches all keys from a revision on.
 func (s *Screen) follow(revision int64) {
 	s.unfollow()
 	if !s.following || s.at > 0 || !s.seen {
@@ -57,7 +57,7 @@ func (s *Screen) follow(revision int64) {
 	}()
 }
 
-// unfollow ends the watch.
+// unfollow stops the watch.
 func (s *Screen) unfollow() {
 	if s.follower != nil {
 		s.follower.cancel()
@@ -88,7 +88,7 @@ func (f *follower) end(err error) {
 	f.changed()
 }
 
-// drain takes what the watch brought.
+// drain takes the events of the watch.
 func (s *Screen) drain() tea.Cmd {
 	f := s.follower
 	if f == nil {
@@ -125,7 +125,7 @@ func (s *Screen) drain() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// ended goes on after the end of a watch: servers end each after a while, and one that fell behind has missed something.
+// ended handles the end of a watch: servers end each after a while, and a watch that fell behind has missed events.
 func (s *Screen) ended(err error) tea.Cmd {
 	s.unfollow()
 	s.ends++

@@ -26,7 +26,7 @@ func (s *Screen) Foot() (same, state string) {
 	return same, state
 }
 
-// about is what is known of the key under the cursor, in a line.
+// about describes the key under the cursor in a line.
 func (s *Screen) about() string {
 	r, ok := s.under()
 	if s.At() == keysPart && ok && r.kind == keyRow && r.node.directory() {
@@ -48,7 +48,7 @@ func (s *Screen) about() string {
 	return strings.Join(words, "  ")
 }
 
-// sameAs is the command that shows the same.
+// sameAs returns the command that shows the same.
 func (s *Screen) sameAs() string {
 	words := []string{"kx", "etcd"}
 	r, ok := s.under()

@@ -7,7 +7,7 @@ const (
 	narrow = 100
 	// low is the height below which only the pane with the focus is in view.
 	low = 8
-	// leastWide and leastHigh are what a border that the user moves leaves on both sides.
+	// leastWide and leastHigh are the least sizes on both sides of a border that the user moves.
 	leastWide = 30
 	leastHigh = 4
 )

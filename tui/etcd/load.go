@@ -18,13 +18,13 @@ import (
 
 const (
 	keysPath = api.KX + "/keys"
-	// pageKeys is how many rows of a directory are read at a time.
+	// pageKeys is the number of rows in a page of a directory.
 	pageKeys = 500
-	// pagesMost is how many pages are read on the way to a key that the user was led to.
+	// pagesMost limits the pages that are read on the way to a target key.
 	pagesMost = 40
 )
 
-// exact is a node's key as etcd has it: what the object says of it is cleaned of what is no text.
+// exact returns a node's key with etcd's bytes: the key in the object is cleaned for display.
 func (n *node) exact() string {
 	if n.parent == nil {
 		return ""
@@ -62,7 +62,7 @@ func (s *Screen) read(n *node, more bool) tea.Cmd {
 	})
 }
 
-// reread reads all that is unfolded anew. What was asked for before is dropped when it comes.
+// reread reads all unfolded directories anew. Answers to earlier requests are dropped.
 func (s *Screen) reread() tea.Cmd {
 	s.generation++
 	s.unfollow()
@@ -89,7 +89,7 @@ func (s *Screen) Returned() tea.Cmd {
 	return s.reread()
 }
 
-// take takes the list of a directory: its next page, or all of it anew.
+// take stores a list of a directory: its next page, or all of it anew.
 func (s *Screen) take(n *node, more bool, list *v1alpha1.KeyList) tea.Cmd {
 	revision, _ := strconv.ParseInt(list.ResourceVersion, 10, 64)
 	under, known := s.under()
@@ -114,12 +114,12 @@ func (s *Screen) take(n *node, more bool, list *v1alpha1.KeyList) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// shows says whether a row is that of a key.
+// shows reports whether the row is the key of a selection.
 func (r row) shows(c *selection) bool {
 	return c != nil && r.kind == keyRow && r.node.key() == c.key
 }
 
-// failed says why a directory could not be read.
+// failed records why a directory could not be read.
 func (s *Screen) failed(n *node, more bool, err error) tea.Cmd {
 	if api.Code(err) == http.StatusGone && s.at == 0 && more {
 		return s.read(n, false) // its first page is of a revision that is gone meanwhile
@@ -137,7 +137,7 @@ func (s *Screen) failed(n *node, more bool, err error) tea.Cmd {
 	return nil
 }
 
-// openFirst unfolds the largest directory, in which an API server's keys are, when the tree is read the first time.
+// openFirst unfolds the largest directory after the first read of the tree: an API server keeps its keys there.
 func (s *Screen) openFirst() tea.Cmd {
 	largest := -1
 	for i, r := range s.tree.rows {
@@ -152,7 +152,7 @@ func (s *Screen) openFirst() tea.Cmd {
 	return s.unfold(s.tree.rows[largest].node)
 }
 
-// unfold opens a directory, and reads it if that was not done.
+// unfold opens a directory, and reads it the first time.
 func (s *Screen) unfold(n *node) tea.Cmd {
 	n.open = true
 	var cmd tea.Cmd
@@ -163,7 +163,7 @@ func (s *Screen) unfold(n *node) tea.Cmd {
 	return cmd
 }
 
-// lead goes on toward the key that the user was led to, as far as the tree is known.
+// lead moves on toward the target key, as far as the tree is known.
 func (s *Screen) lead() tea.Cmd {
 	if s.want == "" {
 		return nil
@@ -186,7 +186,7 @@ func (s *Screen) lead() tea.Cmd {
 	return nil
 }
 
-// selection is the key whose revisions and values are shown.
+// selection is the chosen key, whose revisions and values are shown.
 type selection struct {
 	key, name string
 	ctx       context.Context
@@ -197,18 +197,18 @@ type selection struct {
 	history v1alpha1.KeyHistoryStatus
 	known   bool   // there is a history
 	err     string // why there is none
-	// wanted is the revision that the cursor goes to once the history is there; 0 is the newest. asked is the one that the
-	// user was led to.
+	// wanted is the revision that the cursor goes to once the history is there; 0 is the newest. asked is the
+	// revision of the target.
 	wanted, asked int64
-	// marked is the revision that others are compared with; 0 is the one before each.
+	// marked is the revision to compare others with; 0 compares each with the one before.
 	marked int64
 	values map[int64]*value
 }
 
-// valuesMost is how many values of a key are held.
+// valuesMost limits the values of a key that are kept.
 const valuesMost = 16
 
-// pick makes a key the chosen one.
+// pick chooses a key.
 func (s *Screen) pick(key, name string, revision int64) tea.Cmd {
 	if s.chosen != nil && s.chosen.key == key {
 		if revision != 0 {
@@ -226,7 +226,7 @@ func (s *Screen) pick(key, name string, revision int64) tea.Cmd {
 	return s.tell()
 }
 
-// drop lets go of the chosen key.
+// drop clears the choice.
 func (s *Screen) drop() {
 	if s.chosen != nil {
 		s.chosen.cancel()
@@ -234,7 +234,7 @@ func (s *Screen) drop() {
 	s.chosen = nil
 }
 
-// tell asks for the history of the chosen key.
+// tell requests the history of the chosen key.
 func (s *Screen) tell() tea.Cmd {
 	c := s.chosen
 	if c.stale = c.loading; c.stale {
@@ -250,7 +250,7 @@ func (s *Screen) tell() tea.Cmd {
 	})
 }
 
-// heard takes the history of the chosen key.
+// heard stores the history of the chosen key.
 func (s *Screen) heard(h *v1alpha1.KeyHistory, err error) tea.Cmd {
 	c := s.chosen
 	if err != nil {
@@ -272,7 +272,7 @@ func (s *Screen) heard(h *v1alpha1.KeyHistory, err error) tea.Cmd {
 	return s.fetch()
 }
 
-// arrived says so if the revision that the user was led to is not there.
+// arrived reports it if the revision of the target does not exist.
 func (s *Screen) arrived() {
 	c := s.chosen
 	if !c.known || c.asked == 0 {
@@ -284,7 +284,7 @@ func (s *Screen) arrived() {
 	c.asked = 0
 }
 
-// fetch asks for the values that are looked at and not here.
+// fetch requests the values that are shown and not loaded yet.
 func (s *Screen) fetch() tea.Cmd {
 	c := s.chosen
 	if c == nil || !c.known {
@@ -311,7 +311,8 @@ func (s *Screen) fetch() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// ask asks for a value. What a large one looks like as text is worked out here too, where nobody waits for it.
+// ask requests a value. It also formats the value as text, since a large one is slow and nothing waits on that
+// goroutine.
 func (s *Screen) ask(c *selection, revision int64) tea.Cmd {
 	client, query := s.host.API(), url.Values{"revision": {strconv.FormatInt(revision, 10)}}
 	return s.host.Do(func() func() tea.Cmd {
@@ -330,7 +331,7 @@ func (s *Screen) ask(c *selection, revision int64) tea.Cmd {
 	})
 }
 
-// revision is what the history says of one; nil if it does not have it.
+// revision returns the history's entry for a revision; nil if there is none.
 func (c *selection) revision(n int64) *v1alpha1.KeyRevision {
 	for i := range c.history.Revisions {
 		if c.history.Revisions[i].Revision == n {
@@ -340,7 +341,7 @@ func (c *selection) revision(n int64) *v1alpha1.KeyRevision {
 	return nil
 }
 
-// compact makes etcd forget what was before a revision.
+// compact makes etcd discard the history before a revision.
 func (s *Screen) compact(revision int64) tea.Cmd {
 	ctx, client := s.life, s.host.API()
 	order := v1alpha1.Compaction{Spec: v1alpha1.CompactionSpec{Revision: revision}}

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// headLine says which moment is looked at.
+// headLine draws the line that names the revision in view.
 func (s *Screen) headLine() []string {
 	look := s.host.Theme()
 	w, _ := s.Size()
@@ -38,7 +38,7 @@ func (s *Screen) headLine() []string {
 	return []string{draw.Ends(left, strings.Join(right, " | ")+" ", w)}
 }
 
-// asAt says in a sentence which moment is looked at, if it is not now.
+// asAt names the revision in view in a sentence; empty for the present.
 func (s *Screen) asAt() string {
 	if s.at == 0 {
 		return ""
@@ -46,7 +46,7 @@ func (s *Screen) asAt() string {
 	return " " + s.host.Theme().Words.Phrase("at revision %d", s.at)
 }
 
-// keyRows is the tree as it is drawn.
+// keyRows draws the tree.
 func (s *Screen) keyRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.keys.Size()
@@ -60,7 +60,7 @@ func (s *Screen) keyRows() rows.Content {
 	return c
 }
 
-// columns are how wide the columns of the tree are.
+// columns holds the widths of the tree's columns.
 type columns struct{ name, changed, version int }
 
 func columnsFor(w int) columns {
@@ -88,7 +88,7 @@ func (c columns) line(name, keys, bytes, changed, version string) string {
 	return line
 }
 
-// count is a number in five cells.
+// countText formats a number in five cells.
 func countText(n int64) string {
 	switch {
 	case n < 100_000:
@@ -147,7 +147,7 @@ func (s *Screen) keyRow(r row, c columns, look theme.Theme) rows.Row {
 	return out
 }
 
-// aboutDirectory is said where the revisions of a key would be.
+// aboutDirectory describes a directory in place of a key's revisions.
 func (s *Screen) aboutDirectory() []string {
 	r, ok := s.under()
 	if !ok || r.kind != keyRow {
@@ -171,7 +171,7 @@ func keysText(n int64) string {
 	return fmt.Sprintf("%d keys", n)
 }
 
-// comparison is a difference that was made, and of what.
+// comparison is the last difference, with the values that it was made of.
 type comparison struct {
 	of      *selection
 	a, b    *value
@@ -181,7 +181,7 @@ type comparison struct {
 	err     error
 }
 
-// valueRows is the value as it is drawn.
+// valueRows draws the value.
 func (s *Screen) valueRows() rows.Content {
 	look := s.host.Theme()
 	c := rows.Content{Title: s.tabs(), Text: true}
@@ -212,7 +212,7 @@ func (s *Screen) valueRows() rows.Content {
 	return c
 }
 
-// cleanText is a line of text with its indentation.
+// cleanText cleans a line of text, and keeps its indentation.
 func cleanText(line string) string { return draw.Clean(strings.ReplaceAll(line, "\t", "    ")) }
 
 func (s *Screen) tabs() string {
@@ -228,7 +228,7 @@ func (s *Screen) tabs() string {
 	return look.Title(look.Words.Phrase("Value")) + "  " + strings.Join(words, " ")
 }
 
-// diffRows is what the value differs in from the one it is compared with.
+// diffRows draws the difference between the value and the one to compare with.
 func (s *Screen) diffRows(c rows.Content) rows.Content {
 	look, at := s.host.Theme(), s.revisionAt()
 	base, ok := s.base()
@@ -276,7 +276,7 @@ func (s *Screen) diffRows(c rows.Content) rows.Content {
 
 func masked(v *value) bool { return v != nil && v.key.Status.Value.Masked }
 
-// side is the value of a revision as one side of a comparison: nil for what was not there.
+// side returns the value of a revision as one side of a comparison: nil if the key did not exist.
 func (c *selection) side(revision int64) *value {
 	r := c.revision(revision)
 	switch {
@@ -288,7 +288,7 @@ func (c *selection) side(revision int64) *value {
 	return c.values[revision]
 }
 
-// compare makes a comparison, unless it is the last that was made.
+// compare makes a comparison, or returns the last one if its inputs are the same.
 func (s *Screen) compare(before, after *value) *comparison {
 	d := &s.compared
 	if d.of == s.chosen && d.a == before && d.b == after && d.all == s.all && (d.lines != nil || d.err != nil) {

@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 )
 
-// at is the i-th row of the revisions: the newest is the first.
+// at returns the revision in the i-th row: the newest is the first.
 func (c *selection) at(i int) *v1alpha1.KeyRevision {
 	if n := len(c.history.Revisions); i >= 0 && i < n {
 		return &c.history.Revisions[n-1-i]
@@ -18,7 +18,7 @@ func (c *selection) at(i int) *v1alpha1.KeyRevision {
 	return nil
 }
 
-// revisionAt is the revision under the cursor, 0 if there is none.
+// revisionAt returns the revision under the cursor, 0 if there is none.
 func (s *Screen) revisionAt() int64 {
 	if r := s.revisionUnder(); r != nil {
 		return r.Revision
@@ -33,7 +33,7 @@ func (s *Screen) revisionUnder() *v1alpha1.KeyRevision {
 	return s.chosen.at(s.revisions.Cursor())
 }
 
-// toWanted puts the cursor on the revision that is wanted, or else on the one that was there at that time.
+// toWanted puts the cursor on the wanted revision, or else on the one that was current at that time.
 func (s *Screen) toWanted() {
 	c := s.chosen
 	if !c.known {
@@ -50,7 +50,7 @@ func (s *Screen) toWanted() {
 	c.wanted = 0
 }
 
-// base is the revision that the one under the cursor is compared with: the marked one, or the one before.
+// base returns the revision to compare the one under the cursor with: the marked one, or the one before.
 func (s *Screen) base() (revision int64, ok bool) {
 	c := s.chosen
 	at := s.revisionAt()
@@ -64,7 +64,7 @@ func (s *Screen) base() (revision int64, ok bool) {
 	return before.Revision, true
 }
 
-// by is who wrote a revision: the request, if it is known, and the managers of fields.
+// by names the writer of a revision: the request, if it is known, and the field managers.
 func by(r *v1alpha1.KeyRevision) string {
 	var words []string
 	if r.Journey != "" {
@@ -83,7 +83,7 @@ func by(r *v1alpha1.KeyRevision) string {
 	return draw.Clean(strings.Join(words, " "))
 }
 
-// revisionRows are the revisions as they are drawn.
+// revisionRows draws the revisions.
 func (s *Screen) revisionRows() rows.Content {
 	look := s.host.Theme()
 	c := rows.Content{Title: look.Title(look.Words.Phrase("Revisions"))}
@@ -117,7 +117,7 @@ func (s *Screen) revisionRows() rows.Content {
 	return c
 }
 
-// revisionColumns are how wide the columns of the revisions are; 0 is not there.
+// revisionColumns holds the widths of the revisions' columns; 0 hides a column.
 type revisionColumns struct{ create, version, by, written int }
 
 func revisionColumnsFor(w int) revisionColumns {
@@ -181,5 +181,5 @@ func (s *Screen) revisionRow(i int, columns revisionColumns) rows.Row {
 	return row
 }
 
-// micros is a number of microseconds as a duration.
+// micros formats microseconds as a duration.
 func micros(n int64) string { return draw.Duration(time.Duration(n) * time.Microsecond) }

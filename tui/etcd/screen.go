@@ -60,7 +60,7 @@ var (
 	_ screen.Returner = (*Screen)(nil)
 )
 
-// New makes the screen. It asks for nothing until it is shown.
+// New makes the screen. It sends no request until it is shown.
 func New(host screen.Host) *Screen {
 	life, end := context.WithCancel(host.Context())
 	s := &Screen{host: host, life: life, end: end, tree: newTree(), following: true}
@@ -90,7 +90,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// leadTo goes to a key, now, and to one of its revisions.
+// leadTo goes to a key in the present, and to one of its revisions.
 func (s *Screen) leadTo(to screen.ToKey) tea.Cmd {
 	var cmds []tea.Cmd
 	if s.at > 0 {
@@ -114,7 +114,7 @@ func (s *Screen) Close() { s.end() }
 
 func (s *Screen) Drain() tea.Cmd { return s.drain() }
 
-// under is the row under the cursor.
+// under returns the row under the cursor.
 func (s *Screen) under() (r row, ok bool) {
 	i := s.keys.Cursor()
 	if i < 0 {
@@ -129,7 +129,7 @@ func (s *Screen) stay(r row, ok bool) {
 		return
 	}
 	if r.kind != keyRow {
-		// What was there instead of keys is where they are now.
+		// The row may have been a placeholder: its place is where keys are now.
 		for i, other := range s.tree.rows {
 			if other.node.parent == r.node || other.kind == r.kind && other.node == r.node {
 				s.keys.SetCursor(i)
@@ -146,7 +146,7 @@ func (s *Screen) stay(r row, ok bool) {
 	}
 }
 
-// choose makes the key under the cursor the chosen one.
+// choose chooses the key under the cursor.
 func (s *Screen) choose() tea.Cmd {
 	r, ok := s.under()
 	if !ok || r.kind != keyRow || r.node.directory() {
@@ -156,7 +156,7 @@ func (s *Screen) choose() tea.Cmd {
 	return s.pick(r.node.key(), r.node.item.Name, 0)
 }
 
-// travel looks at everything as it was at a revision; 0 is now.
+// travel shows everything as of a revision; 0 is the present.
 func (s *Screen) travel(revision int64) tea.Cmd {
 	s.at = revision
 	if c := s.chosen; c != nil {

@@ -8,27 +8,27 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// node is a key or a directory. The root is the directory of all.
+// node is a key or a directory. The root is the directory of all keys.
 type node struct {
 	item   v1alpha1.Key
 	parent *node
 	depth  int
 
-	// What follows is of directories.
+	// The fields below are for directories.
 	open, loading, loaded bool
 	children              []*node // in the order of their keys
 	next                  string  // how the rest of them is read; empty if there is none
 	err                   string  // why they could not be read
 	revision              int64   // the one that they are of
 
-	// rough says that Bytes is not exact any more; changed and deleted are what the watch said since the list.
+	// rough reports that Bytes is no longer exact; changed and deleted come from the watch since the list.
 	rough, changed, deleted bool
 }
 
 func (n *node) key() string     { return n.item.Spec.Key }
 func (n *node) directory() bool { return n.parent == nil || n.item.Spec.Directory }
 
-// name is what is added to the directory that the node is in.
+// name returns the part of the key after the directory that holds it.
 func (n *node) name() string {
 	if n.parent == nil {
 		return n.key()
@@ -36,7 +36,7 @@ func (n *node) name() string {
 	return strings.TrimPrefix(n.key(), n.parent.key())
 }
 
-// rowKind is what a row of the tree is.
+// rowKind is the type of a row in the tree.
 type rowKind uint8
 
 const (
@@ -45,13 +45,13 @@ const (
 	messageRow         // why there is nothing
 )
 
-// row is a row of the tree as it is unfolded now. node is the directory that a row which is no key belongs to.
+// row is a visible row of the tree. A row that is no key has the directory that it belongs to as its node.
 type row struct {
 	kind rowKind
 	node *node
 }
 
-// tree is the keys that were read.
+// tree holds the keys read so far.
 type tree struct {
 	root *node
 	rows []row
@@ -59,7 +59,7 @@ type tree struct {
 
 func newTree() *tree { return &tree{root: &node{open: true, depth: -1}} }
 
-// flatten makes the rows anew.
+// flatten lists the visible rows anew.
 func (t *tree) flatten() {
 	t.rows = t.rows[:0]
 	t.add(t.root)
@@ -80,15 +80,15 @@ func (t *tree) add(n *node) {
 	}
 }
 
-// position is the row of a key, or else -1.
+// position returns the row of a key, or -1.
 func (t *tree) position(key string) int {
 	return slices.IndexFunc(t.rows, func(r row) bool { return r.kind == keyRow && r.node.key() == key })
 }
 
-// toward is the child of a directory that is a key, or that it is below; nil if there is none.
+// toward returns the child of a directory that is the key, or a directory above it; nil if there is none.
 func (n *node) toward(key string) *node {
 	i := sort.Search(len(n.children), func(i int) bool { return n.children[i].key() > key }) - 1
-	// What stands right before the place of the key is the key, what it is below, or something else.
+	// The child right before the key's place is the key itself, a directory above it, or unrelated.
 	if i >= 0 {
 		if c := n.children[i]; c.key() == key || c.directory() && strings.HasPrefix(key, c.key()) {
 			return c
@@ -97,7 +97,7 @@ func (n *node) toward(key string) *node {
 	return nil
 }
 
-// deepest is the last node on the way to a key that is known.
+// deepest returns the last known node on the way to a key.
 func (t *tree) deepest(key string) *node {
 	n := t.root
 	for {
@@ -111,7 +111,7 @@ func (t *tree) deepest(key string) *node {
 	}
 }
 
-// fill takes what the server listed of a directory: the next page, or all of it anew. What was unfolded stays so.
+// fill stores the server's list of a directory: the next page, or all of it anew. Unfolded directories stay unfolded.
 func (t *tree) fill(n *node, list *v1alpha1.KeyList, revision int64, more bool) {
 	known := map[string]*node{}
 	if !more {
@@ -128,13 +128,13 @@ func (t *tree) fill(n *node, list *v1alpha1.KeyList, revision int64, more bool) 
 		child.item, child.rough, child.changed, child.deleted = item, false, false, false
 		n.children = append(n.children, child)
 	}
-	// A watch may have brought what a later page has too.
+	// A watch may have added keys that a later page repeats.
 	slices.SortStableFunc(n.children, func(a, b *node) int { return strings.Compare(a.key(), b.key()) })
 	n.children = slices.CompactFunc(n.children, func(a, b *node) bool { return a.key() == b.key() })
 	n.loading, n.loaded, n.err, n.next, n.revision = false, true, "", list.Continue, revision
 }
 
-// forget forgets what is in folded directories, which nobody reads anew: they are read when they are unfolded.
+// forget drops the contents of folded directories, which are not read anew: unfolding reads them.
 func (n *node) forget() {
 	for _, c := range n.children {
 		if !c.directory() {
@@ -148,7 +148,7 @@ func (n *node) forget() {
 	}
 }
 
-// unfolded are the directories whose children are seen, from the root on.
+// unfolded lists the directories whose children are visible, from the root on.
 func (t *tree) unfolded() []*node {
 	out := []*node{t.root}
 	for _, r := range t.rows {
@@ -159,7 +159,7 @@ func (t *tree) unfolded() []*node {
 	return out
 }
 
-// change takes what the watch says of a key. It says whether anything that is known changed.
+// change applies an event of the watch. It reports whether a known node changed.
 func (t *tree) change(kind string, item v1alpha1.Key) bool {
 	key, s := item.Spec.Key, &item.Status
 	way := []*node{} // the directories above the key, but the root
@@ -199,7 +199,7 @@ func (t *tree) change(kind string, item v1alpha1.Key) bool {
 	return true
 }
 
-// insert makes the node of a key that came to be in a directory, or that of the directory in it that did.
+// insert adds the node of a new key in a directory, or of a new directory above the key.
 func (t *tree) insert(n *node, item v1alpha1.Key) *node {
 	made := &node{parent: n, depth: n.depth + 1, item: item}
 	rest := strings.TrimPrefix(item.Spec.Key, n.key())
@@ -213,7 +213,7 @@ func (t *tree) insert(n *node, item v1alpha1.Key) *node {
 	return made
 }
 
-// count brings what directories say of what is below them up to date. leaf is the key as it was known, or nil.
+// count updates the totals of directories above a changed key. leaf is the key's node before the change, or nil.
 func count(way []*node, kind string, s *v1alpha1.KeyStatus, leaf *node) {
 	for _, dir := range way {
 		d := &dir.item.Status

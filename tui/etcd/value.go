@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// form is how a value is shown.
+// form is a notation for a value.
 type form uint8
 
 const (
@@ -30,7 +30,7 @@ var forms = []string{"yaml", "json", "hex", "diff"}
 
 func (f form) String() string { return forms[f] }
 
-// value is a key's value at one revision. What is shown of it is made once, when it is looked at.
+// value is a key's value at one revision. Its texts are made on first use.
 type value struct {
 	loading bool
 	err     string
@@ -49,7 +49,7 @@ func valueOf(k v1alpha1.Key, err error) *value {
 	return v
 }
 
-// document is the value as JSON, also if it is no object; nil if there is nothing to be shown.
+// document returns the value as JSON, even if it is no object; nil if it can't be shown.
 func (v *value) document() []byte {
 	switch w := v.key.Status.Value; {
 	case w.Object != nil:
@@ -61,7 +61,7 @@ func (v *value) document() []byte {
 	return nil
 }
 
-// text is the value in one of the forms that are text.
+// text returns the lines of the value in a textual form.
 func (v *value) text(f form) []string {
 	if v.texts[f] == nil {
 		v.texts[f] = v.write(f)
@@ -102,10 +102,10 @@ func lines(text []byte) []string {
 	return strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 }
 
-// hexBytes is how many bytes a line of hex has.
+// hexBytes is the number of bytes in a line of hex.
 const hexBytes = 16
 
-// hexLine is a line of hex, as hexdump writes it.
+// hexLine returns a line of hex in the format of hexdump.
 func hexLine(raw []byte, i int) string {
 	line := raw[i*hexBytes : min((i+1)*hexBytes, len(raw))]
 	var codes, signs strings.Builder
@@ -127,7 +127,7 @@ func hexLine(raw []byte, i int) string {
 	return fmt.Sprintf("%08x  %s |%s|", i*hexBytes, codes.String(), signs.String())
 }
 
-// hexRows is the value as bytes.
+// hexRows draws the value as bytes.
 func (v *value) hexRows(c rows.Content) rows.Content {
 	w := v.key.Status.Value
 	if w.Masked && w.Raw == nil {
@@ -140,7 +140,7 @@ func (v *value) hexRows(c rows.Content) rows.Content {
 	return c
 }
 
-// differences are what two values differ in; either may be nil, for what was not there.
+// differences compares two values. nil stands for a key that did not exist.
 func differences(before, after *value, all bool) (lines []diff.Line, changed int, err error) {
 	a, b := []byte("null"), []byte("null")
 	for v, to := range map[*value]*[]byte{before: &a, after: &b} {
@@ -154,7 +154,7 @@ func differences(before, after *value, all bool) (lines []diff.Line, changed int
 	return diff.Objects(a, b, all)
 }
 
-// codec is how a value is encoded, in words.
+// codec describes the encoding of a value.
 func codec(w *v1alpha1.KeyValue) string {
 	words := []string{}
 	if w.Format != "" {

@@ -55,7 +55,7 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// sideways folds, unfolds, or goes to the other pane. It reports whether there was anything to do.
+// sideways folds, unfolds, or moves to the other pane. It reports whether there was anything to do.
 func (s *Screen) sideways(id keys.ID) bool {
 	n := s.node()
 	switch {
@@ -82,7 +82,7 @@ func (s *Screen) fold(n *node, open bool) {
 	s.stay(n.id)
 }
 
-// enter opens what is under the cursor: a heading, what is known of a part, or where a line leads.
+// enter opens the row under the cursor: a heading, the sheet of a part, or the link of a line.
 func (s *Screen) enter() tea.Cmd {
 	if s.At() == treePane {
 		if n := s.node(); n != nil && n.part == nil && s.tree.filter == "" {
@@ -104,7 +104,7 @@ func (s *Screen) enter() tea.Cmd {
 	return nil
 }
 
-// back takes the filter off. It reports whether there was one.
+// back removes the filter. It reports whether there was one.
 func (s *Screen) back() bool {
 	if s.tree.filter == "" {
 		return false
@@ -132,13 +132,13 @@ func (s *Screen) copy() tea.Cmd {
 	return nil
 }
 
-// filter is the filter, to be typed anew.
+// filter returns the present filter for editing.
 func (s *Screen) filter() string {
 	s.GoTo(treePane)
 	return s.tree.filter
 }
 
-// filtered shows what the typed filter finds. Drain fetches the part that it led to.
+// filtered applies the typed filter. Drain fetches the part under the cursor.
 func (s *Screen) filtered() {
 	s.find(s.Line().String())
 	s.host.Changed()
@@ -168,7 +168,7 @@ func (s *Screen) find(filter string) {
 	}
 }
 
-// resource is the resource under the cursor, or that of the definition under it; nil if there is none.
+// resource returns the resource under the cursor, or that of the definition there; nil if there is none.
 func (s *Screen) resource() *v1alpha1.StructureResource {
 	n := s.node()
 	if n == nil || n.part == nil {

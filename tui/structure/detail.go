@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// tone is how a line is painted.
+// tone is the style of a line.
 type tone uint8
 
 const (
@@ -23,30 +23,30 @@ const (
 	bad
 )
 
-// line is a row of what is known of a part.
+// line is a row in the sheet of a part.
 type line struct {
 	text string
 	tone tone
-	// target is where enter leads to, and part the part that it leads to in the tree. Nothing or one of them is set.
+	// target is a place on a screen, and part a part in the tree, that enter leads to. At most one of them is set.
 	target screen.Target
 	part   string
 	place  *v1alpha1.CodePlace
 }
 
-// sheet is what is known of a part, line by line.
+// sheet describes a part, line by line.
 type sheet struct {
 	w     int
 	words lang.Language
 	lines []line
 }
 
-// How wide the names of properties are, and the verbs.
+// The widths of the names of properties, and of verbs.
 const (
 	label     = 11
 	verbLabel = 16
 )
 
-// say adds text, in as many lines as it needs.
+// say adds text, wrapped.
 func (s *sheet) say(t tone, text string) {
 	for _, l := range draw.Wrap(draw.Clean(s.words.Text(text)), max(s.w, 20)) {
 		s.lines = append(s.lines, line{text: l, tone: t})
@@ -63,7 +63,7 @@ func (s *sheet) gap(heading string) {
 	}
 }
 
-// has adds a property, unless it is empty. A long one goes on below itself.
+// has adds a property, unless it is empty. A long value wraps below itself.
 func (s *sheet) has(name, value string) *line { return s.hasAt(label, name, value) }
 
 func (s *sheet) hasAt(column int, name, value string) *line {
@@ -102,7 +102,7 @@ func sourceAt(p v1alpha1.CodePlace) screen.Target {
 	return screen.ToSource{File: p.File, Line: int(p.Line), Function: p.Name, Upstream: p.Upstream, UpstreamFile: p.UpstreamFile}
 }
 
-// sheetOf writes what is known of a node in lines of w cells.
+// sheetOf describes a node in lines of w cells.
 func sheetOf(t *tree, n *node, whole *v1alpha1.Structure, w int, words lang.Language) []line {
 	s := &sheet{w: w, words: words}
 	if n.part == nil {
@@ -128,7 +128,7 @@ func sheetOf(t *tree, n *node, whole *v1alpha1.Structure, w int, words lang.Lang
 	return s.lines
 }
 
-// heading lists what is below one.
+// heading lists the children of a heading.
 func (s *sheet) heading(n *node) {
 	s.say(strong, n.label)
 	if n.note != "" {
@@ -144,7 +144,7 @@ func (s *sheet) heading(n *node) {
 	}
 }
 
-// doc adds the comment of a place, below a title that may say the same.
+// doc adds the comment of a source place, unless the title says the same.
 func (s *sheet) doc(title string, p v1alpha1.CodePlace) {
 	if p.Doc != "" && strings.TrimSuffix(p.Doc, ".") != strings.TrimSuffix(title, ".") {
 		s.say(dim, p.Doc)
@@ -262,7 +262,7 @@ func (s *sheet) storage(r *v1alpha1.StructureResource, storage *v1alpha1.Structu
 	}
 }
 
-// rootOf begins the paths of a resource.
+// rootOf returns the beginning of a resource's paths.
 func rootOf(r *v1alpha1.StructureResource) string {
 	if r.Group == "" {
 		return "/api/" + r.Version + "/"
@@ -270,7 +270,7 @@ func rootOf(r *v1alpha1.StructureResource) string {
 	return "/apis/" + r.Group + "/" + r.Version + "/"
 }
 
-// toSend is a request of a route, for an object whose name is still to be said. A watch is asked for as clients do today.
+// toSend returns a request for a route; the user fills in the name. A watch uses the parameters of current clients.
 func toSend(route *v1alpha1.StructureRoute) screen.Target {
 	path := route.Path
 	if route.Verb == "watch" {
@@ -352,7 +352,7 @@ func (s *sheet) controller(part *v1alpha1.Structure) {
 	s.code("source", spec.Source)
 }
 
-// stateOf says where a controller runs.
+// stateOf describes where a controller runs.
 func stateOf(c *v1alpha1.StructureController) string {
 	switch c.State {
 	case v1alpha1.ControllerRunning:
@@ -376,10 +376,10 @@ func versionText(v v1alpha1.StructureVersion) string {
 	return strings.Join(words, ", ")
 }
 
-// definitionsResource in definitionsGroup is the resource that definitions themselves are.
+// definitionsResource, in definitionsGroup, is the resource of definitions themselves.
 const definitionsResource, definitionsGroup = "customresourcedefinitions", "apiextensions.k8s.io"
 
-// definitionKey is the key of a definition's own object in etcd; empty if it is not known.
+// definitionKey returns the key of a definition's own object in etcd; empty if it is unknown.
 func definitionKey(t *tree, part *v1alpha1.Structure) string {
 	n := t.byID[t.resource(definitionsGroup, definitionsResource)]
 	if n == nil || n.part.Spec.Resource.Key == "" {
@@ -388,7 +388,7 @@ func definitionKey(t *tree, part *v1alpha1.Structure) string {
 	return n.part.Spec.Resource.Key + strings.TrimPrefix(part.Name, "definition:")
 }
 
-// requestsOf is the filter that wants the requests that pass a part; empty if it says nothing of them.
+// requestsOf returns a filter for the requests that pass a part; empty if requests don't pass it.
 func requestsOf(part *v1alpha1.Structure) string {
 	group, resource := "", ""
 	switch s := &part.Spec; {

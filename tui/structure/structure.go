@@ -48,7 +48,7 @@ type Screen struct {
 	shown shownSheet
 }
 
-// shownSheet is what the right pane shows, and what it depends on.
+// shownSheet caches the contents of the right pane, with their inputs.
 type shownSheet struct {
 	node  *node
 	whole *v1alpha1.Structure
@@ -61,7 +61,7 @@ var (
 	_ screen.Returner = (*Screen)(nil)
 )
 
-// New makes the screen. It asks the server once it is shown.
+// New makes the screen. It sends no request until it is shown.
 func New(host screen.Host) *Screen {
 	s := &Screen{host: host, tree: newTree(), whole: map[string]*v1alpha1.Structure{}, fresh: map[string]bool{}, cancel: func() {}}
 	s.list, s.detail = rows.New(host.Theme, s.content), rows.New(host.Theme, s.sheet)
@@ -91,12 +91,12 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return s.load()
 }
 
-// Drain implements screen.Screen. What is typed may have led to another part.
+// Drain implements screen.Screen. The typed filter may have moved the cursor to another part.
 func (s *Screen) Drain() tea.Cmd { return s.sync() }
 
 func (s *Screen) Close() { s.cancel() }
 
-// Returned implements screen.Returner: it may be another server by now.
+// Returned implements screen.Returner: the server may have other parts by now.
 func (s *Screen) Returned() tea.Cmd {
 	if s.loading == 0 {
 		return nil // nobody has looked yet
@@ -121,8 +121,8 @@ func (s *Screen) load() tea.Cmd {
 	})
 }
 
-// take shows the parts. The cursor stays on its part, if that is still there; what was fetched whole of a part is shown until
-// it is fetched again.
+// take shows the parts. The cursor stays on its part, if that still exists. A part that was fetched whole stays in
+// view until it is fetched again.
 func (s *Screen) take(parts []v1alpha1.Structure) {
 	under := s.chosen()
 	s.loaded, s.failed = true, ""
@@ -135,14 +135,14 @@ func (s *Screen) take(parts []v1alpha1.Structure) {
 	s.lead()
 }
 
-// stay puts the cursor on a node, if it is seen.
+// stay puts the cursor on a node, if it is visible.
 func (s *Screen) stay(id string) {
 	if i := s.tree.index(id); i >= 0 {
 		s.list.SetCursor(i)
 	}
 }
 
-// lead brings the cursor to where the user was led.
+// lead moves the cursor to the target.
 func (s *Screen) lead() {
 	if s.want == nil {
 		return
@@ -165,7 +165,7 @@ func (s *Screen) lead() {
 	s.stay(id)
 }
 
-// turnTo goes to a node of the tree, from what is known of another.
+// turnTo moves to a node of the tree, from the sheet of another.
 func (s *Screen) turnTo(id string) {
 	if s.tree.reveal(id) {
 		s.GoTo(treePane)
@@ -173,7 +173,7 @@ func (s *Screen) turnTo(id string) {
 	}
 }
 
-// node is what the cursor is on, or nil.
+// node returns the node under the cursor, or nil.
 func (s *Screen) node() *node {
 	if i := s.list.Cursor(); i >= 0 {
 		return s.tree.rows[i]
@@ -181,7 +181,7 @@ func (s *Screen) node() *node {
 	return nil
 }
 
-// chosen is the name of the node under the cursor.
+// chosen returns the name of the node under the cursor.
 func (s *Screen) chosen() string {
 	if n := s.node(); n != nil {
 		return n.id
@@ -189,7 +189,7 @@ func (s *Screen) chosen() string {
 	return ""
 }
 
-// sync fetches what lists leave out of the part under the cursor.
+// sync fetches the fields that lists omit for the part under the cursor.
 func (s *Screen) sync() tea.Cmd {
 	n := s.node()
 	if n == nil || n.part == nil || n.part.Spec.Resource == nil || s.fresh[n.id] || s.fetching == n.id {

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// node is a row of the tree: a part, or what parts are under.
+// node is a row of the tree: a part, or a heading above parts.
 type node struct {
 	id    string // a part's name, or a heading's own
 	label string
@@ -32,7 +32,7 @@ const (
 	groupID       = "group "
 )
 
-// tree is all parts, and which of them are seen.
+// tree holds all parts, and the visible rows.
 type tree struct {
 	roots  []*node
 	byID   map[string]*node
@@ -47,7 +47,7 @@ func newTree() *tree {
 	return &tree{byID: map[string]*node{}, open: map[string]bool{serversID: true, resourcesID: true, definitionsID: true}}
 }
 
-// load takes the server's parts. What was unfolded stays so.
+// load takes the server's parts. Unfolded headings stay unfolded.
 func (t *tree) load(parts []v1alpha1.Structure) {
 	t.roots, t.byID, t.first = nil, map[string]*node{}, map[[2]string]string{}
 	for _, root := range []node{
@@ -91,7 +91,7 @@ func (t *tree) add(parent *node, n node) *node {
 	return &n
 }
 
-// addPart puts a part where it belongs.
+// addPart adds a part below its heading.
 func (t *tree) addPart(part *v1alpha1.Structure, versions map[string]map[string]bool) {
 	s := &part.Spec
 	n := node{id: part.Name, note: s.Title, part: part, words: s.Source.Name + " " + part.Name}
@@ -119,7 +119,7 @@ func (t *tree) addPart(part *v1alpha1.Structure, versions map[string]map[string]
 	}
 }
 
-// under is the heading of a group and version, made if it is not there. A group of one version has one heading.
+// under returns the heading of a group and version, and makes it if needed. A group of one version has one heading.
 func (t *tree) under(group, version string, several bool) *node {
 	name := group
 	if group == "" {
@@ -143,7 +143,7 @@ func (t *tree) under(group, version string, several bool) *node {
 	return t.byID[id]
 }
 
-// leaves is how many parts there are below a heading.
+// leaves counts the parts below a heading.
 func leaves(n *node) int {
 	if n.part != nil {
 		return 1
@@ -155,7 +155,7 @@ func leaves(n *node) int {
 	return all
 }
 
-// flatten finds out what is seen: what is unfolded, or, of a filtered tree, what the filter wants and what that is under.
+// flatten lists the visible rows: unfolded nodes, or in a filtered tree the matching parts with their headings.
 func (t *tree) flatten() {
 	t.rows, t.found = nil, 0
 	words := strings.Fields(strings.ToLower(t.filter))
@@ -199,7 +199,7 @@ func (t *tree) matching(n *node, words []string) {
 	}
 }
 
-// index is the row of a node; -1 if it is not seen.
+// index returns the row of a node; -1 if it is not visible.
 func (t *tree) index(id string) int {
 	for i, n := range t.rows {
 		if n.id == id {
@@ -209,7 +209,8 @@ func (t *tree) index(id string) int {
 	return -1
 }
 
-// reveal unfolds what a node is under, and takes the filter away if it hides it. It says whether there is such a node.
+// reveal unfolds the headings above a node, and removes a filter that hides it. It reports whether there is such a
+// node.
 func (t *tree) reveal(id string) bool {
 	n := t.byID[id]
 	if n == nil {
@@ -226,5 +227,5 @@ func (t *tree) reveal(id string) bool {
 	return true
 }
 
-// resource is the part of a resource, in the first version that the server has it in; empty if there is none.
+// resource returns the part of a resource, in the server's first version of it; empty if there is none.
 func (t *tree) resource(group, resource string) string { return t.first[[2]string{group, resource}] }

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// What the panes have of the width: below both they take turns.
+// The widths of the panes: below bothFrom they take turns.
 const (
 	bothFrom  = 90
 	treeLeast = 40
@@ -19,7 +19,7 @@ const (
 	leastWide = 30 // what a border that the user moves leaves on both sides
 )
 
-// columnMost is how wide the names are in the tree at most.
+// columnMost limits the width of names in the tree.
 const columnMost = 38
 
 // arrange places the panes side by side, if there is room for both.
@@ -46,7 +46,7 @@ func (s *Screen) filterLine() []string {
 	return []string{line}
 }
 
-// content is the tree.
+// content draws the tree.
 func (s *Screen) content() rows.Content {
 	c := rows.Content{Title: "Structure", Rows: len(s.tree.rows), Row: s.row}
 	switch {
@@ -86,7 +86,7 @@ func (s *Screen) row(i int) rows.Row {
 	return rows.Row{Text: draw.Fit(text, column) + "  " + s.noteOf(n)}
 }
 
-// noteOf is what stands behind a part.
+// noteOf returns the note behind a part.
 func (s *Screen) noteOf(n *node) string {
 	words := s.host.Theme().Words
 	if r := n.part.Spec.Resource; r != nil {
@@ -101,7 +101,7 @@ func (s *Screen) noteOf(n *node) string {
 	return words.Text(n.note)
 }
 
-// lines are what is known of the node under the cursor.
+// lines returns the sheet of the node under the cursor.
 func (s *Screen) lines() []line {
 	w, _ := s.detail.Size()
 	if w == 0 {
@@ -121,7 +121,7 @@ func (s *Screen) lines() []line {
 	return s.shown.lines
 }
 
-// sheet is the right pane.
+// sheet draws the right pane.
 func (s *Screen) sheet() rows.Content {
 	look, lines := s.host.Theme(), s.lines()
 	title := look.Words.Phrase("Part")
@@ -141,10 +141,10 @@ func (s *Screen) sheet() rows.Content {
 	}}
 }
 
-// leads says whether enter leads anywhere from the line.
+// leads reports whether the line has a link.
 func (l *line) leads() bool { return l.target != nil || l.part != "" }
 
-// line is what the cursor is on in the right pane, or nil.
+// line returns the line under the cursor in the right pane, or nil.
 func (s *Screen) line() *line {
 	lines := s.lines()
 	if i := s.detail.Cursor(); i >= 0 {
@@ -168,7 +168,7 @@ func (s *Screen) Foot() (same, state string) {
 	return same, state
 }
 
-// placeOf is the source under the cursor: the line's, or else the part's.
+// placeOf returns the source place under the cursor: the line's, or else the part's.
 func (s *Screen) placeOf() *v1alpha1.CodePlace {
 	if s.At() == detailPane {
 		if l := s.line(); l != nil && l.place != nil {

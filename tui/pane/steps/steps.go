@@ -36,7 +36,7 @@ type Pane struct {
 	frame pane.Frame[frameOf]
 }
 
-// frameOf is what a frame depends on.
+// frameOf identifies a frame.
 type frameOf struct {
 	theme             theme.Name
 	w, h, cursor, top int
@@ -47,13 +47,13 @@ type frameOf struct {
 // New makes an empty pane.
 func New(look func() theme.Theme) *Pane { return &Pane{look: look} }
 
-// Share says whether Steps and Detail share one place, so that the title has both.
+// Share sets whether Steps and Detail share one place, so that the title names both.
 func (p *Pane) Share(shared bool) {
 	p.shared = shared
 	p.version++
 }
 
-// Changed counts, for each step, the fields of the object that it changed. It takes time with large objects.
+// Changed counts, for each step, the fields of the object that it changed. It is slow for large objects.
 func Changed(j *v1alpha1.Journey) []int {
 	changed := make([]int, len(j.Status.Steps))
 	for i := range j.Status.Steps {
@@ -62,7 +62,7 @@ func Changed(j *v1alpha1.Journey) []int {
 	return changed
 }
 
-// Show shows a journey and what its steps [Changed]. If it is the one that was shown, as it is by now, cursor and folds
+// Show shows a journey, with the counts from [Changed]. For a later state of the shown journey, cursor and folds
 // stay.
 func (p *Pane) Show(j *v1alpha1.Journey, changed []int) {
 	same := p.journey != nil && p.journey.Name == j.Name
@@ -82,10 +82,10 @@ func (p *Pane) Show(j *v1alpha1.Journey, changed []int) {
 	p.moveTo(at)
 }
 
-// traced is the kind of intervention that changes nothing.
+// traced is the kind of intervention that only records.
 const traced = "Traced"
 
-// interventions finds the steps that something was done to.
+// interventions marks the steps with an intervention.
 func (p *Pane) interventions() {
 	st := &p.journey.Status
 	p.touched, p.held = make([]bool, len(st.Steps)), make([]bool, len(st.Steps))
@@ -108,8 +108,8 @@ func (p *Pane) Message(lines ...string) {
 	p.version++
 }
 
-// start puts the cursor where one wants to begin: where the request is held, on the step where the first error arose,
-// where it was decided who answers a read, where etcd took a write, or behind the filters.
+// start puts the cursor on the most useful step: where the request is held, where its first error arose, where the
+// source of a read was decided, where etcd took a write, or the first behind the filters.
 func (p *Pane) start() {
 	steps := p.journey.Status.Steps
 	if held := p.journey.Status.Held; len(held) > 0 {
@@ -127,8 +127,8 @@ func (p *Pane) start() {
 	p.clamp()
 }
 
-// decided is the step that says why a read was answered from the watch cache, or from etcd, or the one in which etcd took a
-// write; -1 if there is none.
+// decided returns the step that decided between the watch cache and etcd for a read, or in which etcd took a write;
+// -1 if there is none.
 func (p *Pane) decided() int {
 	steps := p.journey.Status.Steps
 	switch p.journey.Spec.Verb {
@@ -143,7 +143,7 @@ func (p *Pane) decided() int {
 	return -1
 }
 
-// layout makes the rows anew.
+// layout lists the visible rows anew.
 func (p *Pane) layout() {
 	p.rows = visible(p.roots, p.folded)
 	p.version++
@@ -158,7 +158,7 @@ func (p *Pane) folded(n *node) bool {
 	return (n.kind == isGroup && len(p.roots) > 1 || onlyDetails(n, steps)) && !failed(n, steps)
 }
 
-// Selected is the index of the step under the cursor, or of the one that caused what is there; -1 if there is none.
+// Selected returns the index of the step under the cursor, or of the step that caused the row; -1 if there is none.
 func (p *Pane) Selected() int {
 	if n := p.current(); n != nil {
 		return n.step
@@ -166,7 +166,7 @@ func (p *Pane) Selected() int {
 	return -1
 }
 
-// Mark is the index of the mark under the cursor; -1 if there is none.
+// Mark returns the index of the mark under the cursor; -1 if there is none.
 func (p *Pane) Mark() int {
 	if n := p.current(); n != nil && n.kind == isMark {
 		return n.index
@@ -174,7 +174,7 @@ func (p *Pane) Mark() int {
 	return -1
 }
 
-// SelectStep puts the cursor on the i-th step, and unfolds what it is folded in.
+// SelectStep puts the cursor on the i-th step, and unfolds the rows above it.
 func (p *Pane) SelectStep(i int) {
 	if p.journey == nil || i < 0 || i >= len(p.journey.Status.Steps) {
 		return
@@ -206,10 +206,10 @@ func (p *Pane) SetSize(w, h int) {
 	p.clamp()
 }
 
-// headFrom is the height from which the columns have names.
+// headFrom is the least height with names of the columns.
 const headFrom = 8
 
-// headLines is how many lines the names of the columns take.
+// headLines returns the number of lines for the names of the columns.
 func (p *Pane) headLines() int {
 	if p.h >= headFrom {
 		return 1
@@ -217,10 +217,10 @@ func (p *Pane) headLines() int {
 	return 0
 }
 
-// room is how many rows are seen.
+// room returns the number of visible rows.
 func (p *Pane) room() int { return max(p.h-2-p.headLines()-p.foot(), 0) }
 
-// foot is how many lines are said of the selected step, with the rule above them.
+// foot returns the number of lines about the selected step, including the rule above them.
 func (p *Pane) foot() int {
 	switch {
 	case p.h >= 16:
@@ -243,14 +243,14 @@ func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 // Previous goes to the previous row.
 func (p *Pane) Previous() { p.Handle(keys.Up) }
 
-// Next goes to the next row: into a step that is unfolded, past one that is not. It reports whether there is one.
+// Next goes to the next row: into an unfolded step, past a folded one. It reports whether there is one.
 func (p *Pane) Next() bool {
 	at := p.scroll.Cursor
 	p.Handle(keys.Down)
 	return p.scroll.Cursor != at
 }
 
-// Fold folds the step under the cursor. If there is nothing to fold, it goes to the step that called it.
+// Fold folds the step under the cursor. Without anything to fold, it moves to the step's caller.
 func (p *Pane) Fold() {
 	n := p.current()
 	if n == nil {
@@ -270,7 +270,7 @@ func (p *Pane) Fold() {
 	}
 }
 
-// Unfold unfolds the step under the cursor. If it is unfolded, it goes to the first step that it called.
+// Unfold unfolds the step under the cursor. If it is unfolded already, it moves to the first step that it called.
 func (p *Pane) Unfold() {
 	n := p.current()
 	if n == nil || len(n.children) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// kind is what a row of the tree is.
+// kind is the type of a row in the tree.
 type kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	isDelivery      // the event on its way to a watcher
 )
 
-// node is a row of the tree: a step, a group of steps, or what a write caused.
+// node is a row of the tree: a step, a group of steps, or a consequence of a write.
 type node struct {
 	kind     kind
 	step     int // the index of the step, or of the one that caused it; -1 for a group, and where nobody knows the cause
@@ -28,7 +28,7 @@ type node struct {
 	children []*node
 }
 
-// foldKey is what a fold is remembered by: a group from its first step on, or a step.
+// foldKey identifies a fold: a group by its first step, or a step.
 type foldKey struct {
 	first int
 	group bool
@@ -36,19 +36,19 @@ type foldKey struct {
 
 func (n *node) key() foldKey { return foldKey{first: n.first, group: n.kind == isGroup} }
 
-// called says whether the node is a step that was called.
+// called reports whether the node is a step.
 func (n *node) called() bool { return n.kind == isStep }
 
-// caused says whether the node is something that a write caused.
+// caused reports whether the node is a consequence of a write.
 func (n *node) caused() bool { return n.kind == isMark || n.kind == isDelivery }
 
 // filterLayer is the layer whose steps are grouped, as details are.
 var filterLayer = trace.LayerFilter.String()
 
-// depthMost bounds how far the tree is indented.
+// depthMost limits the indentation of the tree.
 const depthMost = 24
 
-// tree nests the steps as they called each other, and hangs what a write caused below the step that wrote.
+// tree nests the steps by their calls, and hangs the consequences of a write below the step that wrote.
 func tree(status *v1alpha1.JourneyStatus) []*node {
 	steps := status.Steps
 	nodes := make([]*node, len(steps))
@@ -94,13 +94,13 @@ func isRootDetail(n *node, steps []v1alpha1.Step) bool {
 	return isFilter(n, steps) || isDetail(n, steps)
 }
 
-// isDetail says whether a step is a fine one that called no other and succeeded.
+// isDetail reports whether a step is a fine one that called no other and succeeded.
 func isDetail(n *node, steps []v1alpha1.Step) bool {
 	s := &steps[n.step]
 	return len(n.children) == 0 && s.Error == "" && trace.InfoOf(s.ID).Fine
 }
 
-// onlyDetails says whether all steps that a step called are details.
+// onlyDetails reports whether a step called nothing but details.
 func onlyDetails(n *node, steps []v1alpha1.Step) bool {
 	return n.called() && len(n.children) > 0 && !slices.ContainsFunc(n.children, func(child *node) bool {
 		return !child.called() || !isDetail(child, steps)
@@ -114,7 +114,7 @@ func groupDetails(nodes []*node, steps []v1alpha1.Step) {
 	}
 }
 
-// group puts nodes of a kind that follow one another below one node.
+// group puts each run of nodes of a kind below one node.
 func group(roots []*node, steps []v1alpha1.Step, ofKind func(*node, []v1alpha1.Step) bool) []*node {
 	var out []*node
 	for i := 0; i < len(roots); {
@@ -142,7 +142,7 @@ func deepen(nodes []*node) {
 	}
 }
 
-// failed says whether a step below the node ended with an error.
+// failed reports whether the node or a step below it ended with an error.
 func failed(n *node, steps []v1alpha1.Step) bool {
 	if n.called() && steps[n.step].Error != "" {
 		return true
