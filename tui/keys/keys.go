@@ -9,12 +9,12 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// Context is where a key is pressed: a pane, or a line that the user types into. Each screen makes its own.
+// Context is a place where keys are pressed: a pane, or a line that the user types into. Each screen makes its own.
 type Context struct {
 	Name string
-	// Typing says that characters pressed there are text.
+	// Typing reports that characters pressed there are text.
 	Typing bool
-	// Asks says that digits pressed there answer a question.
+	// Asks reports that digits pressed there answer a question.
 	Asks bool
 }
 
@@ -30,7 +30,7 @@ func Question(name string) Context { return Context{Name: name, Asks: true} }
 // None is no context.
 var None Context
 
-// String is the context's name.
+// String returns the context's name.
 func (c Context) String() string { return c.Name }
 
 // The contexts of the screen Capture.
@@ -56,25 +56,26 @@ var (
 // ID names a command in the palette and in the user's file of keys.
 type ID string
 
-// Command is something that the user can do. Its screen declares it, once.
+// Command is an action of the user. Its screen declares it, once.
 type Command struct {
 	ID ID
-	// Meaning has its title and its keys. The user may give it other keys.
+	// Meaning holds its title and its keys. The user may give it other keys.
 	Meaning
 	Help     string // a sentence
 	Contexts []Context
-	// Hint is the word that the line of hints has for it. Commands without one are not hinted.
+	// Hint is its word in the line of hints. Commands without one are not hinted.
 	Hint string
-	// Next is the hint of a command that the user probably wants next. It goes before the others; empty leaves it among them.
-	// A nil Next is always empty.
+	// Next returns the hint while the user probably wants the command next. Such hints come first; empty leaves it
+	// among the others. A nil Next is always empty.
 	Next func() string
-	// WhyNot is why the command can't be done now; empty if it can. A nil WhyNot is always empty.
+	// WhyNot returns the reason why the command is disabled now; empty if it is enabled. A nil WhyNot is always
+	// empty.
 	WhyNot func() string
-	// Do does the command. What takes time is left to the tea.Cmd.
+	// Do runs the command. Slow work belongs into the tea.Cmd.
 	Do func() tea.Cmd
 }
 
-// Call makes what a command does of a function that takes no time.
+// Call makes a Do of a function that is fast.
 func Call(f func()) func() tea.Cmd {
 	return func() tea.Cmd {
 		f()
@@ -82,10 +83,10 @@ func Call(f func()) func() tea.Cmd {
 	}
 }
 
-// With makes what a command does, or why it can't be done, of a function and its argument.
+// With makes a Do, or a WhyNot, of a function and its argument.
 func With[A, R any](f func(A) R, a A) func() R { return func() R { return f(a) } }
 
-// Then has after run after each of the commands.
+// Then makes each of the commands run after at its end.
 func Then(commands []Command, after func() tea.Cmd) []Command {
 	for i, do := range commands {
 		commands[i].Do = func() tea.Cmd { return tea.Batch(do.Do(), after()) }
@@ -93,7 +94,7 @@ func Then(commands []Command, after func() tea.Cmd) []Command {
 	return commands
 }
 
-// Disabled is why the command can't be done now; empty if it can.
+// Disabled returns the reason why the command is disabled now; empty if it is enabled.
 func (c *Command) Disabled() string {
 	if c.WhyNot == nil {
 		return ""
@@ -101,7 +102,7 @@ func (c *Command) Disabled() string {
 	return c.WhyNot()
 }
 
-// Wanted is the command's hint while the user probably wants it next, or empty.
+// Wanted returns the command's hint while the user probably wants it next, or empty.
 func (c *Command) Wanted() string {
 	if c.Next == nil {
 		return ""
@@ -112,7 +113,7 @@ func (c *Command) Wanted() string {
 // In reports whether the command applies in a context.
 func (c *Command) In(ctx Context) bool { return slices.Contains(c.Contexts, ctx) }
 
-// KeysIn are the keys that count in a context: where the user types, characters don't.
+// KeysIn returns the keys that work in a context: where the user types, characters do not.
 func (c *Command) KeysIn(ctx Context) []string {
 	if !ctx.Typing {
 		return c.Keys
@@ -126,7 +127,7 @@ func (c *Command) KeysIn(ctx Context) []string {
 	return all
 }
 
-// Shown writes keys as the screen has them.
+// Shown formats keys for the screen.
 func Shown(keys ...string) string {
 	var names []string
 	for _, key := range keys {
@@ -138,14 +139,14 @@ func Shown(keys ...string) string {
 	return strings.Join(names, " ")
 }
 
-// Table has all commands, in the order in which help lists them.
+// Table holds all commands, in the order of help.
 type Table struct {
 	commands []*Command
 	byKey    map[Context]map[string]*Command
 	byID     map[ID]*Command
 }
 
-// New makes a table. It refuses a key that means two things in one context, and an ID twice.
+// New makes a table. It refuses two commands for one key in a context, and duplicate IDs.
 func New(commands []Command) (*Table, error) {
 	t := &Table{byKey: map[Context]map[string]*Command{}, byID: map[ID]*Command{}}
 	for i := range commands {
@@ -173,16 +174,16 @@ func New(commands []Command) (*Table, error) {
 // printable reports whether a key is a character.
 func printable(key string) bool { return utf8.RuneCountInString(key) == 1 }
 
-// Resolve finds what a key means in a context, or nil.
+// Resolve returns the command of a key in a context, or nil.
 func (t *Table) Resolve(ctx Context, key string) *Command { return t.byKey[ctx][key] }
 
 // Lookup finds a command, or nil.
 func (t *Table) Lookup(id ID) *Command { return t.byID[id] }
 
-// Commands are all commands, in order.
+// Commands lists all commands, in order.
 func (t *Table) Commands() []*Command { return t.commands }
 
-// In are the commands of a context, in order.
+// In lists the commands of a context, in order.
 func (t *Table) In(ctx Context) []*Command {
 	var in []*Command
 	for _, c := range t.commands {

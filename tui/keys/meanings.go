@@ -1,14 +1,14 @@
 package keys
 
-// Meaning is what keys do on every screen that has a command for them.
+// Meaning is the purpose of keys, the same on every screen that has a command for them.
 type Meaning struct {
 	Title string // a few words, in the imperative: "can't " and a reason go around it
 	Keys  []string
-	// Motion says that it only moves a cursor: pasted text may repeat it.
+	// Motion reports that it only moves a cursor: pasted text may repeat it.
 	Motion bool
 }
 
-// Key is the first of the keys, for a sentence that tells to press it.
+// Key returns the first key, for use in sentences.
 func (m Meaning) Key() string { return Shown(m.Keys[0]) }
 
 func on(title string, keys ...string) Meaning { return Meaning{Title: title, Keys: keys} }
@@ -17,7 +17,7 @@ func motion(title string, keys ...string) Meaning {
 	return Meaning{Title: title, Keys: keys, Motion: true}
 }
 
-// What moves, in every pane.
+// Motions, in every pane.
 var (
 	Outward  = motion("go left, or fold", "h", "left")
 	Inward   = motion("go right, or unfold", "l", "right")
@@ -25,7 +25,7 @@ var (
 	Previous = motion("go to the previous", "p", "N")
 )
 
-// What chooses the things to look at, and how they are shown.
+// Choosing and displaying things.
 var (
 	Narrow      = on("filter", "/")
 	Find        = on("find text", "f")
@@ -53,7 +53,7 @@ var (
 	JumpToMark  = on("go to a mark", "'")
 )
 
-// What leads to another screen, with what is under the cursor.
+// Going to another screen, with the row under the cursor.
 var (
 	ToRequests  = on("show its requests", "J")
 	ToEtcd      = on("show it in etcd", "V")
@@ -62,7 +62,7 @@ var (
 	ToRules     = on("list breakpoints and faults", "B")
 )
 
-// What steps through requests, and what goes wrong with them.
+// Stepping through requests, and injecting failures.
 var (
 	Into        = on("go into the step", "i")
 	Out         = on("go out of the step", "o")
@@ -82,7 +82,7 @@ var (
 	Record      = on("record objects, or stop", "~")
 )
 
-// What makes and changes things.
+// Making and changing things.
 var (
 	Send         = on("send it", "r", "alt+r")
 	SendHeld     = on("send the request, held", "R")
@@ -98,7 +98,7 @@ var (
 	InitialState = on("watch from the present state", "I")
 )
 
-// What a lesson has.
+// Lessons.
 var (
 	Shell         = on("type a command", "!", "$")
 	Hint          = on("show a hint", "*")
@@ -108,20 +108,20 @@ var (
 	Anew          = on("begin anew", "<")
 )
 
-// What goes to the clipboard and to files.
+// Copying and saving.
 var (
 	CopyCommand = on("copy the command that does the same", "Y")
 	Save        = on("save what is shown", "w")
 	OpenFile    = on("open a file", "ctrl+o")
 )
 
-// What ends a line, and what a line completes.
+// Ending and completing a line.
 var (
 	Accept   = on("take what is typed", "enter")
 	Complete = on("complete what is typed", "tab")
 )
 
-// What a text of several lines has beside letters.
+// Editing a text of several lines.
 var (
 	NewLine  = on("begin a new line", "enter")
 	Indent   = on("indent", "tab")
@@ -129,7 +129,7 @@ var (
 	PageUp   = on("go up half a page", "pgup")
 )
 
-// What the program around the screens does.
+// The program around the screens.
 var (
 	GoBack      = on("go back", "esc")
 	OpenPalette = on("list all commands", ":", "ctrl+p")

@@ -11,14 +11,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FileMost is how long a file of keys may be.
+// FileMost limits the size of a file of keys.
 const FileMost = 64 << 10
 
-// Map has the keys that the user gives to commands in place of their own.
+// Map holds the user's own keys for commands.
 type Map map[ID][]string
 
-// Read reads a map from YAML: the ID of a command, and its key or a list of keys. A command with an empty list is done from
-// the palette.
+// Read parses a map from YAML: the ID of a command, and its key or a list of keys. A command with an empty list is
+// only in the palette.
 func Read(text []byte) (Map, error) {
 	if len(text) > FileMost {
 		return nil, fmt.Errorf("it has %d bytes: there may be %d", len(text), FileMost)
@@ -40,8 +40,8 @@ func Read(text []byte) (Map, error) {
 	return m, sorted(errs)
 }
 
-// read reads a key or a list of keys as they are written. Their tags do not matter: YAML takes n, y and digits for other
-// things than text.
+// read parses a key or a list of keys, as plain text. It ignores their YAML tags, since YAML takes n, y and digits
+// for other types.
 func read(value *yaml.Node) ([]string, error) {
 	all := []*yaml.Node{value}
 	switch {
@@ -64,7 +64,7 @@ func read(value *yaml.Node) ([]string, error) {
 	return keys, nil
 }
 
-// named are the keys that have names.
+// named lists the keys with names.
 var named = strings.Fields("enter tab esc backspace delete insert up down left right home end pgup pgdown")
 
 // isKey reports whether a terminal may have a key of that name.
@@ -86,10 +86,10 @@ func isKey(key string) bool {
 	return bare != key && utf8.RuneCountInString(bare) == 1
 }
 
-// fixed are the commands that keep their keys, so that a lost user finds the way out.
+// fixed lists the commands that keep their keys, so that a lost user finds the way out.
 var fixed = []ID{"quit.always", Back}
 
-// Apply gives commands their keys. The error has all that is wrong with the map.
+// Apply sets the commands' keys. The error lists all mistakes of the map.
 func (m Map) Apply(commands []Command) error {
 	known := map[ID]bool{}
 	for i := range commands {

@@ -6,7 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// The commands that move in every pane. A pane does them when it is given their ID.
+// The commands that move in every pane. A pane runs them by ID.
 const (
 	Down     ID = "move.down"
 	Up       ID = "move.up"
@@ -42,8 +42,8 @@ const (
 	EditDeleteLine ID = "edit.delete-line"
 )
 
-// Shared are the commands of every screen, which need no declaration there. do does one. A command applies in each context in
-// which none of the screens' own commands has one of its keys.
+// Shared returns the commands that every screen has without declaring them. do runs one. A command applies in each
+// context where no command in own has one of its keys.
 func Shared(contexts []Context, own []Command, do func(ID) tea.Cmd) []Command {
 	var all []Command
 	for _, s := range shared() {
@@ -68,7 +68,7 @@ func takes(commands []Command, ctx Context, keys []string) bool {
 	return false
 }
 
-// kind says in which contexts a shared command applies.
+// kind decides in which contexts a shared command applies.
 type kind uint8
 
 const (

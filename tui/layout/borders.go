@@ -1,23 +1,23 @@
 package layout
 
-// Borders are those between the panes of a screen, as the user moved them from where they would be: by how many hundredths of
-// the screen's width to the right, or of its height down.
+// Borders holds the user's shifts of the borders between a screen's panes: in hundredths of the screen's width to the
+// right, or of its height down.
 type Borders struct {
-	// Across is the one between what stands side by side.
+	// Across shifts the border between panes side by side.
 	Across int `json:"across,omitempty"`
-	// Down is the first between what stands one below the other, and Lower the next.
+	// Down shifts the first border between panes one below the other, Lower the next.
 	Down  int `json:"down,omitempty"`
 	Lower int `json:"lower,omitempty"`
 }
 
-// resizeStep is how far a border is moved at once, and borderMost how far at most.
+// resizeStep is one shift of a border; borderMost limits the sum.
 const (
 	resizeStep = 5
 	borderMost = 100
 )
 
-// Resize moves one of the borders so that a pane becomes larger, or smaller. place lays the screen out and says where the
-// pane is then. It says whether there was such a border; if not, they are as they were.
+// Resize moves one of the borders so that a pane becomes larger, or smaller. place lays the screen out and returns
+// the pane's rectangle. Resize reports whether there was such a border; if not, the borders stay as they were.
 func (b *Borders) Resize(larger bool, place func() Rect) bool {
 	was := place()
 	for _, border := range []*int{&b.Across, &b.Down, &b.Lower} {
@@ -31,8 +31,8 @@ func (b *Borders) Resize(larger bool, place func() Rect) bool {
 	return false
 }
 
-// moved moves a border until the pane has another size: what was moved on a larger screen, a smaller one may not show. A
-// border that does not lead where the user wants is put back.
+// moved shifts a border until the pane's size changes: a shift from a larger screen may have no effect on a smaller
+// one. A border that changes the size the wrong way is put back.
 func moved(border *int, step int, was Rect, larger bool, place func() Rect) bool {
 	old := *border
 	for *border += step; *border >= -borderMost && *border <= borderMost; *border += step {
@@ -48,15 +48,15 @@ func moved(border *int, step int, was Rect, larger bool, place func() Rect) bool
 	return false
 }
 
-// Clamp brings what another program wrote to what may be.
+// Clamp limits values that another program wrote.
 func (b *Borders) Clamp() {
 	for _, border := range []*int{&b.Across, &b.Down, &b.Lower} {
 		*border = max(min(*border, borderMost), -borderMost)
 	}
 }
 
-// Border is the cell of total at which a border stands that was moved from a cell by hundredths of total. It leaves at least
-// so many cells before and after it; where there is no room for both, it is not moved.
+// Border returns the cell of total for a border at a cell, after a shift by hundredths of total. It leaves at least
+// before and after cells on its sides; where both do not fit, the border does not move.
 func Border(total, at, moved, before, after int) int {
 	if moved == 0 || total < before+after {
 		return at

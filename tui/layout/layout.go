@@ -1,19 +1,19 @@
 package layout
 
-// The smallest terminal that there is a layout for.
+// The smallest terminal with a layout.
 const (
 	MinWidth  = 60
 	MinHeight = 15
 )
 
-// Beside is the width of a terminal from which a lesson is beside the screen. On one that is less wide but has Above lines the lesson is
-// above it. Below both one of them is seen at a time.
+// Beside is the least width of a terminal for a lesson beside the screen. A narrower terminal with at least Above
+// lines has the lesson above the screen. A smaller one shows one of them at a time.
 const (
 	Beside = 120
 	Above  = 24
 )
 
-// FootHeight is how many lines there are below a screen.
+// FootHeight is the number of lines below a screen.
 const FootHeight = 3
 
 const (
@@ -21,39 +21,40 @@ const (
 	Narrow = 100
 	// wide is the width above which Detail has room for two things side by side.
 	wide = 160
-	// detailWide is how wide Detail is then: Steps gets what is left.
+	// detailWide is the width of Detail then: Steps gets the rest.
 	detailWide = 102
-	// low is the height below which the list of Capture shows a few rows.
+	// low is the height below which the list of Capture is only a few rows.
 	low = 19
-	// lessonLeast and lessonMost are how wide a lesson is beside the screen, unless the user moved the border.
+	// lessonLeast and lessonMost bound the width of a lesson beside the screen, unless the user moved the border.
 	lessonLeast = 48
 	lessonMost  = 72
-	// belowHigh is how high the screen is below a lesson: the newest request, and the step under the cursor.
+	// belowHigh is the height of the screen below a lesson: the newest request, and the step under the cursor.
 	belowHigh = 8
-	// leastWide and leastHigh are what a border that the user moves leaves on both sides.
+	// leastWide and leastHigh are the least sizes on both sides of a border that the user moves.
 	leastWide = 24
 	leastHigh = 4
 )
 
-// Rect is a place on the screen. The upper left corner is 0, 0.
+// Rect is a rectangle of cells. The upper left cell of the screen is 0, 0.
 type Rect struct{ X, Y, W, H int }
 
-// At is the place with a corner at x, y.
+// At returns the rectangle with its upper left corner at x, y.
 func At(x, y, w, h int) Rect { return Rect{x, y, w, h} }
 
-// Has says whether a cell is in it.
+// Has reports whether a cell is in the rectangle.
 func (r Rect) Has(x, y int) bool { return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H }
 
 // Frame is where everything goes on a terminal.
 type Frame struct {
 	W, H int
-	// TooSmall says that there is room for one message alone.
+	// TooSmall reports that there is only room for one message.
 	TooSmall bool
 
 	Header Rect
-	// Screen is the place of the screen that is seen.
+	// Screen is the rectangle of the current screen.
 	Screen Rect
-	// Lesson is the place of the lesson, which is that of the screen too where one of them is seen at a time. Empty if there is none.
+	// Lesson is the rectangle of the lesson; it equals Screen where one of them is shown at a time. Empty without a
+	// lesson.
 	Lesson              Rect
 	SameAs, State, Hint Rect
 }
@@ -72,8 +73,8 @@ func Terminal(w, h int) Frame {
 	return f
 }
 
-// WithLesson makes room for a lesson at the left of the screen, with the border that the user moved, or above it. alone gives both the
-// place of all, as where there is no room for both.
+// WithLesson makes room for a lesson at the left of the screen, with the border that the user moved, or above it.
+// With alone, and where both do not fit, both get the whole place.
 func (f Frame) WithLesson(borders Borders, alone bool) Frame {
 	f.Lesson = f.Screen
 	if f.TooSmall || alone || f.W < Beside && f.H < Above {
@@ -92,7 +93,7 @@ func (f Frame) WithLesson(borders Borders, alone bool) Frame {
 // Stacked reports whether the lesson is above the screen.
 func (f Frame) Stacked() bool { return f.Lesson.Y != f.Screen.Y }
 
-// OneSide reports whether the lesson and the screen have one place, in which one of them is seen.
+// OneSide reports whether the lesson and the screen share one place, so that only one of them is shown.
 func (f Frame) OneSide() bool { return f.Lesson == f.Screen }
 
 // The panes of Capture.
@@ -102,8 +103,8 @@ const (
 	Detail
 )
 
-// ForCapture places the panes of Capture on w by h cells. body is the one of Steps and Detail that has the place of both where
-// they share one; the other has an empty Rect.
+// ForCapture places the panes of Capture on w by h cells. Where Steps and Detail share one place, body is the one
+// that gets it; the other has an empty Rect.
 func ForCapture(w, h, body int, borders Borders) []Rect {
 	w, h = max(w, 0), max(h, 0)
 	top := h / 3

@@ -27,14 +27,14 @@ var (
 	nextKey     = keys.Next.Key()
 )
 
-// answersMost is how many answers a question may have.
+// answersMost limits the answers of a question.
 const answersMost = 9
 
 func (s *Screen) Commands() []keys.Command {
 	return slices.Concat(s.partCommands(), s.taskCommands(), s.linkCommands(), s.answerCommands(), s.typingCommands())
 }
 
-// partCommands go through the lesson.
+// partCommands step through the lesson.
 func (s *Screen) partCommands() []keys.Command {
 	places := []keys.Context{textPlace, questionPlace}
 	return []keys.Command{
@@ -53,7 +53,7 @@ func (s *Screen) partCommands() []keys.Command {
 	}
 }
 
-// taskCommands are about what the learner does alone.
+// taskCommands work on a task.
 func (s *Screen) taskCommands() []keys.Command {
 	places := []keys.Context{textPlace}
 	return []keys.Command{
@@ -70,7 +70,7 @@ func (s *Screen) taskCommands() []keys.Command {
 	}
 }
 
-// linkCommands are about what the screen beside the lesson can show.
+// linkCommands open links on the screen beside the lesson.
 func (s *Screen) linkCommands() []keys.Command {
 	places := []keys.Context{textPlace, questionPlace}
 	return []keys.Command{
@@ -113,7 +113,7 @@ func (s *Screen) typingCommands() []keys.Command {
 	}
 }
 
-// nextHint is what the key that goes on does now.
+// nextHint returns the hint for the key that goes on.
 func (s *Screen) nextHint() string {
 	switch {
 	case s.work != nil:
@@ -176,7 +176,7 @@ func (s *Screen) accept() tea.Cmd {
 	return s.attempt(part)
 }
 
-// Handle does the commands that all screens share.
+// Handle runs the commands that all screens share.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	switch {
 	case s.editing && id == keys.Back:
@@ -206,7 +206,7 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	return s.Split.Handle(id)
 }
 
-// inLine edits the line, or recalls a command that was typed before. What was typed for a task is kept when the line is left.
+// inLine edits the line, or recalls an earlier command. Leaving the line keeps a text for a task.
 func (s *Screen) inLine(id keys.ID) (tea.Cmd, bool) {
 	switch {
 	case id == keys.Back && s.ofTask:
@@ -226,7 +226,7 @@ func (s *Screen) inLine(id keys.ID) (tea.Cmd, bool) {
 	return s.Split.Handle(id)
 }
 
-// copied is what is copied: the commands of the part that is to be done, or of the last one that had some.
+// copied returns the text to copy: the commands of the next part, or else of the last part with commands.
 func (s *Screen) copied() string {
 	for i := min(s.next, len(s.options.Lesson.Parts)-1); i >= 0; i-- {
 		switch part := s.options.Lesson.Parts[i].(type) {

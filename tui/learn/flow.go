@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// state is how far a part is.
+// state is the progress of a part.
 type state int
 
 const (
@@ -21,7 +21,7 @@ const (
 	passed // the learner passed over it
 )
 
-// entry is what came of a part.
+// entry is the state and outcome of a part.
 type entry struct {
 	state    state
 	outcome  play.Outcome
@@ -29,15 +29,16 @@ type entry struct {
 	live     string // what it prints while it works
 	replayed bool
 	ended    time.Time
-	// asides are the commands that the learner typed before the part.
+	// asides holds the commands that the learner typed before the part.
 	asides []aside
-	// reading are the steps of a Read, as they were found.
+	// reading holds the steps of a Read, once they are found.
 	reading []reading
-	// journey is what a Show opened, and target where it is.
+	// journey and target are the request that a Show opened, and its place.
 	journey string
 	target  screen.Target
 
-	// Of a task: the learner's commands, whether they were run, how many hints were taken, and whether the solution was shown.
+	// For a task: the learner's commands, whether they ran, the number of hints taken, and whether the solution was
+	// shown.
 	script   string
 	tried    bool
 	hints    int
@@ -45,7 +46,7 @@ type entry struct {
 	news     news
 }
 
-// news is what a task has that is new.
+// news is the newest text of a task, to scroll to.
 type news int
 
 const (
@@ -62,7 +63,7 @@ type aside struct {
 	ended   bool
 }
 
-// part is the one that is to be done; nil at the end.
+// part returns the next part; nil at the end.
 func (s *Screen) part() lesson.Part {
 	if s.next < len(s.options.Lesson.Parts) {
 		return s.options.Lesson.Parts[s.next]
@@ -70,10 +71,10 @@ func (s *Screen) part() lesson.Part {
 	return nil
 }
 
-// at is what became of the part that is to be done, or stands at the end.
+// at returns the entry of the next part, or of the end.
 func (s *Screen) at() *entry { return &s.entries[s.next] }
 
-// settle goes on to the part that wants something of the learner, and does on the way what wants nothing.
+// settle moves on to the part that needs the learner, and runs the parts on the way that do not.
 func (s *Screen) settle() tea.Cmd {
 	var cmd tea.Cmd
 	for s.part() != nil && s.silent(s.next) {
@@ -102,7 +103,7 @@ func (s *Screen) settle() tea.Cmd {
 	return tea.Batch(cmd, s.keep())
 }
 
-// place names where the learner stands: the next part that is no text, since texts have no names.
+// place names the learner's position: the next part that is no text, since texts have no names.
 func (s *Screen) place() string {
 	i := s.next
 	for ; i < len(s.options.Lesson.Parts); i++ {
@@ -113,7 +114,7 @@ func (s *Screen) place() string {
 	return s.options.Lesson.Place(i)
 }
 
-// silent reports whether nothing is to be done for a part at its place: it is read, or belongs to another part.
+// silent reports whether a part needs no action at its place: it is read, or belongs to another part.
 func (s *Screen) silent(i int) bool {
 	if s.leftOut(i) {
 		return true
@@ -132,7 +133,7 @@ func (s *Screen) silent(i int) bool {
 	return false
 }
 
-// leftOut reports whether a part speaks of a run or task that was left out, since the machine lacks what it needs.
+// leftOut reports whether a part refers to a run or task that was left out, because the machine lacks its needs.
 func (s *Screen) leftOut(i int) bool {
 	switch part := s.options.Lesson.Parts[i].(type) {
 	case lesson.Run, lesson.Starter:
@@ -142,7 +143,8 @@ func (s *Screen) leftOut(i int) bool {
 	}
 }
 
-// afterText reports whether there is text to read before the next part. What follows a block without text follows by itself.
+// afterText reports whether there is text to read before the next part. A part right after a block runs without a
+// key.
 func (s *Screen) afterText() bool {
 	if s.next == 0 {
 		return false
@@ -151,7 +153,7 @@ func (s *Screen) afterText() bool {
 	return text
 }
 
-// finished notes that all was done, or all but the tasks that were left out for the questions alone.
+// finished records the end of the lesson; or of its questions alone, if tasks were skipped.
 func (s *Screen) finished() {
 	at := &s.record.Done
 	if len(s.record.Skipped) > 0 {
@@ -163,7 +165,7 @@ func (s *Screen) finished() {
 	}
 }
 
-// quicken changes whether the lesson stops at its questions alone.
+// quicken switches whether the lesson stops only at its questions.
 func (s *Screen) quicken() tea.Cmd {
 	if s.quick = !s.quick; !s.quick {
 		s.host.Say(s.phrase("the lesson stops everywhere again"))
@@ -176,7 +178,7 @@ func (s *Screen) quicken() tea.Cmd {
 	return s.settle()
 }
 
-// skip leaves out a task, since the learner wants the questions alone.
+// skip leaves out a task while only the questions are wanted.
 func (s *Screen) skip(part lesson.Starter) tea.Cmd {
 	if !s.record.Solved[part.ID] {
 		if s.record.Skipped == nil {
@@ -189,7 +191,7 @@ func (s *Screen) skip(part lesson.Starter) tea.Cmd {
 	return s.settle()
 }
 
-// goOn is the key that goes on: it turns to what was not read yet, or does the next part.
+// goOn handles the key that goes on: it turns to unread text, or does the next part.
 func (s *Screen) goOn() tea.Cmd {
 	s.lay()
 	switch {
@@ -236,7 +238,7 @@ func (s *Screen) do() tea.Cmd {
 	return nil
 }
 
-// passOver leaves a part that failed, a task or a question as it is.
+// passOver leaves a failed part, a task or a question as it is.
 func (s *Screen) passOver() tea.Cmd {
 	s.acted = s.next
 	s.at().state = passed
@@ -258,7 +260,7 @@ func (s *Screen) whyNotPass() string {
 	return ""
 }
 
-// answer notes the number of an answer. If the answers are below the screen, it shows them instead.
+// answer records the number of an answer. If the answers are below the visible text, it scrolls to them instead.
 func (s *Screen) answer(n int) tea.Cmd {
 	question, ok := s.part().(lesson.Predict)
 	if !ok {
@@ -277,7 +279,7 @@ func (s *Screen) answer(n int) tea.Cmd {
 	return s.settle()
 }
 
-// whyNotAnswer is why there is no such answer.
+// whyNotAnswer returns the reason why there is no such answer.
 func (s *Screen) whyNotAnswer(n int) string {
 	question, ok := s.part().(lesson.Predict)
 	switch {
@@ -289,7 +291,7 @@ func (s *Screen) whyNotAnswer(n int) string {
 	return ""
 }
 
-// onward asks for the lesson that comes next.
+// onward asks whether to begin the next lesson.
 func (s *Screen) onward() tea.Cmd {
 	if s.options.Next == "" {
 		s.host.Say(s.phrase("the lesson is over: q quits, %s begins anew", anewKey))

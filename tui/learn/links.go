@@ -13,19 +13,19 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// link is something that the lesson speaks of and the screen beside it can show.
+// link is a reference of the lesson that the screen beside it can show.
 type link struct {
 	part int
 	bad  bool // something is not as it was expected
-	// journey is the request, and step the ID of its step; it may be empty.
+	// journey is the request, and step the ID of its step, which may be empty.
 	journey, step, tab string
-	// target is where the link leads, unless that is the request.
+	// target is the link's destination, if it is not the request.
 	target screen.Target
 	// source is the function, if it is known.
 	source *screen.ToSource
 }
 
-// reading is a step whose function is worth reading, as it was found.
+// reading is a step whose function is worth reading, once it is found.
 type reading struct {
 	journey string
 	step    *v1alpha1.Step
@@ -33,13 +33,13 @@ type reading struct {
 	id      string
 }
 
-// found is a request that a part speaks of. whole is nil where its name is enough.
+// found is a request of a part. whole is nil where its name is enough.
 type found struct {
 	journey string
 	whole   *v1alpha1.Journey
 }
 
-// find looks for the newest request of a run that a filter wants.
+// find returns the newest request of a run that matches a filter.
 func (s *Screen) find(ctx context.Context, of, filter string, whole bool) (found, error) {
 	name, err := s.play.Find(ctx, of, filter)
 	if err != nil || !whole {
@@ -52,7 +52,7 @@ func (s *Screen) find(ctx context.Context, of, filter string, whole bool) (found
 	return found{name, j}, nil
 }
 
-// show opens on the screen beside the lesson what a part names.
+// show opens the request of a part on the screen beside the lesson.
 func (s *Screen) show(part lesson.Show) tea.Cmd {
 	i, e := s.next, s.at()
 	if part.Open == "" {
@@ -76,7 +76,7 @@ func (s *Screen) show(part lesson.Show) tea.Cmd {
 	})
 }
 
-// target is where a part leads that shows a request.
+// target returns the destination of a part that shows a request.
 func target(part lesson.Show, f found) screen.Target {
 	if f.whole == nil {
 		return screen.ToRequest{Journey: f.journey, Step: part.Step, Tab: part.Tab}
@@ -105,7 +105,7 @@ func target(part lesson.Show, f found) screen.Target {
 	return screen.ToScreen{Name: screen.Name(part.Screen)}
 }
 
-// read looks for the steps whose functions are worth reading.
+// read finds the steps whose functions are worth reading.
 func (s *Screen) read(part lesson.Read) tea.Cmd {
 	i, e := s.next, s.at()
 	find := func(ctx context.Context) ([]reading, error) {
@@ -147,7 +147,7 @@ func (s *Screen) whyNoLink() string {
 	return ""
 }
 
-// chosen is the link that the keys are about, or nil.
+// chosen returns the link that the keys act on, or nil.
 func (s *Screen) chosen() *link {
 	s.lay()
 	if s.link < 0 || s.link >= len(s.page.links) {
@@ -169,7 +169,7 @@ func (s *Screen) turnLink(by int) tea.Cmd {
 	return nil
 }
 
-// look shows what the link leads to.
+// look follows the link.
 func (s *Screen) look() tea.Cmd {
 	l := s.chosen()
 	if l.target != nil {
@@ -178,7 +178,7 @@ func (s *Screen) look() tea.Cmd {
 	return s.host.Go(screen.Look{Target: screen.ToRequest{Journey: l.journey, Step: l.step, Tab: l.tab}})
 }
 
-// lookAtSource shows the source of what the link leads to.
+// lookAtSource shows the source behind the link.
 func (s *Screen) lookAtSource() tea.Cmd {
 	l := s.chosen()
 	if l.source != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// page is the lesson in lines, up to the part that is to be done.
+// page holds the lines of the lesson, up to the next part.
 type page struct {
 	w     int
 	look  theme.Theme
@@ -22,14 +22,14 @@ type page struct {
 
 	part int // the one that is laid out
 	news int // the line from which on a task has something new; -1 for none
-	// texts are the parts that never change, as they were laid out for a width and a theme.
+	// texts caches the layout of the parts that never change, for one width and theme.
 	texts map[int][]markdown.Line
-	// outputs are what commands printed, by what they printed.
+	// outputs caches the layout of commands' outputs, by their text.
 	outputs map[string][]string
 	of      texture
 }
 
-// texture is what the layout of a text depends on.
+// texture holds the inputs of a text's layout.
 type texture struct {
 	w     int
 	theme theme.Name
@@ -79,7 +79,7 @@ func (s *Screen) lay() {
 	}
 }
 
-// newest is the first link of the last part that has any: where something is not as expected, that.
+// newest returns the first link of the last part with links: a link to an unexpected result, if there is one.
 func (p *page) newest() int {
 	at := len(p.links) - 1
 	for i := at; i >= 0 && p.links[i].part == p.links[at].part; i-- {
@@ -155,14 +155,14 @@ func (p *page) gap() {
 	}
 }
 
-// trim removes what is empty at the end.
+// trim removes empty lines at the end.
 func (p *page) trim() {
 	for n := len(p.lines); n > 0 && p.lines[n-1].text == ""; n-- {
 		p.lines = p.lines[:n-1]
 	}
 }
 
-// say adds a sentence behind a sign. What does not fit into the line goes on below, beside the sign.
+// say adds a sentence after a sign. Further lines are indented beside the sign.
 func (p *page) say(sign, text string, style theme.Style) { p.sayLink(sign, text, style, -1) }
 
 func (p *page) sayLink(sign, text string, style theme.Style, link int) {
@@ -179,7 +179,7 @@ func (p *page) sayLink(sign, text string, style theme.Style, link int) {
 	}
 }
 
-// verbatim adds text as it is, behind a sign and then an indent.
+// verbatim adds text unchanged, after a sign; further lines have an indent.
 func (p *page) verbatim(sign, text string, style theme.Style) {
 	indent := strings.Repeat(" ", draw.Width(sign))
 	for k, part := range markdown.Verbatim(text, max(p.w-len(indent), 1)) {
@@ -201,7 +201,7 @@ func (p *page) add(l link) int {
 	return len(p.links) - 1
 }
 
-// reveal brings what the learner did last into view, and as much as there is room for of what follows.
+// reveal scrolls to the learner's last action, with as much of the rest as fits.
 func (s *Screen) reveal() {
 	s.lay()
 	n, h := len(s.page.lines), s.text.Height()
@@ -222,7 +222,7 @@ func (s *Screen) reveal() {
 	s.text.SetTop(n - h)
 }
 
-// unfold shows long outputs as a whole, or no longer. The part that is read stays where it is on the screen.
+// unfold shows or hides the middle of long outputs. The lowest visible part keeps its place on the screen.
 func (s *Screen) unfold() {
 	s.lay()
 	top, lines := s.text.Top(), s.page.lines
@@ -241,13 +241,14 @@ func (s *Screen) unfold() {
 	}
 }
 
-// toEnd brings the end into view: the key that goes on does the next part then.
+// toEnd scrolls to the end: the key that goes on then does the next part.
 func (s *Screen) toEnd() {
 	s.lay()
 	s.text.SetTop(len(s.page.lines))
 }
 
-// turnPage goes on to the first line that is not in view, and to the beginning of its paragraph if that is not the first one in view.
+// turnPage scrolls to the first line below the view, or to the beginning of its paragraph unless that is the first
+// line in view.
 func (s *Screen) turnPage() {
 	top := s.text.Top()
 	to := min(top+s.text.Height(), len(s.page.lines)-1)
@@ -277,7 +278,7 @@ func (s *Screen) content() rows.Content {
 	}
 }
 
-// where is how far the learner has come, by the blocks.
+// where returns the learner's progress, counted in blocks.
 func (s *Screen) where() string {
 	all, before := 0, 0
 	for i, part := range s.options.Lesson.Parts {
@@ -297,10 +298,10 @@ func (s *Screen) where() string {
 	return note
 }
 
-// scriptHigh is how many lines of the commands of a task are seen while they are changed.
+// scriptHigh limits the visible lines of a task's commands while the learner edits them.
 const scriptHigh = 8
 
-// foot is what the learner types into.
+// foot draws the learner's input.
 func (s *Screen) foot(int) []string {
 	w, h := s.text.Size()
 	look := s.host.Theme()
@@ -317,11 +318,12 @@ func (s *Screen) foot(int) []string {
 	return nil
 }
 
-// outputLines are how many lines of an output are shown at its beginning and at its end, unless it is shown as a whole.
+// outputHead and outputTail are the lines of an output that are shown at its beginning and end, unless it is
+// unfolded.
 const (
 	outputHead = 12
 	outputTail = 6
-	// lowHead and lowTail are those on a terminal where so many lines would leave no room for what comes after them.
+	// lowHead and lowTail replace them on a terminal below lowHeight, where the parts after the output would not fit.
 	lowHead   = 5
 	lowTail   = 3
 	lowHeight = 20

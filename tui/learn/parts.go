@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// layRun is commands, and what they printed.
+// layRun draws commands with their output.
 func (s *Screen) layRun(i int, part lesson.Run, e *entry) {
 	p := &s.page
 	if i == s.next && e.state == waiting {
@@ -45,13 +45,13 @@ func (s *Screen) layRun(i int, part lesson.Run, e *entry) {
 	s.layTrouble(i, e)
 }
 
-// layLacks is why a part was left out.
+// layLacks draws the reason why a part was left out.
 func (s *Screen) layLacks(e *entry) {
 	what := s.host.Theme().Words.Text(e.outcome.Lacks)
 	s.page.say("  ", s.phrase("Left out: it needs %s, and that is not on this machine.", what), s.page.look.Notice)
 }
 
-// layTrouble is why a part is not done, and what can be done.
+// layTrouble draws the reason why a part is not done, with the next steps.
 func (s *Screen) layTrouble(i int, e *entry) {
 	p := &s.page
 	switch {
@@ -71,7 +71,7 @@ func (s *Screen) layTrouble(i int, e *entry) {
 	}
 }
 
-// layWait is a part that is said in a sentence: what was done, or what the key will do.
+// layWait draws a part in one sentence: what was done, or what the key will do.
 func (s *Screen) layWait(i int, e *entry, was, will string) {
 	p := &s.page
 	switch e.state {
@@ -87,7 +87,7 @@ func (s *Screen) layWait(i int, e *entry, was, will string) {
 	s.layTrouble(i, e)
 }
 
-// layQuestion is a question with its answers.
+// layQuestion draws a question with its answers.
 func (s *Screen) layQuestion(i int, part lesson.Predict, e *entry) {
 	p := &s.page
 	p.say("? ", part.Question, p.look.Title)
@@ -111,7 +111,7 @@ func (s *Screen) layQuestion(i int, part lesson.Predict, e *entry) {
 	}
 }
 
-// revealed reports whether the answer to a question was seen.
+// revealed reports whether the answer to a question was shown.
 func (s *Screen) revealed(id string) bool {
 	for i, part := range s.options.Lesson.Parts {
 		if expect, ok := part.(lesson.Expect); ok && expect.Reveal == id && s.entries[i].state == done {
@@ -121,7 +121,7 @@ func (s *Screen) revealed(id string) bool {
 	return false
 }
 
-// layExpect is the answer to the question that an expectation reveals, and what must be seen.
+// layExpect draws the answer to the question that an expectation reveals, and its conditions.
 func (s *Screen) layExpect(i int, part lesson.Expect, e *entry) {
 	p := &s.page
 	if e.state == done && part.Reveal != "" {
@@ -145,7 +145,7 @@ func (s *Screen) layConditions(all []lesson.Condition) {
 	}
 }
 
-// layResults are conditions as they were judged, each with what was seen and the request to look at.
+// layResults draws judged conditions, each with the result and the request to look at.
 func (s *Screen) layResults(all []play.Result) {
 	p := &s.page
 	if len(all) > 1 && !s.full && (play.Outcome{Results: all}).OK() {
@@ -181,7 +181,7 @@ func (s *Screen) linkOf(r play.Result) int {
 	return s.page.add(link{journey: r.Journeys[k-1].Name, bad: !r.OK})
 }
 
-// short is the beginning of a text that would take more than a few lines, unless all is to be shown.
+// short cuts a long text after a few lines, unless everything is unfolded.
 func (s *Screen) short(text string) string {
 	const lines = 3
 	if s.full {
@@ -190,7 +190,7 @@ func (s *Screen) short(text string) string {
 	return ansi.Truncate(draw.Clean(text), lines*s.page.w, draw.Ellipsis)
 }
 
-// saw is what was seen of a condition, in the learner's language as far as it is kx that says so.
+// saw describes the result of a condition. It translates the words of kx.
 func (s *Screen) saw(r play.Result) string {
 	switch {
 	case r.Condition.Kind != lesson.Requests:
@@ -203,7 +203,7 @@ func (s *Screen) saw(r play.Result) string {
 	return r.None(s.phrase)
 }
 
-// layAnswer is what the learner answered beside what was seen.
+// layAnswer draws the learner's answer beside the result.
 func (s *Screen) layAnswer(id string) {
 	p := &s.page
 	for _, part := range s.options.Lesson.Parts {
@@ -225,7 +225,7 @@ func (s *Screen) layAnswer(id string) {
 	}
 }
 
-// layShow is what is opened beside the lesson.
+// layShow draws the link to the request that a part opens.
 func (s *Screen) layShow(i int, part lesson.Show, e *entry) {
 	p := &s.page
 	if e.state == waiting && i == s.next && e.err == nil {
@@ -247,7 +247,7 @@ func (s *Screen) layShow(i int, part lesson.Show, e *entry) {
 	s.layTrouble(i, e)
 }
 
-// layRead are functions that are worth reading, as they ran here and as they are upstream.
+// layRead draws functions worth reading: kx's own and the upstream ones.
 func (s *Screen) layRead(i int, part lesson.Read, e *entry) {
 	p := &s.page
 	if e.state != done {
@@ -281,13 +281,13 @@ func (s *Screen) layRead(i int, part lesson.Read, e *entry) {
 }
 
 const (
-	// scriptMost is how many lines are shown of commands of the lesson, unless all is to be shown.
+	// scriptMost limits the lines of a lesson's commands, unless they are unfolded.
 	scriptMost = 8
-	// scriptOver is how many are shown of commands that have run.
+	// scriptOver limits them once the commands have run.
 	scriptOver = 2
 )
 
-// layCommands adds the commands of a part: at most so many lines up to their end, and then fewer.
+// layCommands draws the commands of a part: at most most lines until the part ends, and fewer after that.
 func (s *Screen) layCommands(script string, state state, most int) {
 	p := &s.page
 	lines := strings.Split(strings.TrimRight(script, "\n"), "\n")
@@ -302,7 +302,7 @@ func (s *Screen) layCommands(script string, state state, most int) {
 	p.layScript(script)
 }
 
-// layTask is a task: its commands, the hints and the solution that were asked for, and what came of the last try.
+// layTask draws a task: its commands, the hints and the solution so far, and the result of the last try.
 func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 	p := &s.page
 	task := s.tasks[part.ID]
@@ -369,10 +369,10 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 	}
 }
 
-// checksMost is how many checks of a task are shown before it was tried, unless all are to be shown.
+// checksMost limits the checks of a task that are shown before the first try, unless they are unfolded.
 const checksMost = 2
 
-// layChecks says what must be so after a task.
+// layChecks lists the conditions of a task.
 func (s *Screen) layChecks(task lesson.Task) {
 	var all []lesson.Condition
 	for _, expect := range task.Expects {
@@ -386,7 +386,7 @@ func (s *Screen) layChecks(task lesson.Task) {
 	s.layConditions(all)
 }
 
-// layTaskKeys says what the learner can do about a task.
+// layTaskKeys lists the learner's options for a task.
 func (s *Screen) layTaskKeys(task lesson.Task, e *entry) {
 	p := &s.page
 	switch {
@@ -408,10 +408,10 @@ func (s *Screen) layTaskKeys(task lesson.Task, e *entry) {
 	p.say("", text, p.look.Key)
 }
 
-// joined is a text of several lines as one.
+// joined joins the lines of a text.
 func joined(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// layEnd is what stands at the end.
+// layEnd draws the end of the lesson, with the learner's results.
 func (s *Screen) layEnd() {
 	p := &s.page
 	asked, right, tasks, solved, looked := 0, 0, 0, 0, 0
@@ -461,7 +461,7 @@ func (s *Screen) layEnd() {
 	p.say("  ", s.phrase("%s begins this lesson anew; q quits.", anewKey), p.look.Dim)
 }
 
-// Foot is what is under way, or what is wanted of the learner.
+// Foot returns the work that runs, or the action that the lesson waits for.
 func (s *Screen) Foot() (sameAs, state string) {
 	look := s.host.Theme()
 	switch {

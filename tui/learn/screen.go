@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// The contexts: the text, the text while a question is asked, and what the learner types into.
+// The contexts: the text, the text while a question is open, and the learner's inputs.
 var (
 	textPlace     = keys.Place("lesson")
 	questionPlace = keys.Question("question of the lesson")
@@ -25,53 +25,55 @@ var (
 	scriptText    = keys.Line("commands of the task")
 )
 
-// Play does the parts of a lesson, one method at a time.
+// Play runs the parts of a lesson, one method at a time.
 type Play interface {
 	// Do does part i of the lesson.
 	Do(ctx context.Context, i int) (play.Outcome, error)
 	// Attempt runs the learner's own commands for a task.
 	Attempt(ctx context.Context, task, script string) (play.Outcome, error)
-	// Judge looks once whether an expectation holds.
+	// Judge checks an expectation once.
 	Judge(ctx context.Context, e lesson.Expect) ([]play.Result, error)
 	// Shell runs any command.
 	Shell(ctx context.Context, line string) (play.Outcome, error)
-	// Find is the newest request of a run that a filter wants.
+	// Find returns the newest request of a run that matches a filter.
 	Find(ctx context.Context, of, filter string) (journey string, err error)
 }
 
-// Options are what the screen is told.
+// Options configure the screen.
 type Options struct {
 	Lesson *lesson.Lesson
-	// Open waits until the lesson's server is there, and plays on it. output is to be called with what a run prints while it runs, by
-	// any goroutine. Open is called again if it failed.
+	// Open waits for the lesson's server, and returns a Play for it. The Play calls output with the text that a run
+	// prints, from any goroutine. Open is called again if it failed.
 	Open func(ctx context.Context, output func(id, text string)) (Play, error)
-	// Record is how far the learner has come. Keep keeps what has become of it; it is called by one goroutine at a time, and may be nil.
+	// Record is the learner's progress so far. Keep saves the new one; it is called by one goroutine at a time, and
+	// may be nil.
 	Record play.Record
 	Keep   func(play.Record) error
-	// Next is the title of the lesson that comes after this one; empty if none does.
+	// Next is the title of the next lesson; empty if there is none.
 	Next string
-	// Quick begins with the questions alone: what lies between them is done by itself, and tasks are left out.
+	// Quick stops only at questions: blocks between them run by themselves, and tasks are left out.
 	Quick bool
-	// Tracks are those that the lesson is part of, as they are without it.
+	// Tracks are the tracks of the lesson, with the learner's progress before it.
 	Tracks []play.Track
-	// Leave is told what the learner wants to do after the screen, before it ends. It may be nil.
+	// Leave is called with the learner's choice for afterwards, before the screen ends. It may be nil.
 	Leave func(After)
 }
 
-// After is what comes after the screen of a lesson.
+// After is the learner's choice for after the lesson.
 type After int
 
-// What may come.
+// The choices.
 const (
 	Nothing    After = iota
 	Again            // the same lesson, from its beginning and on a new server
 	NextLesson       // the one that comes after it
 )
 
-// judgeFor is how long an attempt at a task is looked at until all holds: who waits for a wrong one should not wait long.
+// judgeFor limits how long an attempt at a task is judged until all holds: feedback about a wrong one should come
+// soon.
 const judgeFor = 2 * time.Second
 
-// Screen is the screen Lesson. Its methods are called by one goroutine.
+// Screen is the screen Lesson. Its methods are called by one goroutine. mu guards prints.
 type Screen struct {
 	screen.Split
 	host    screen.Host
@@ -133,7 +135,7 @@ func New(host screen.Host, o Options) *Screen {
 	return s
 }
 
-// cloned is a record that shares nothing with another.
+// cloned returns a deep copy of a record.
 func cloned(r play.Record) play.Record {
 	r.Answers, r.Hints, r.Tries = maps.Clone(r.Answers), maps.Clone(r.Hints), maps.Clone(r.Tries)
 	r.Solved, r.Looked, r.Skipped = maps.Clone(r.Solved), maps.Clone(r.Looked), maps.Clone(r.Skipped)
@@ -146,7 +148,7 @@ func (s *Screen) phrase(format string, values ...any) string {
 
 func (s *Screen) Name() screen.Name { return screen.Lesson }
 
-// Contexts are the text with and without a question, and what is typed into.
+// Contexts lists the text with and without a question, and the inputs.
 func (s *Screen) Contexts() []keys.Context {
 	return []keys.Context{textPlace, questionPlace, commandLine, scriptText}
 }
@@ -163,8 +165,8 @@ func (s *Screen) Context() keys.Context {
 	return textPlace
 }
 
-// Veiled reports whether what the screen beside the lesson shows by itself would answer the question that is asked: the requests of
-// a run that the lesson has not spoken of yet.
+// Veiled reports whether the screen beside the lesson would answer the open question: it shows the requests of a run
+// that the lesson has not revealed yet.
 func (s *Screen) Veiled() bool {
 	if s.Context() != questionPlace {
 		return false
@@ -180,7 +182,7 @@ func (s *Screen) Veiled() bool {
 	return false
 }
 
-// SetSize implements screen.Screen. What the learner did last stays in view when the place of the lesson changes.
+// SetSize implements screen.Screen. The learner's last action stays in view.
 func (s *Screen) SetSize(w, h int) {
 	_, before := s.text.Size()
 	s.Split.SetSize(w, h)
@@ -197,7 +199,7 @@ func (s *Screen) Focus(ctx keys.Context) bool {
 	return ctx == s.Context()
 }
 
-// Show begins the lesson, or goes on with it.
+// Show begins or resumes the lesson.
 func (s *Screen) Show(screen.Target) tea.Cmd {
 	if s.play != nil || s.work != nil {
 		return nil
@@ -205,7 +207,7 @@ func (s *Screen) Show(screen.Target) tea.Cmd {
 	return s.open()
 }
 
-// Drain takes what runs have printed.
+// Drain takes the output of runs.
 func (s *Screen) Drain() tea.Cmd {
 	s.mu.Lock()
 	prints := s.prints
@@ -238,10 +240,10 @@ func (e *entry) printed(text string) {
 	}
 }
 
-// liveMost is how much of an output is kept while it grows.
+// liveMost limits the output that is kept while it grows.
 const liveMost = 16 << 10
 
-// output takes what a run prints.
+// output stores the output of a run.
 func (s *Screen) output(id, text string) {
 	s.mu.Lock()
 	if len(s.prints[id]) < liveMost {
@@ -251,7 +253,7 @@ func (s *Screen) output(id, text string) {
 	s.host.Changed()
 }
 
-// Close ends what is under way, and keeps the record.
+// Close stops the work that runs, and saves the record.
 func (s *Screen) Close() {
 	if s.work != nil {
 		s.work.end()
@@ -267,7 +269,7 @@ func (s *Screen) Render() []string {
 	return s.Split.Render()
 }
 
-// Type takes what is typed, into the line or the commands of a task.
+// Type inserts text into the line, or into the commands of a task.
 func (s *Screen) Type(text []rune) {
 	if !s.editing {
 		s.Split.Type(text)
@@ -276,7 +278,7 @@ func (s *Screen) Type(text []rune) {
 	}
 }
 
-// Mouse chooses the link that is pressed, and goes where it leads.
+// Mouse selects the pressed link, and follows it.
 func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
 	if wheel == 0 && !s.editing && !s.Typing() {
 		if i := s.text.Top() + y - 1; y > 0 && i < len(s.page.lines) && s.page.lines[i].link >= 0 {

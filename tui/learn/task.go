@@ -12,13 +12,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// task is the one that is to be done; ok says whether one is.
+// task returns the next part's task; ok is false if that is no task.
 func (s *Screen) task() (task lesson.Task, ok bool) {
 	starter, ok := s.part().(lesson.Starter)
 	return s.tasks[starter.ID], ok
 }
 
-// prepare lays out for the learner what a task begins with, or what solved it once.
+// prepare sets the learner's commands to the task's first version, or to an earlier solution.
 func (s *Screen) prepare(part lesson.Starter) {
 	e := s.at()
 	if e.script == "" {
@@ -29,7 +29,7 @@ func (s *Screen) prepare(part lesson.Starter) {
 	}
 }
 
-// attempt runs the learner's commands, and judges what came of them.
+// attempt runs the learner's commands, and judges the result.
 func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 	i, e := s.next, s.at()
 	if strings.TrimSpace(e.script) == "" {
@@ -51,7 +51,7 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 		}))
 }
 
-// try runs commands for a task, and judges them until all holds or it has been looked at for long enough.
+// try runs commands for a task, and judges the result until all holds or judgeFor is over.
 func (s *Screen) try(ctx context.Context, task, script string) (play.Outcome, error) {
 	const lookEvery = 100 * time.Millisecond
 	o, err := s.play.Attempt(ctx, task, script)
@@ -78,7 +78,7 @@ func (s *Screen) try(ctx context.Context, task, script string) (play.Outcome, er
 	}
 }
 
-// solved notes with what a task was solved: later parts may rest on it.
+// solved records the script that solved a task: later parts may depend on it.
 func (s *Screen) solved(task, script string) {
 	if s.record.Solved == nil {
 		s.record.Solved = map[string]bool{}
@@ -97,7 +97,7 @@ func (s *Screen) whyNoTask() string {
 	return s.whyBusy()
 }
 
-// whyBusy is why the play can't be asked for anything now.
+// whyBusy returns the reason why the play is unavailable now.
 func (s *Screen) whyBusy() string {
 	if s.work != nil {
 		return "something is under way: esc stops it"
@@ -112,7 +112,8 @@ func (s *Screen) whyNoServer() string {
 	return ""
 }
 
-// edit changes the commands of a task: in a line, if they are one and one solves the task, in a text otherwise.
+// edit opens the commands of a task: in the line if the task begins with a single line and a single line solves it, in a
+// text otherwise.
 func (s *Screen) edit() {
 	e := s.at()
 	task, _ := s.task()
@@ -134,7 +135,7 @@ func (s *Screen) leaveText() {
 	s.toEnd()
 }
 
-// sendText runs the commands of a task, also from where they are typed.
+// sendText runs the commands of a task, even while they are being typed.
 func (s *Screen) sendText() tea.Cmd {
 	if s.editing {
 		s.leaveText()
@@ -145,7 +146,7 @@ func (s *Screen) sendText() tea.Cmd {
 	return s.again()
 }
 
-// whyNotSend is why no commands can be run: those of a task, or once more those of a part that failed.
+// whyNotSend returns the reason why no commands can run: those of a task, or those of a failed part once more.
 func (s *Screen) whyNotSend() string {
 	if why := s.whyBusy(); why != "" {
 		return why
@@ -156,7 +157,7 @@ func (s *Screen) whyNotSend() string {
 	return ""
 }
 
-// inEditor changes the commands of a task in the learner's editor.
+// inEditor opens the commands of a task in the learner's editor.
 func (s *Screen) inEditor() tea.Cmd {
 	e := s.at()
 	return s.host.Edit([]byte(e.script), ".sh", func(text []byte, err error) tea.Cmd {
@@ -209,7 +210,7 @@ func (s *Screen) whyNoSolution() string {
 	return ""
 }
 
-// showSolution shows what solves the task.
+// showSolution shows the task's solution.
 func (s *Screen) showSolution() tea.Cmd {
 	task, _ := s.task()
 	s.at().solution, s.at().news = true, ofHelp

@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// work is what is under way.
+// work is the piece of work that runs.
 type work struct {
 	what  string
 	part  int // whose work it is; -1 for the lesson's
@@ -22,13 +22,13 @@ type work struct {
 	clock *time.Timer // has the time drawn that it takes
 }
 
-// errStopped is what ended work is told by.
+// errStopped is the cause of work that the learner stopped.
 var errStopped = errors.New("you stopped it")
 
-// tickEvery is how often the time is drawn that work takes.
+// tickEvery is the interval at which the duration of work is drawn.
 const tickEvery = time.Second
 
-// start has work done, and then what comes of it.
+// start runs do in the background, and then with its result.
 func start[T any](s *Screen, what string, part int, do func(context.Context) (T, error), then func(T, error) tea.Cmd) tea.Cmd {
 	ctx, cancel := context.WithCancelCause(s.host.Context())
 	w := &work{what: what, part: part, began: time.Now(), end: func() { cancel(errStopped) }}
@@ -48,7 +48,7 @@ func start[T any](s *Screen, what string, part int, do func(context.Context) (T,
 	})
 }
 
-// stop ends what is under way. It reports whether there was anything.
+// stop ends the work that runs. It reports whether there was any.
 func (s *Screen) stop() bool {
 	if s.work == nil {
 		return false
@@ -57,7 +57,7 @@ func (s *Screen) stop() bool {
 	return true
 }
 
-// open waits for the lesson's server, and then for what was done before.
+// open waits for the lesson's server, and then repeats the parts done earlier.
 func (s *Screen) open() tea.Cmd {
 	s.failed = nil
 	open := func(ctx context.Context) (Play, error) { return s.options.Open(ctx, s.output) }
@@ -72,7 +72,7 @@ func (s *Screen) open() tea.Cmd {
 	})
 }
 
-// proceed goes on behind a part that is done: with what an earlier run of the screen has done, or where the learner comes in.
+// proceed goes on after a part: with the parts done in an earlier run of the screen, or where the learner comes in.
 func (s *Screen) proceed() tea.Cmd {
 	for s.next < s.before {
 		if cmd := s.replay(); cmd != nil {
@@ -83,7 +83,7 @@ func (s *Screen) proceed() tea.Cmd {
 	return s.settle()
 }
 
-// replay does a part again that was done before. It is nil if nothing is to be done.
+// replay repeats a part that was done before. It is nil if there is nothing to do.
 func (s *Screen) replay() tea.Cmd {
 	i, e := s.next, s.at()
 	s.acted = i
@@ -143,7 +143,7 @@ func (s *Screen) doPart(what string) tea.Cmd {
 	}))
 }
 
-// took takes what came of a part, and goes on behind it if it is done.
+// took stores the outcome of a part, and goes on behind it if it is done.
 func (s *Screen) took(i int, o play.Outcome, err error) bool {
 	e := &s.entries[i]
 	e.outcome, e.err, e.live, e.ended = o, err, "", time.Now()
@@ -165,7 +165,7 @@ func (s *Screen) took(i int, o play.Outcome, err error) bool {
 	return true
 }
 
-// again runs the commands once more that an expectation speaks of, and what follows them.
+// again repeats the commands that an expectation refers to, and the parts after them.
 func (s *Screen) again() tea.Cmd {
 	for i, part := range s.options.Lesson.Parts {
 		if run, ok := part.(lesson.Run); ok && run.ID == s.of() {
@@ -181,7 +181,7 @@ func (s *Screen) again() tea.Cmd {
 	return nil
 }
 
-// of is the run that the next part speaks of; empty if it speaks of none.
+// of returns the run that the next part refers to; empty if there is none.
 func (s *Screen) of() string {
 	switch part := s.part().(type) {
 	case lesson.Expect:
@@ -194,7 +194,7 @@ func (s *Screen) of() string {
 	return ""
 }
 
-// keep keeps the record, one time after the other.
+// keep saves the record, one save after the other.
 func (s *Screen) keep() tea.Cmd {
 	s.unkept = true
 	if s.options.Keep == nil || s.keeping {

@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// outputMost is how much of a command's output is kept: its beginning.
+// outputMost limits the output that is kept of a command, in bytes from its beginning.
 const outputMost = 64 << 10
 
-// pipeWait is how long output is waited for after the end of a command: what it started may still have the pipe.
+// pipeWait limits the wait for output after a command ended: its children may still hold the pipe.
 const pipeWait = time.Second
 
-// command is a script that runs, or ran.
+// command is a script that runs, or ran. mu guards the fields below it.
 type command struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed at its end
@@ -38,7 +38,7 @@ type command struct {
 	tell    func(string)
 }
 
-// run starts a script in sh. limit is how long it may take; 0 is until the lesson is left.
+// run starts a script in sh. limit bounds its duration; 0 runs it until the lesson is left.
 func (p *Play) run(script string, limit time.Duration, tell func(string)) (*command, error) {
 	if limit == 0 {
 		limit = math.MaxInt64
@@ -70,7 +70,7 @@ func (p *Play) run(script string, limit time.Duration, tell func(string)) (*comm
 	return c, nil
 }
 
-// Write keeps what is printed.
+// Write stores output.
 func (c *command) Write(data []byte) (int, error) {
 	c.mu.Lock()
 	text := string(data)
@@ -95,7 +95,7 @@ func (c *command) stop() {
 
 func (c *command) kill() { _ = killGroup(c.cmd) }
 
-// outcome is what became of it so far.
+// outcome returns the outcome so far.
 func (c *command) outcome() Outcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ func (c *command) outcome() Outcome {
 	return o
 }
 
-// failure is why the command did not end as it must; nil if it did.
+// failure returns the reason why the command did not end as required; nil if it did.
 func (c *command) failure(fails bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,13 +129,13 @@ func (c *command) failure(fails bool) error {
 	return nil
 }
 
-// inherited are the variables that commands have from the learner.
+// inherited lists the variables that commands inherit from the learner.
 var inherited = []string{"PATH", "USER", "LOGNAME", "SYSTEMROOT"}
 
-// ofGo are those that Go's tools have, where the lesson needs Go.
+// ofGo lists those for Go's tools, if the lesson needs Go.
 var ofGo = []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN"}
 
-// environment is that of the lesson's commands.
+// environment returns the environment of the lesson's commands.
 func (p *Play) environment(ctx context.Context) ([]string, error) {
 	set := map[string]string{
 		"HOME": p.home(), "KUBECONFIG": p.address.Kubeconfig, "TMPDIR": p.temporary(), "PWD": p.Work(),
@@ -166,7 +166,7 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 		}
 		if set["KX_SOURCE"] = checkout(); set["KX_SOURCE"] == "" {
 			set["KX_SOURCE"] = p.source()
-			// The sums of modules' own go.mod files are not in a binary: Go looks them up.
+			// The binary does not hold the checksums of modules' go.mod files: Go looks them up.
 			set["GOFLAGS"] = strings.TrimSpace(set["GOFLAGS"] + " -mod=mod")
 			if err := p.Server.WriteSource(p.source()); err != nil {
 				return nil, fmt.Errorf("write the source of kx, since the lesson builds a program of it: %w", err)
@@ -180,15 +180,15 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 	return append(env, p.Env...), nil
 }
 
-// offers says whether the lesson needs something for any of its runs, and the machine has it.
+// offers reports whether a run of the lesson needs something that the machine has.
 func (p *Play) offers(need string) bool {
 	return slices.Contains(p.Lesson.AllNeeds(), need) && Lacks([]string{need}) == ""
 }
 
 var module = regexp.MustCompile(`(?m)^module github\.com/kx-apiserver/kx$`)
 
-// checkout is the root of a checkout of kx, at the learner's directory or above; empty if there is none. Go has compiled most
-// of a checkout before, and nothing of a new copy.
+// checkout returns the root of a checkout of kx, at the learner's directory or above; empty if there is none. Go's
+// build cache has most of a checkout already, and nothing of a new copy.
 func checkout() string {
 	dir, err := os.Getwd()
 	for err == nil {
@@ -204,10 +204,10 @@ func checkout() string {
 	return ""
 }
 
-// tools are what lessons may use that need tools.
+// tools lists the programs that lessons with the need "tools" may use.
 var tools = []string{"sed", "grep", "awk", "cat", "head", "base64", "sleep"}
 
-// Lacks is which of the needs this machine does not have; empty if it has all.
+// Lacks returns the first of the needs that this machine does not meet; empty if it meets all.
 func Lacks(needs []string) string {
 	for _, need := range needs {
 		switch need {

@@ -16,22 +16,22 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// Outcome is what became of a part.
+// Outcome is the outcome of a part.
 type Outcome struct {
-	// Output is what the command printed; Exit is its code, and Took its time.
+	// Output is the command's output; Exit is its code, and Took its duration.
 	Output  string
 	Exit    int
 	Took    time.Duration
 	Running bool // in the background
-	// Lacks is what the machine does not have and the run needs; then nothing ran. Empty if it has all.
+	// Lacks names a need of the run that the machine does not meet; then nothing ran. Empty if it meets all.
 	Lacks string
-	// Held are the requests that are held now.
+	// Held lists the requests that are held now.
 	Held []string
-	// Results are those of an expectation.
+	// Results are the results of an expectation.
 	Results []Result
 }
 
-// OK says whether all that was expected was seen.
+// OK reports whether all expectations hold.
 func (o Outcome) OK() bool {
 	for _, r := range o.Results {
 		if !r.OK {
@@ -41,8 +41,8 @@ func (o Outcome) OK() bool {
 	return true
 }
 
-// Do does part i of the lesson: a run, its release or stop, a new start of the server, an expectation. Other parts do nothing here.
-// An expectation that does not hold is no error.
+// Do runs part i of the lesson: a run, its release or stop, a restart of the server, an expectation. Other parts do
+// nothing here. A failed expectation is no error.
 func (p *Play) Do(ctx context.Context, i int) (Outcome, error) {
 	ctx, cancel := p.within(ctx)
 	defer cancel()
@@ -64,14 +64,14 @@ func (p *Play) Do(ctx context.Context, i int) (Outcome, error) {
 	return Outcome{}, nil
 }
 
-// within ends with ctx, and when the lesson is left.
+// within returns a context that ends with ctx, and when the lesson is left.
 func (p *Play) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(p.alive, func() { cancel(context.Cause(p.alive)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// begin runs a run, with the breakpoints and faults that are for it.
+// begin starts a run, with its breakpoints and faults.
 func (p *Play) begin(ctx context.Context, r lesson.Run) (Outcome, error) {
 	s, err := p.span(ctx, r.ID)
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *Play) command(s *span, script string, limit time.Duration, id string) e
 	return nil
 }
 
-// finish waits for a command's end.
+// finish waits for the end of a command.
 func (p *Play) finish(ctx context.Context, c *command, fails bool) (Outcome, error) {
 	select {
 	case <-c.done:
@@ -135,7 +135,7 @@ func (p *Play) finish(ctx context.Context, c *command, fails bool) (Outcome, err
 	return c.outcome(), c.failure(fails)
 }
 
-// tried waits for the end of a command of the learner's, whose code is their own affair.
+// tried waits for the end of a command of the learner. Any exit code is allowed.
 func (p *Play) tried(ctx context.Context, c *command) (Outcome, error) {
 	o, err := p.finish(ctx, c, false)
 	if o.Exit > 0 {
@@ -144,9 +144,9 @@ func (p *Play) tried(ctx context.Context, c *command) (Outcome, error) {
 	return o, err
 }
 
-// span begins the requests of a run, or of a try at a task.
+// span begins to collect the requests of a run, or of a try at a task.
 func (p *Play) span(ctx context.Context, id string) (*span, error) {
-	// One that still runs, since the block is played again, would count as well.
+	// When a block is played again, the requests of its earlier command would count too: stop that first.
 	p.mu.Lock()
 	old := p.runs[id]
 	p.mu.Unlock()
@@ -171,7 +171,7 @@ func (p *Play) span(ctx context.Context, id string) (*span, error) {
 	return s, nil
 }
 
-// of is the span of a run; an error if it has not begun.
+// of returns the span of a run; an error if it has not begun.
 func (p *Play) of(id string) (*span, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +182,7 @@ func (p *Play) of(id string) (*span, error) {
 	return s, nil
 }
 
-// filter is of the requests of the span that text wants.
+// filter returns a filter for the requests of the span that match text.
 func (s *span) filter(text string) string {
 	var terms []string
 	if s.mark != "" {
@@ -203,13 +203,13 @@ func (p *Play) journeys(ctx context.Context, filter string) ([]v1alpha1.Journey,
 	return list.Items, nil
 }
 
-// pollEvery is how often is looked for what must come.
+// pollEvery is the interval between two checks for an expected event.
 const pollEvery = 50 * time.Millisecond
 
-// awaitLimit is how long a run in the background may take to its first request.
+// awaitLimit limits the time from the start of a background run to its first request.
 const awaitLimit = time.Minute
 
-// await waits for a request of the span that filter wants.
+// await waits for a request of the span that matches filter.
 func (p *Play) await(ctx context.Context, s *span, filter, what string) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, awaitLimit, fmt.Errorf("%s was expected within %s, and there was none", what, awaitLimit))
 	defer cancel()
@@ -246,7 +246,7 @@ func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// Arm makes a fault that is there until the run is released.
+// Arm makes a fault that lasts until the run is released.
 func (p *Play) Arm(ctx context.Context, run string, spec v1alpha1.FaultSpec) error {
 	return p.arm(ctx, run, "faults", &v1alpha1.Fault{TypeMeta: typeMeta("Fault"), Spec: spec})
 }
@@ -270,7 +270,7 @@ func (p *Play) arm(ctx context.Context, run, collection string, object metav1.Ob
 	return nil
 }
 
-// disarm deletes the breakpoints and faults of a run, which lets go what they hold.
+// disarm deletes the breakpoints and faults of a run, which releases held requests.
 func (p *Play) disarm(ctx context.Context, run string) error {
 	p.mu.Lock()
 	paths := p.rules[run]
@@ -299,7 +299,7 @@ func (p *Play) release(ctx context.Context, id string) (Outcome, error) {
 	return p.finish(ctx, s.command, run.Fails)
 }
 
-// stopLimit is how long what was interrupted may take to end.
+// stopLimit limits the time that an interrupted command takes to end.
 const stopLimit = 20 * time.Second
 
 func (p *Play) stop(ctx context.Context, id string) (Outcome, error) {
@@ -317,13 +317,15 @@ func (p *Play) stop(ctx context.Context, id string) (Outcome, error) {
 	return o, err
 }
 
-// shellLimit is how long a command of the learner's may take.
+// shellLimit limits the duration of a command of the learner.
 const shellLimit = 5 * time.Minute
 
-// Lacks is what the machine does not have and a run or task needs, beyond what the lesson does; empty if it has all.
+// Lacks names a need of a run or task, beyond those of the lesson, that the machine does not meet; empty if it meets
+// all.
 func (p *Play) Lacks(id string) string { return Lacks(p.Lesson.NeedsOf(id)) }
 
-// Attempt runs the learner's own try at a task, and judges it. A code other than 0 is no error: the task may be to be refused.
+// Attempt runs the learner's try at a task, and judges it. A non-zero exit code is no error: a task may be about a
+// refusal.
 func (p *Play) Attempt(ctx context.Context, task, script string) (Outcome, error) {
 	ctx, cancel := p.within(ctx)
 	defer cancel()
@@ -346,7 +348,7 @@ func (p *Play) Attempt(ctx context.Context, task, script string) (Outcome, error
 	return p.tried(ctx, s.command)
 }
 
-// Shell runs any command of the learner's.
+// Shell runs any command of the learner.
 func (p *Play) Shell(ctx context.Context, line string) (Outcome, error) {
 	ctx, cancel := p.within(ctx)
 	defer cancel()
@@ -357,7 +359,7 @@ func (p *Play) Shell(ctx context.Context, line string) (Outcome, error) {
 	return p.tried(ctx, s.command)
 }
 
-// Shows says whether a request of a run, or an installation of a resource, is one that filter wants.
+// Shows reports whether a request of a run, or an installation of a resource, matches filter.
 func (p *Play) Shows(ctx context.Context, of, filter string) (bool, error) {
 	s, err := p.of(of)
 	if err != nil {
@@ -374,7 +376,7 @@ func (p *Play) Shows(ctx context.Context, of, filter string) (bool, error) {
 	return len(list) > 0, err
 }
 
-// Find is the newest request of a run that filter wants.
+// Find returns the newest request of a run that matches filter.
 func (p *Play) Find(ctx context.Context, of, filter string) (journey string, err error) {
 	s, err := p.of(of)
 	if err != nil {
@@ -390,7 +392,7 @@ func (p *Play) Find(ctx context.Context, of, filter string) (journey string, err
 	return list[len(list)-1].Name, nil
 }
 
-// Journey is a request that Find has found, with its steps.
+// Journey returns a request from Find, with its steps.
 func (p *Play) Journey(ctx context.Context, name string) (*v1alpha1.Journey, error) {
 	j := &v1alpha1.Journey{}
 	if err := p.api.Get(ctx, api.KX+"/journeys/"+url.PathEscape(name), nil, j); err != nil {

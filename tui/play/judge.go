@@ -25,24 +25,24 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Result is whether one condition holds.
+// Result is the result of one condition.
 type Result struct {
 	Condition lesson.Condition
 	OK        bool
-	// Saw is what was seen instead, or what fulfils it.
+	// Saw is what was found instead, or what fulfils the condition.
 	Saw string
-	// Found is how many requests fulfil a condition about requests, and Among, where there is none, how many there were at all.
+	// Found counts the requests that fulfil a condition about requests. If it is 0, Among counts all requests.
 	Found, Among int
-	// Where there is none, Left requests fulfil the terms before Term, and none of these fulfils it. It is empty where there was no
-	// request at all.
+	// If Found is 0, Left counts the requests that fulfil the terms Before, of which none fulfils Term. Term is empty
+	// without any request.
 	Left   int
 	Before string
 	Term   string
-	// Journeys are the requests that were found, or those to look at where too few were.
+	// Journeys holds the matching requests, or those to look at if too few match.
 	Journeys []v1alpha1.Journey
 }
 
-// Expect judges until all holds, or the time is over. That something does not hold is no error.
+// Expect judges until all conditions hold, or the time is over. A failed condition is no error.
 func (p *Play) Expect(ctx context.Context, e lesson.Expect) (Outcome, error) {
 	ctx, cancel := p.within(ctx)
 	defer cancel()
@@ -64,7 +64,7 @@ func (p *Play) Expect(ctx context.Context, e lesson.Expect) (Outcome, error) {
 	}
 }
 
-// quietLimit is how long the requests of a run may take to end, apart from watches.
+// quietLimit limits the wait for the requests of a run to end, apart from watches.
 const quietLimit = 5 * time.Second
 
 // quiet waits until the requests of a span have ended.
@@ -83,7 +83,7 @@ func (p *Play) quiet(ctx context.Context, s *span) error {
 	}
 }
 
-// Judge looks once whether the conditions hold.
+// Judge checks the conditions once.
 func (p *Play) Judge(ctx context.Context, e lesson.Expect) ([]Result, error) {
 	s, err := p.of(e.Of)
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *Play) Judge(ctx context.Context, e lesson.Expect) ([]Result, error) {
 	return results, nil
 }
 
-// seenMost is how many requests a result names.
+// seenMost limits the requests that a result names.
 const seenMost = 8
 
 // count judges a condition about requests.
@@ -124,7 +124,7 @@ func (p *Play) count(ctx context.Context, s *span, r *Result) error {
 	r.OK = n == r.Condition.Count || r.Condition.AtLeast && n > r.Condition.Count
 	r.Found, r.Saw = n, requests(n)
 	if n == 0 && !r.OK {
-		// Who wonders why there is none wants to see those that there are.
+		// A learner who wonders why none matches wants to see all requests.
 		if list, err = p.journeys(ctx, s.filter("")); err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (p *Play) count(ctx context.Context, s *span, r *Result) error {
 	return nil
 }
 
-// narrow finds the term of a condition's filter that the last requests left do not fulfil.
+// narrow finds the first term of a condition's filter that no remaining request fulfils.
 func (p *Play) narrow(ctx context.Context, s *span, r *Result) error {
 	wanted, err := filter.Parse(r.Condition.Filter, trace.Known)
 	if err != nil {
@@ -159,7 +159,7 @@ func (p *Play) narrow(ctx context.Context, s *span, r *Result) error {
 	return nil
 }
 
-// None says, by phrase, that no request fulfils a condition, and which term of it is to blame.
+// None explains, by phrase, that no request fulfils a condition, and names the term to blame.
 func (r *Result) None(phrase func(text string, args ...any) string) string {
 	switch {
 	case r.Among == 0:
@@ -201,7 +201,7 @@ func printed(s *span, r *Result) {
 	}
 }
 
-// objects looks at objects. It asks once which resources there are.
+// objects reads objects for conditions. It discovers the server's resources once.
 type objects struct {
 	http   *http.Client
 	config *rest.Config
@@ -288,7 +288,7 @@ func (o *objects) get(ctx context.Context, c lesson.Condition) (*unstructured.Un
 	return o.client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// field is a field of an object, as kubectl's jsonpath prints it.
+// field returns a field of an object in the format of kubectl's jsonpath.
 func field(object *unstructured.Unstructured, path string) (string, error) {
 	j := jsonpath.New("field").AllowMissingKeys(true)
 	if err := j.Parse(path); err != nil {

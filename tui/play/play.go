@@ -19,33 +19,34 @@ import (
 
 // Server is the lesson's server.
 type Server interface {
-	// Start starts it on the data in dir, with flags of kx serve besides. It is called again after Stop, with the same dir: then the
-	// address stays.
+	// Start starts the server on the data in dir, with additional flags of kx serve. After Stop it may be called
+	// again with the same dir: the address stays.
 	Start(ctx context.Context, dir string, flags []string) (Address, error)
 	Stop(ctx context.Context) error
-	// WriteSource makes dir a module that has the source of kx, as far as a program needs it that is a server of its own.
+	// WriteSource makes dir a module with the source of kx that a server built on kx needs.
 	WriteSource(dir string) error
 }
 
-// Address is how the server is reached.
+// Address holds the ways to reach the server.
 type Address struct {
 	Config     *rest.Config
 	Kubeconfig string
 }
 
-// Options are what a lesson is played with.
+// Options configure a play.
 type Options struct {
 	Lesson *lesson.Lesson
 	Server Server
-	// Binary is what the commands call kx.
+	// Binary is the program behind the name kx in commands.
 	Binary string
 	// Env is added to the environment of commands.
 	Env []string
-	// Output is called with what a run prints while it runs, by any goroutine; nil if nobody listens. id is empty for [Play.Shell].
+	// Output is called with the output of a run while it runs, by any goroutine; it may be nil. id is empty for
+	// [Play.Shell].
 	Output func(id, text string)
 }
 
-// Play is one lesson that is played.
+// Play is a lesson being played. mu guards runs and rules.
 type Play struct {
 	Options
 	root    string // has everything of the lesson
@@ -61,21 +62,21 @@ type Play struct {
 
 	mu   sync.Mutex
 	runs map[string]*span
-	// rules are the breakpoints and faults on the server, by the run that they are for.
+	// rules holds the paths of breakpoints and faults on the server, by run.
 	rules map[string][]string
 }
 
-// span is the requests since a run began.
+// span covers the requests since a run began.
 type span struct {
-	// mark is the newest journey of before; empty if there was none.
+	// mark is the newest journey from before the run; empty if there was none.
 	mark    string
 	command *command // what it ran last
 }
 
-// ErrClosed is what an end by [Play.Close] is told as.
+// ErrClosed is the cause of an end by [Play.Close].
 var ErrClosed = errors.New("the lesson was left")
 
-// Begin makes the lesson's directory and starts its server. flags take the place of the lesson's own, unless they are nil.
+// Begin makes the lesson's directory and starts its server. Non-nil flags replace the lesson's own.
 func Begin(ctx context.Context, o Options, flags []string) (_ *Play, err error) {
 	p := &Play{Options: o, runs: map[string]*span{}, rules: map[string][]string{}}
 	p.alive, p.end = context.WithCancelCause(context.Background())
@@ -116,13 +117,13 @@ func (p *Play) home() string      { return filepath.Join(p.root, "home") }
 func (p *Play) temporary() string { return filepath.Join(p.root, "tmp") }
 func (p *Play) source() string    { return filepath.Join(p.root, "source") }
 
-// Work is the directory in which commands run.
+// Work returns the directory in which commands run.
 func (p *Play) Work() string { return filepath.Join(p.root, "work") }
 
-// Address is how the lesson's server is reached.
+// Address returns the address of the lesson's server.
 func (p *Play) Address() Address { return p.address }
 
-// start starts the server, with flags in which variables of the lesson have values.
+// start starts the server. It replaces the lesson's variables in the flags.
 func (p *Play) start(ctx context.Context, flags []string) (err error) {
 	expanded := make([]string, len(flags))
 	for i, flag := range flags {
@@ -157,10 +158,10 @@ func (t *unseenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// WrappedRoundTripper lets idle connections be closed.
+// WrappedRoundTripper lets callers reach the transport to close idle connections.
 func (t *unseenTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// stopWait is how long a server may take to stop.
+// stopWait limits the time that a server takes to stop.
 const stopWait = time.Minute
 
 // restart stops the server and starts it on the same data.
@@ -181,7 +182,7 @@ func (p *Play) restart(ctx context.Context, flags []string) error {
 	return p.start(ctx, flags)
 }
 
-// Close ends what runs, stops the server and removes the lesson's directory.
+// Close ends the running method, stops the server and removes the lesson's directory.
 func (p *Play) Close() error {
 	p.end(ErrClosed)
 	p.mu.Lock()

@@ -8,15 +8,16 @@ import (
 	"strconv"
 )
 
-// Ports of lessons come from below those that systems give to connections, so that none of them is taken on the way.
+// Ports of lessons lie below the range that systems use for outgoing connections, so that no connection takes one in
+// the meantime.
 const (
 	portsFrom = 20000
 	portsTo   = 32000
 	portTries = 100
 )
 
-// freePorts finds n ports in a row on which no process listens. Where they begin is left to chance: lessons that begin at the same
-// time get different ones.
+// freePorts finds n free ports in a row. It starts at a random port, so that lessons which start at the same time get
+// different ones.
 func freePorts(n int) ([]int, error) {
 	if n == 0 {
 		return nil, nil
@@ -47,7 +48,8 @@ func tryPorts(ports []int) (err error) {
 	return nil
 }
 
-// variable is the value of what flags of servers and commands may name; ok is false if there is no such variable.
+// variable returns the value of a variable for flags of servers and for commands; ok is false if there is no such
+// variable.
 func (p *Play) variable(name string) (value string, ok bool) {
 	if name == "PWD" {
 		return p.Work(), true
@@ -60,5 +62,5 @@ func (p *Play) variable(name string) (value string, ok bool) {
 	return "", false
 }
 
-// portVariable names the port of that index: the first is PORT1.
+// portVariable names the port of an index: the first is PORT1.
 func portVariable(i int) string { return "PORT" + strconv.Itoa(i+1) }

@@ -13,37 +13,39 @@ import (
 	"github.com/kx-apiserver/kx/tui/whole"
 )
 
-// Progress is what a learner has done, in a file of theirs.
+// Progress is a learner's record of all lessons, in a file of theirs.
 type Progress struct {
 	file string
-	// Lessons are those that were begun, by their IDs.
+	// Lessons holds the lessons that were begun, by ID.
 	Lessons map[string]*Record `json:"lessons,omitempty"`
 }
 
-// Record is what was done of one lesson.
+// Record is a learner's record of one lesson.
 type Record struct {
-	// Done is when its last part was reached first; nil before that.
+	// Done is the time at which the last part was first reached; nil before that.
 	Done *time.Time `json:"done,omitempty"`
-	// Answered is when the end was reached first with tasks left out, since the learner wanted the questions alone; nil before that.
+	// Answered is the time at which the end was first reached with tasks left out, by a learner who wanted only the
+	// questions; nil before that.
 	Answered *time.Time `json:"answered,omitempty"`
-	// Next is the index of the part at which the learner stands. The parts before it are played again by who comes back.
+	// Next is the index of the learner's next part. A learner who comes back has the parts before it played again.
 	Next int `json:"next,omitempty"`
-	// At names that part (lesson.Place). Editions of a lesson differ in their numbers of parts, so this counts, and not Next.
+	// At names that part (lesson.Place). It takes precedence over Next, since editions of a lesson differ in their
+	// parts.
 	At string `json:"at,omitempty"`
-	// Answers are the numbers that were given, by question.
+	// Answers holds the learner's answers, by question.
 	Answers map[string]int `json:"answers,omitempty"`
-	// Hints are how many were taken, by task; Solved are the tasks that hold.
+	// Hints counts the hints taken, by task; Solved holds the solved tasks.
 	Hints  map[string]int  `json:"hints,omitempty"`
 	Solved map[string]bool `json:"solved,omitempty"`
-	// Looked are the tasks whose solution was looked at before they held.
+	// Looked holds the tasks whose solution the learner looked at before solving them.
 	Looked map[string]bool `json:"looked,omitempty"`
-	// Skipped are the tasks that were left out so. The lesson is not done before they are.
+	// Skipped holds the tasks that were left out. The lesson is not done before they are.
 	Skipped map[string]bool `json:"skipped,omitempty"`
-	// Tries are the scripts with which tasks were solved. Later parts may rest on what they did.
+	// Tries holds the scripts that solved tasks. Later parts may depend on their effects.
 	Tries map[string]string `json:"tries,omitempty"`
 }
 
-// LoadProgress reads a learner's file. There need not be one yet; an empty name is kept nowhere.
+// LoadProgress reads a learner's file, which may be missing. With an empty name nothing is saved.
 func LoadProgress(file string) (*Progress, error) {
 	p := &Progress{file: file, Lessons: map[string]*Record{}}
 	if file == "" {
@@ -70,7 +72,7 @@ func LoadProgress(file string) (*Progress, error) {
 	return p, nil
 }
 
-// Of is the record of a lesson, which is made if there is none.
+// Of returns the record of a lesson, and makes it if needed.
 func (p *Progress) Of(id string) *Record {
 	r := p.Lessons[id]
 	if r == nil {
@@ -80,13 +82,13 @@ func (p *Progress) Of(id string) *Record {
 	return r
 }
 
-// Anew is the record of a lesson that begins anew.
+// Anew returns the record for a new start of the lesson.
 func (r Record) Anew() Record { return Record{Done: r.Done, Answered: r.Answered} }
 
-// Track is how far a learner has come on one way through the lessons.
+// Track is a learner's progress on a track, one way through the lessons.
 type Track struct {
 	lesson.Track
-	// Lessons and Minutes are those of the track; Done lessons are done, and the others take Left minutes.
+	// Lessons and Minutes count the whole track; Done counts finished lessons, and Left the minutes of the others.
 	Lessons, Done, Minutes, Left int
 }
 

@@ -35,7 +35,7 @@ func (t tab) title(watch bool) string {
 	return [tabs]string{"Body", "Headers", "Raw"}[t]
 }
 
-// What is shown of an answer at most, beyond what is kept of it.
+// Limits of the shown part of an answer, beyond those of the kept part.
 const (
 	yamlBytesMost = 1 << 20
 	lineBytesMost = 8 << 10
@@ -52,7 +52,7 @@ type answerPane struct {
 	of    answerKey
 }
 
-// answerKey is what the lines depend on.
+// answerKey holds the inputs of the lines.
 type answerKey struct {
 	entry *entry
 	tab   tab
@@ -62,7 +62,7 @@ type answerKey struct {
 	zone  *time.Location
 }
 
-// handle does a motion. It says whether id is one.
+// handle runs a motion. It reports whether id is one.
 func (p *answerPane) handle(id keys.ID) bool {
 	switch id {
 	case keys.Left:
@@ -80,7 +80,8 @@ const headLines = 3 // above the answer's own lines
 
 func (p *answerPane) room() int { return max(p.h-headLines, 1) }
 
-// update makes the lines of an entry's answer, unless they are there. Of a watch, the window stays at the end if it was.
+// update makes the lines of an entry's answer, unless they are up to date. For a watch, a window at the end stays
+// there.
 func (p *answerPane) update(e *entry, zone *time.Location) {
 	now := answerKey{entry: e, tab: p.tab, w: p.w, zone: zone}
 	if e != nil {
@@ -164,7 +165,7 @@ func orDash(s string) string {
 	return s
 }
 
-// bodyLines are a body as YAML, if it is JSON that is not too long, or as it is.
+// bodyLines formats a body: as YAML if it is JSON that is not too long, else unchanged.
 func bodyLines(a *exchange.Answer, raw, forgotten bool) []string {
 	if forgotten {
 		return []string{"(the body is no longer kept: there were many since)"}
@@ -197,8 +198,8 @@ func bodyLines(a *exchange.Answer, raw, forgotten bool) []string {
 	return all
 }
 
-// readable is JSON as YAML, without what nobody reads: who owns which field. ok is false for what is no object of JSON, or
-// too long.
+// readable formats JSON as YAML, without managedFields, which are only noise here. ok is false if the body is not a
+// JSON object, or too long.
 func readable(body []byte) (text string, hidden, ok bool) {
 	if len(body) > yamlBytesMost {
 		return "", false, false
@@ -223,7 +224,7 @@ func readable(body []byte) (text string, hidden, ok bool) {
 	return string(data), hidden, err == nil
 }
 
-// hideManaged takes metadata.managedFields out. It says whether there were any.
+// hideManaged removes metadata.managedFields. It reports whether there were any.
 func hideManaged(object map[string]any) bool {
 	m, _ := object["metadata"].(map[string]any)
 	_, there := m["managedFields"]
@@ -231,7 +232,7 @@ func hideManaged(object map[string]any) bool {
 	return there
 }
 
-// cutLine keeps what could be seen of a line: a body may be one of megabytes.
+// cutLine cuts a line to its visible part: a body may be one line of megabytes.
 func cutLine(l string) string {
 	if len(l) <= lineBytesMost {
 		return l
@@ -249,7 +250,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// title is the answer in a few words, for the edge of the pane.
+// status describes the answer in a few words, for the edge of the pane.
 func (e *entry) status() string {
 	a := &e.answer
 	switch {
@@ -269,7 +270,7 @@ func (e *entry) status() string {
 	return "waiting"
 }
 
-// mark is the status in three cells.
+// mark returns the status in three cells.
 func (e *entry) mark() string {
 	a := &e.answer
 	switch {
@@ -283,7 +284,7 @@ func (e *entry) mark() string {
 	return "..."
 }
 
-// head are the lines above the answer.
+// head draws the lines above the answer.
 func (p *answerPane) head(e *entry, look theme.Theme) []string {
 	a := &e.answer
 	status := look.Words.Text(e.status())

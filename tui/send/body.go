@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
 
-// known sends what waited until it was known what the server has.
+// known sends the request that waited for the server's resources.
 func (s *Screen) known(err error) tea.Cmd {
 	if !s.waiting {
 		return nil
@@ -39,7 +39,7 @@ func (s *Screen) Returned() tea.Cmd {
 	return s.askResources()
 }
 
-// askResources asks the server what it has.
+// askResources requests the server's resources.
 func (s *Screen) askResources() tea.Cmd {
 	get := func() (*request.Resources, error) { return catalog.Resources(s.host.Context(), s.host.API()) }
 	return screen.Do(s.host, get, func(resources *request.Resources, err error) tea.Cmd {
@@ -55,12 +55,12 @@ func (s *Screen) askResources() tea.Cmd {
 	})
 }
 
-// group is the group and version of the form's resource.
+// group returns the group and version of the form's resource.
 func group(r *request.Resource) request.Kind {
 	return request.Kind{Group: r.Group, Version: r.Version}
 }
 
-// wantSchemas asks for the schemas of the form's resource, if a body is wanted and nobody has asked.
+// wantSchemas requests the schemas of the form's resource, once, if the request has a body.
 func (s *Screen) wantSchemas() tea.Cmd {
 	r := s.resource()
 	s.retemplate()
@@ -84,7 +84,7 @@ func (s *Screen) wantSchemas() tea.Cmd {
 	})
 }
 
-// document has the schemas of the form's resource; nil if they are not there.
+// document returns the schemas of the form's resource; nil if they are missing.
 func (s *Screen) document() *schema.Document {
 	if r := s.resource(); r != nil {
 		if got := s.schemas[group(r)]; got != nil {
@@ -94,7 +94,7 @@ func (s *Screen) document() *schema.Document {
 	return nil
 }
 
-// retemplate makes the template anew where the body is still one, or nothing.
+// retemplate renews the template, if the body is empty or still an unchanged template.
 func (s *Screen) retemplate() {
 	if !s.form.hasBody() || s.form.verb == "" || !s.body.Empty() && s.body.String() != s.template {
 		return
@@ -102,7 +102,7 @@ func (s *Screen) retemplate() {
 	s.putTemplate()
 }
 
-// putTemplate makes the body a template of the kind that the request is about.
+// putTemplate replaces the body with a template of the request's kind.
 func (s *Screen) putTemplate() {
 	r := s.resource()
 	if r == nil {
@@ -116,7 +116,7 @@ func (s *Screen) putTemplate() {
 	s.body.Set(s.template)
 }
 
-// verdict is what is wrong with the body, and what was checked.
+// verdict holds the problems of a body, with the inputs of the check.
 type verdict struct {
 	problems []schema.Problem
 	marked   map[int]bool
@@ -126,10 +126,10 @@ type verdict struct {
 	done     bool
 }
 
-// checkBytesMost is how long a body may be that is checked at every key.
+// checkBytesMost limits the bodies that are checked at every key.
 const checkBytesMost = 64 << 10
 
-// check finds what is wrong with the body, if it has changed since.
+// check finds the problems of the body, if it has changed since the last check.
 func (s *Screen) check() *verdict {
 	of, doc := s.form.of(s.resource()), s.document()
 	c := &s.checked
@@ -149,7 +149,7 @@ func (s *Screen) check() *verdict {
 
 func (s *Screen) tooLong() bool { return s.body.Bytes() > checkBytesMost }
 
-// checkNote says in a few words what the check found.
+// checkNote summarizes the check in a few words.
 func (s *Screen) checkNote() string {
 	n := len(s.check().problems)
 	switch {
@@ -169,10 +169,10 @@ func (s *Screen) checkNote() string {
 	return "no problem found"
 }
 
-// loadBytesMost is how long an object may be that is loaded.
+// loadBytesMost limits the size of a loaded object.
 const loadBytesMost = editor.BytesMost
 
-// loadObject gets the object that the request is about, as it is now.
+// loadObject fetches the current object of the request.
 func (s *Screen) loadObject() tea.Cmd {
 	r := request.Request{Verb: request.Get, Resource: s.form.resource, Namespace: s.form.namespace, Name: s.form.name, Subresource: s.form.part()}
 	h, err := r.Build(s.resources)

@@ -15,7 +15,7 @@ func (s *Screen) Commands() []keys.Command {
 	return slices.Concat(s.requestCommands(), s.bodyCommands(), s.fileCommands(), s.typingCommands())
 }
 
-// requestCommands are about the request as a whole.
+// requestCommands act on the request as a whole.
 func (s *Screen) requestCommands() []keys.Command {
 	panes := s.Panes()
 	return []keys.Command{
@@ -32,7 +32,7 @@ func (s *Screen) requestCommands() []keys.Command {
 	}
 }
 
-// bodyCommands are about the body.
+// bodyCommands act on the body.
 func (s *Screen) bodyCommands() []keys.Command {
 	panes, body := s.Panes(), []keys.Context{bodyContext, textContext}
 	return []keys.Command{
@@ -78,7 +78,7 @@ func (s *Screen) typingCommands() []keys.Command {
 	}
 }
 
-// sendable is why nothing can be sent.
+// sendable returns the reason why nothing can be sent.
 func (s *Screen) sendable() string {
 	if s.At() == historyPart && !s.editing {
 		if s.history.selected() == nil {
@@ -158,7 +158,8 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	return s.Split.Handle(id)
 }
 
-// back closes what was opened last: the picker, the body that is typed into, or a pane. It reports whether there was anything.
+// back closes the picker, the body editor, or a pane: whichever was opened last. It reports whether there was
+// anything.
 func (s *Screen) back() bool {
 	switch {
 	case s.picker != nil:
@@ -205,7 +206,7 @@ func (s *Screen) redo() {
 	}
 }
 
-// nextProblem puts the cursor on the first problem behind its line, or the first of all.
+// nextProblem puts the cursor on the next problem, or on the first of all.
 func (s *Screen) nextProblem() {
 	problems := s.check().problems
 	next := problems[0]

@@ -15,10 +15,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// pathsMost is how many names of a directory are offered.
+// pathsMost limits the offered names of a directory.
 const pathsMost = 200
 
-// ask opens a picker of a path.
+// askPath opens a picker for a path.
 func (s *Screen) askPath(title string, then func(path string) tea.Cmd) {
 	p := &picker{title: title, note: "tab completes", free: true, then: func(path string) tea.Cmd {
 		if path = home(path); path == "" {
@@ -45,7 +45,7 @@ func (s *Screen) askPath(title string, then func(path string) tea.Cmd) {
 	s.picker = p
 }
 
-// home makes ~ the home directory.
+// home replaces a leading ~ with the home directory.
 func home(path string) string {
 	rest, ok := strings.CutPrefix(path, "~/")
 	dir, err := os.UserHomeDir()
@@ -55,7 +55,7 @@ func home(path string) string {
 	return filepath.Join(dir, rest)
 }
 
-// paths are those that begin with what was typed.
+// paths lists the paths with a prefix.
 func paths(typed string) []string {
 	dir, prefix := filepath.Split(typed)
 	list, err := os.ReadDir(home(orElse(dir, ".")))
@@ -83,7 +83,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// completed takes paths into the picker: what they have in common into its line.
+// completed shows paths in the picker, and puts their common prefix into its line.
 func (p *picker) completed(paths []string) {
 	if len(paths) > 0 {
 		common := paths[0]
@@ -122,7 +122,7 @@ func (s *Screen) save() tea.Cmd {
 	return nil
 }
 
-// saveTo writes a file. It asks before it writes over another.
+// saveTo writes a file. It asks before it overwrites one.
 func (s *Screen) saveTo(path string, data []byte, how int) tea.Cmd {
 	return s.host.Do(func() func() tea.Cmd {
 		err := write(path, data, how)

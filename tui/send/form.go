@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
 
-// form is a request as fields. It keeps what does not fit the verb now, for when it does again.
+// form holds a request as fields. It keeps values that do not fit the present verb, for when they fit again.
 type form struct {
 	verb        request.Verb // empty for a method and a path
 	patch       request.PatchType
@@ -27,7 +27,7 @@ type form struct {
 	version int // another after every change
 }
 
-// raw is what the verb is called where there is none.
+// raw stands in the place of the verb for a request without one.
 const raw = "raw"
 
 // newForm makes a form of a request.
@@ -55,7 +55,7 @@ func newForm(r request.Request) form {
 	return f
 }
 
-// fitting are the options of the verb.
+// fitting lists the options of the verb.
 func (f *form) fitting() []request.Option {
 	if f.verb == "" {
 		return nil
@@ -63,7 +63,7 @@ func (f *form) fitting() []request.Option {
 	return request.Options(f.verb, f.patch)
 }
 
-// option finds one of the verb's, or nil.
+// option finds one of the verb's options, or nil.
 func (f *form) option(name string) *request.Option {
 	for _, o := range f.fitting() {
 		if o.Name == name {
@@ -73,13 +73,13 @@ func (f *form) option(name string) *request.Option {
 	return nil
 }
 
-// named says that the request has a name.
+// named reports whether the request has a name.
 func (f *form) named() bool { return f.verb.Named() || f.verb == request.Create && f.subresource != "" }
 
-// below says that the verb may be about a subresource.
+// below reports whether the verb may apply to a subresource.
 func (f *form) below() bool { return f.verb.Named() || f.verb == request.Create }
 
-// request is the request that is shown.
+// request returns the shown request.
 func (f *form) request(body string) request.Request {
 	r := request.Request{Query: url.Values{}, Body: body}
 	for name, values := range f.query {
@@ -119,7 +119,7 @@ func (f *form) request(body string) request.Request {
 	return r
 }
 
-// hasBody says that a body is sent, if there is one.
+// hasBody reports whether the request may have a body.
 func (f *form) hasBody() bool {
 	if f.verb == "" {
 		return f.method != "GET" && f.method != "HEAD"
@@ -127,7 +127,7 @@ func (f *form) hasBody() bool {
 	return f.verb.HasBody()
 }
 
-// of is what the body is, as far as resources are known.
+// of returns the type of the body, as far as resources are known.
 func (f *form) of(r *request.Resource) schema.Of {
 	of := schema.Of{Namespace: f.namespace}
 	if f.named() {
@@ -147,7 +147,7 @@ func (f *form) of(r *request.Resource) schema.Of {
 	return of
 }
 
-// part is the subresource, if the verb may be about one.
+// part returns the subresource, if the verb may apply to one.
 func (f *form) part() string {
 	if !f.below() {
 		return ""
@@ -165,7 +165,7 @@ type row struct {
 	bad     string   // what is wrong with the value
 }
 
-// The rows that are no options.
+// The rows other than options.
 const (
 	verbRow        = "verb"
 	patchRow       = "patch"
@@ -181,7 +181,7 @@ const (
 	addHeaderRow   = "+ header"
 )
 
-// rows are the form's lines. r is the resource, nil if it is not known.
+// rows returns the lines of the form. r is the resource, nil if it is unknown.
 func (f *form) rows(r *request.Resource, loaded bool) []row {
 	verb := string(f.verb)
 	if verb == "" {
@@ -213,7 +213,7 @@ func (f *form) rows(r *request.Resource, loaded bool) []row {
 	return all
 }
 
-// resourceRows say what the verb is done to.
+// resourceRows returns the lines about the verb's object.
 func (f *form) resourceRows(r *request.Resource, loaded bool) []row {
 	var all []row
 	if f.verb == request.Patch {
@@ -256,7 +256,7 @@ func (f *form) resourceRows(r *request.Resource, loaded bool) []row {
 	return all
 }
 
-// subresources are those that have a verb, and none.
+// subresources lists the subresources that support a verb, after an empty choice.
 func subresources(r *request.Resource, v request.Verb) []string {
 	all := []string{""}
 	for _, s := range r.Subresources {
@@ -277,7 +277,7 @@ func verbNames() []string {
 	return append(all, raw)
 }
 
-// optional is a choice that may be left out.
+// optional adds an empty choice.
 func optional(values []string) []string {
 	if len(values) == 0 {
 		return nil
@@ -285,7 +285,7 @@ func optional(values []string) []string {
 	return append([]string{""}, values...)
 }
 
-// badOption is what is wrong with an option, as far as that can be told here.
+// badOption returns the problem of an option, as far as the client can tell.
 func (f *form) badOption(o request.Option) string {
 	value := f.options[o.Name]
 	switch {
@@ -306,7 +306,7 @@ func sorted(m map[string][]string) []string {
 	return names
 }
 
-// set gives a row a value. It says what is wrong with it if it can't have it.
+// set sets the value of a row. It returns the problem if the value is impossible.
 func (f *form) set(id, value string) string {
 	value = strings.TrimSpace(value)
 	f.version++

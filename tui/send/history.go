@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// Bounds of what is remembered.
+// Bounds of the history.
 const (
 	entriesMost  = 200
 	historyBytes = 64 << 20
@@ -30,17 +30,17 @@ type entry struct {
 	forgotten bool               // its body is not kept any more
 }
 
-// running says that more of the answer may come.
+// running reports whether more of the answer may come.
 func (e *entry) running() bool { return e.exchange != nil && !e.answer.Ended }
 
-// history is what was sent, the latest first.
+// history holds the sent requests, the latest first.
 type history struct {
 	entries []*entry
 	gone    int // forgotten for want of room
 	rows    pane.Scroll
 }
 
-// add puts an entry before all others, and forgets what there is no room for.
+// add puts an entry before all others, and drops entries that do not fit.
 func (h *history) add(e *entry) {
 	h.entries = append([]*entry{e}, h.entries...)
 	h.rows = pane.Scroll{}
@@ -53,7 +53,7 @@ func (h *history) add(e *entry) {
 	h.trim()
 }
 
-// trim forgets the bodies of the oldest.
+// trim drops the bodies of the oldest entries.
 func (h *history) trim() {
 	kept := 0
 	for _, e := range h.entries {
@@ -67,7 +67,7 @@ func (h *history) trim() {
 	}
 }
 
-// selected is the entry under the cursor, or nil.
+// selected returns the entry under the cursor, or nil.
 func (h *history) selected() *entry {
 	if h.rows.Cursor < len(h.entries) {
 		return h.entries[h.rows.Cursor]

@@ -12,22 +12,22 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// pick is something that can be picked.
+// pick is a choice of a picker.
 type pick struct {
 	value string
 	text  string // what is shown; value if empty
 }
 
-// picker is a line that is typed into, and what there is to pick from below it.
+// picker is a typed line, with a list of choices below it.
 type picker struct {
 	title string
 	line  prompt.Line
-	// match finds what fits what is typed.
+	// match returns the choices for a typed text.
 	match func(typed string) []pick
-	// free says that what is typed will do, too.
+	// free allows any typed text, too.
 	free bool
 	note string
-	// complete, if any, is what tab asks for; else it takes what the cursor is on.
+	// complete, if set, is the command of tab; else tab takes the choice under the cursor.
 	complete func(typed string) tea.Cmd
 	then     func(value string) tea.Cmd
 
@@ -37,7 +37,7 @@ type picker struct {
 	seen   int  // rows that are seen
 }
 
-// plain finds the picks that have the typed letters.
+// plain matches the choices that contain the typed letters.
 func plain(values []string) func(string) []pick {
 	return func(typed string) []pick {
 		var begin, within []pick
@@ -69,7 +69,7 @@ func (p *picker) typeText(text []rune) bool {
 	return ok
 }
 
-// handle does a command that edits the line or moves among what was found.
+// handle runs a command that edits the line or moves among the choices.
 func (p *picker) handle(id keys.ID) bool {
 	if p.rows.Move(id, len(p.found), p.seen) {
 		p.chosen = true
@@ -85,7 +85,7 @@ func (p *picker) handle(id keys.ID) bool {
 	return true
 }
 
-// current is what the cursor is on.
+// current returns the choice under the cursor.
 func (p *picker) current() (string, bool) {
 	if p.rows.Cursor < len(p.found) {
 		return p.found[p.rows.Cursor].value, true
@@ -93,7 +93,7 @@ func (p *picker) current() (string, bool) {
 	return "", false
 }
 
-// picked is what enter means.
+// picked returns the value that enter takes.
 func (p *picker) picked() (string, bool) {
 	if value, ok := p.current(); ok && (p.chosen || !p.free) {
 		return value, true
@@ -101,7 +101,7 @@ func (p *picker) picked() (string, bool) {
 	return p.line.String(), p.free
 }
 
-// put takes what the cursor is on into the line.
+// put copies the choice under the cursor into the line.
 func (p *picker) put() {
 	if value, ok := p.current(); ok {
 		p.line.Set(value)
@@ -109,7 +109,7 @@ func (p *picker) put() {
 	}
 }
 
-// box is the picker in at most w by h.
+// box draws the picker in at most w by h cells.
 func (p *picker) box(w, h int, look theme.Theme) []string {
 	if w < 8 || h < 3 {
 		return draw.Block([]string{p.line.View(w)}, w, min(h, 1))

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
 
-// The contexts of the screen: its panes, the body that is typed into, and the line in which a value is picked.
+// The contexts of the screen: its panes, the body editor, and the line of the picker.
 var (
 	requestContext = keys.Place("send request")
 	bodyContext    = keys.Place("send body")
@@ -67,7 +67,7 @@ type Screen struct {
 	schemas      map[request.Kind]*schemas // of a group and version
 }
 
-// schemas are those of a group and version, or why there are none.
+// schemas holds the schemas of a group and version, or the reason why there are none.
 type schemas struct {
 	doc   *schema.Document
 	err   error
@@ -79,7 +79,8 @@ var (
 	_ screen.Returner = (*Screen)(nil)
 )
 
-// New makes the screen. holding is told, by any goroutine, of each breakpoint that holds a request which is sent held.
+// New makes the screen. holding is called, by any goroutine, with each breakpoint that holds a request of this
+// screen.
 func New(host screen.Host, holding func(breakpoint string)) *Screen {
 	s := &Screen{host: host, now: time.Now, holding: holding, schemas: map[request.Kind]*schemas{}}
 	s.form = newForm(request.Request{Verb: request.Create, Resource: "v1/configmaps", Namespace: "default"})
@@ -100,7 +101,7 @@ func New(host screen.Host, holding func(breakpoint string)) *Screen {
 
 func (s *Screen) Name() screen.Name { return screen.Send }
 
-// Contexts are those of the panes, of the body that is typed into, and of the picker.
+// Contexts lists the contexts of the panes, of the body editor, and of the picker.
 func (s *Screen) Contexts() []keys.Context {
 	return append(s.Split.Contexts(), textContext, valueContext)
 }
@@ -145,7 +146,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return tea.Batch(s.askResources(), s.wantSchemas())
 }
 
-// sendHeld sends the request that the user was led to, as soon as it is known what the server has.
+// sendHeld sends the request of the target, as soon as the server's resources are known.
 func (s *Screen) sendHeld() tea.Cmd {
 	s.waiting = s.resources == nil
 	if s.waiting {
@@ -165,7 +166,7 @@ func (s *Screen) load(r request.Request) {
 	s.noBody()
 }
 
-// noBody brings the answer to the place of a body that is no longer there.
+// noBody replaces a hidden body with the answer.
 func (s *Screen) noBody() {
 	if !s.form.hasBody() && s.Behind() == bodyPart {
 		s.Bring(answerPart)
@@ -183,7 +184,7 @@ func (s *Screen) Close() {
 	}
 }
 
-// Leaving says what is given up when the program ends.
+// Leaving describes the requests that end with the program.
 func (s *Screen) Leaving() string {
 	for _, e := range s.history.entries {
 		if e.running() && e.answer.HeldAt != "" && e.answer.Code == 0 {
@@ -224,7 +225,7 @@ func (s *Screen) Type(text []rune) {
 	}
 }
 
-// resource is the resource of the form, or nil if it is not known.
+// resource returns the resource of the form, or nil if it is unknown.
 func (s *Screen) resource() *request.Resource {
 	if s.form.verb == "" {
 		return nil
@@ -235,20 +236,20 @@ func (s *Screen) resource() *request.Resource {
 	return s.found.resource
 }
 
-// lookup is the resource of a name.
+// lookup caches the resource of a name.
 type lookup struct {
 	in       *request.Resources
 	name     string
 	resource *request.Resource
 }
 
-// rows are the form's lines now.
+// rows returns the present lines of the form.
 func (s *Screen) rows() []row { return s.form.rows(s.resource(), s.resources != nil) }
 
-// request is the request that is shown.
+// request returns the shown request.
 func (s *Screen) request() request.Request { return s.form.request(s.body.String()) }
 
-// build is what would go over the wire, and what that depends on.
+// build caches the wire form of the request, with its inputs.
 type build struct {
 	form, body int
 	resources  *request.Resources
@@ -261,7 +262,8 @@ type build struct {
 	program int
 }
 
-// built is what would go over the wire. A frame asks for it several times, and a body may be long: it is made once.
+// built returns the wire form of the request. It is cached, since a frame needs it several times and a body may be
+// long.
 func (s *Screen) built() (request.Request, request.HTTP, error) {
 	m := &s.made
 	if m.form != s.form.version || m.body != s.body.Version() || m.resources != s.resources {

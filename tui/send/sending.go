@@ -9,10 +9,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/sameas"
 )
 
-// runningMost is how many requests may be under way at once.
+// runningMost limits the requests under way.
 const runningMost = 16
 
-// send sends the request that is shown, or the one of the history that is under the cursor.
+// send sends the shown request, or the one under the cursor of the history.
 func (s *Screen) send(held bool) tea.Cmd {
 	var r request.Request
 	if s.At() == historyPart && !s.editing {
@@ -45,7 +45,7 @@ func (s *Screen) send(held bool) tea.Cmd {
 	return nil
 }
 
-// hold is the step at which a request is held, after it was taken a number of times; none is the first of all.
+// hold is the step that holds a request, after skip passes; an empty step is the first of all.
 type hold struct {
 	step string
 	skip int
@@ -62,10 +62,10 @@ func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
 	s.GoTo(answerPart)
 }
 
-// proxy is where kubectl proxy and kx proxy listen, through which curl needs no credentials.
+// proxy is the address of kubectl proxy and kx proxy, through which curl needs no credentials.
 const proxy = "http://127.0.0.1:8001"
 
-// command is the command of the chosen program that sends the same. ok is false if the request has no path.
+// command returns the equivalent command of the chosen program. ok is false if the request has no path.
 func (s *Screen) command() (way sameas.Way, ok bool) {
 	if _, _, err := s.built(); err != nil {
 		return way, false
@@ -77,7 +77,7 @@ func (s *Screen) command() (way sameas.Way, ok bool) {
 	return *s.made.way, true
 }
 
-// commandFor is the command for whoever has to be told of a kubeconfig.
+// commandFor returns the command with a kubeconfig.
 func (s *Screen) commandFor(kubeconfig string) sameas.Way {
 	r, h, _ := s.built()
 	way := sameas.Of(s.way, &r, &h, sameas.Where{Kubeconfig: kubeconfig, Server: proxy})
@@ -96,7 +96,7 @@ func (s *Screen) copyCommand() tea.Cmd {
 	return s.host.Copy(way.Text)
 }
 
-// copy puts what has the focus on the clipboard: the body, the answer, else the command.
+// copy copies the contents of the focused pane: the body, the answer, else the command.
 func (s *Screen) copy() tea.Cmd {
 	switch {
 	case s.At() == bodyPart && !s.body.Empty():

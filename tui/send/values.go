@@ -13,14 +13,14 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/catalog"
 )
 
-// row is the one under the cursor.
+// row returns the row under the cursor.
 func (s *Screen) row() row {
 	rows := s.rows()
 	s.formRows.Cursor = max(min(s.formRows.Cursor, len(rows)-1), 0)
 	return rows[s.formRows.Cursor]
 }
 
-// set gives a row of the form a value, and has everything follow that depends on it.
+// set sets the value of a row, and updates the fields that depend on it.
 func (s *Screen) set(id, value string) tea.Cmd {
 	if id == verbRow && value == raw && s.form.verb != "" {
 		s.becomeRaw()
@@ -36,7 +36,7 @@ func (s *Screen) set(id, value string) tea.Cmd {
 	return s.wantSchemas()
 }
 
-// becomeRaw writes the request that is shown as a method and a path, before the verb goes.
+// becomeRaw turns the shown request into a method and a path, before the verb goes.
 func (s *Screen) becomeRaw() {
 	_, h, err := s.built()
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Screen) becomeRaw() {
 	}
 }
 
-// resourceChanged makes namespace and subresource fit.
+// resourceChanged adjusts namespace and subresource to the resource.
 func (s *Screen) resourceChanged() {
 	r := s.resource()
 	if r == nil {
@@ -146,7 +146,7 @@ func (s *Screen) find() tea.Cmd {
 	return nil
 }
 
-// askNames asks for the names of the objects of a collection, for a picker.
+// askNames requests the names of a collection's objects, for a picker.
 func (s *Screen) askNames(p *picker, path string) tea.Cmd {
 	get := func() ([]string, error) { return catalog.Names(s.host.Context(), s.host.API(), path) }
 	return screen.Do(s.host, get, func(names []string, err error) tea.Cmd {
@@ -165,7 +165,7 @@ func (s *Screen) askNames(p *picker, path string) tea.Cmd {
 	})
 }
 
-// askObjects asks for the names of what the request may be about.
+// askObjects requests the names of objects for the request.
 func (s *Screen) askObjects(p *picker) tea.Cmd {
 	list := request.Request{Verb: request.List, Resource: s.form.resource, Namespace: s.form.namespace}
 	h, err := list.Build(s.resources)
@@ -175,7 +175,7 @@ func (s *Screen) askObjects(p *picker) tea.Cmd {
 	return s.askNames(p, h.Path)
 }
 
-// choose takes what is picked.
+// choose takes the picked value.
 func (s *Screen) choose() tea.Cmd {
 	p := s.picker
 	value, ok := p.picked()
@@ -187,7 +187,7 @@ func (s *Screen) choose() tea.Cmd {
 	return p.then(value)
 }
 
-// complete takes what the cursor is on into the line.
+// complete completes the line, or takes the choice under the cursor into it.
 func (s *Screen) complete() tea.Cmd {
 	if s.picker.complete != nil {
 		return s.picker.complete(s.picker.line.String())

@@ -17,7 +17,7 @@ const (
 	labelWidth   = 21
 	problemsMost = 4 // that are seen below the body
 
-	// What a border that the user moves leaves on both sides.
+	// leastWide and leastHigh are the least sizes on both sides of a border that the user moves.
 	leastWide = 30
 	leastHigh = 4
 )
@@ -143,7 +143,7 @@ func (p *part) Render(focused bool) []string {
 	return look.Box(lines, title, note, p.outside.W, p.outside.H, focused)
 }
 
-// tabsTitle names the panes that are not seen beside the one that is.
+// tabsTitle adds the names of the hidden panes to the title of the visible one.
 func (s *Screen) tabsTitle(p int, title string) string {
 	words := s.host.Theme().Words
 	names := [parts]string{"", words.Phrase("Body"), words.Phrase("Answer"), words.Phrase("History")}

@@ -15,13 +15,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
 
-// What an answer may have at most.
+// bytesMost limits an answer.
 const bytesMost = 32 << 20
 
-// NamesMost is how many names are asked for.
+// NamesMost limits the requested names.
 const NamesMost = 200
 
-// Resources are what the server has: the core group and all others.
+// Resources returns the server's resources: the core group and all others.
 func Resources(ctx context.Context, c *api.Client) (*request.Resources, error) {
 	var answers [][]byte
 	for _, path := range []string{"/api", "/apis"} {
@@ -34,7 +34,7 @@ func Resources(ctx context.Context, c *api.Client) (*request.Resources, error) {
 	return request.ReadDiscovery(answers...)
 }
 
-// Schemas are those of a group and version.
+// Schemas returns the schemas of a group and version.
 func Schemas(ctx context.Context, c *api.Client, group, version string) (*schema.Document, error) {
 	path := "/openapi/v3/api/" + version
 	if group != "" {
@@ -47,7 +47,7 @@ func Schemas(ctx context.Context, c *api.Client, group, version string) (*schema
 	return schema.Read(data)
 }
 
-// Names are those of the objects of a collection, the first NamesMost of them.
+// Names returns the names of a collection's objects, the first NamesMost of them.
 func Names(ctx context.Context, c *api.Client, path string) ([]string, error) {
 	var list metav1.PartialObjectMetadataList
 	err := c.JSON(ctx, api.Request{

@@ -1,5 +1,5 @@
-// Package catalog asks a server what it has: resources, schemas, names.
+// Package catalog reads resources, schemas and names from a server.
 //
-// What comes in is a client; what goes out is what the server said, read. These questions leave no journeys: nobody who
-// looks at what happens means them.
+// It takes a client, and returns decoded answers. Its requests leave no journeys: they would only distract users who
+// watch the server's requests.
 package catalog

@@ -21,7 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// Headers by which a request and its journey find each other.
+// Headers that connect a request with its journey.
 const (
 	JourneyHeader = "Kx-Journey"
 	auditHeader   = "Audit-Id"
@@ -29,30 +29,30 @@ const (
 )
 
 const (
-	// leaseSeconds is for how long a request stays held after the process that sent it has died.
+	// leaseSeconds is the time for which a request stays held after its sending process died.
 	leaseSeconds = 15
-	// tidyWait is how long the breakpoint's end may take.
+	// tidyWait limits the time for deleting the breakpoint.
 	tidyWait = 5 * time.Second
 )
 
-// Options are what is wanted beside the answer.
+// Options configure an exchange.
 type Options struct {
-	// Held has the request held at its first step, or after Skip times at the step HeldAt. OnHeld is called, on another
-	// goroutine, when it is.
+	// Held holds the request at its first step, or at the step HeldAt after Skip passes. OnHeld is called then, on
+	// another goroutine.
 	Held   bool
 	HeldAt string
 	Skip   int
 	OnHeld func(journey, step string)
-	// Made is told the name of the breakpoint that holds it. It may be nil.
+	// Made is called with the name of the breakpoint that holds the request. It may be nil.
 	Made func(breakpoint string)
-	// Guard is deferred in each goroutine that is started. It may be nil.
+	// Guard is deferred in each new goroutine. It may be nil.
 	Guard func()
-	// Plain leaves out the header that asks for a journey with its objects.
+	// Plain omits the header that requests a journey with its objects.
 	Plain bool
 }
 
-// Do sends a request. The caller closes the answer's body, and then calls done, which ends what a hold needed. Without an
-// error done is never nil.
+// Do sends a request. The caller closes the answer's body, and then calls done, which deletes the breakpoint. Without
+// an error done is never nil.
 func Do(ctx context.Context, c *api.Client, h request.HTTP, o Options) (res *http.Response, done func(), err error) {
 	header := make(http.Header, len(h.Header)+2)
 	for name, values := range h.Header {
@@ -114,7 +114,7 @@ func hold(ctx context.Context, c *api.Client, id string, o Options) (done func()
 	}, nil
 }
 
-// lease watches the breakpoint, which is what keeps it.
+// lease watches the breakpoint, which renews its lease.
 func lease(ctx context.Context, c *api.Client, collection, name string) {
 	for ; ctx.Err() == nil; pause(ctx) {
 		query := url.Values{"fieldSelector": {"metadata.name=" + name}}
@@ -124,7 +124,7 @@ func lease(ctx context.Context, c *api.Client, collection, name string) {
 	}
 }
 
-// reason is an error without what was asked, if the server said why it refuses.
+// reason strips the description of the request from an error, if the server gave a reason.
 func reason(err error) error {
 	var answered *api.Error
 	if errors.As(err, &answered) {
@@ -135,7 +135,7 @@ func reason(err error) error {
 	return err
 }
 
-// again is how long a watch that ended in order rests before the next.
+// again is the pause after a watch that ended without an error.
 const again = 100 * time.Millisecond
 
 func pause(ctx context.Context) {
@@ -145,10 +145,10 @@ func pause(ctx context.Context) {
 	}
 }
 
-// errFound ends a watch that has seen what it was for.
+// errFound ends a watch that has seen its event.
 var errFound = errors.New("found")
 
-// lookFor tells which journey has an audit ID, when it is held.
+// lookFor calls told with the journey of an audit ID, once it is held.
 func lookFor(ctx context.Context, c *api.Client, id string, told func(journey, step string)) {
 	for ; ctx.Err() == nil; pause(ctx) {
 		err := c.Watch(ctx, api.KX+"/journeys", url.Values{"filter": {"audit:" + id}}, func(e api.Event) error {

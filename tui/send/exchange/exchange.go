@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// What is kept of an answer at most. What is more is counted.
+// Limits of the kept part of an answer. The rest is only counted.
 const (
 	BodyBytesMost   = 4 << 20
 	EventsMost      = 1000
@@ -24,7 +24,7 @@ const (
 	lineBytesMost   = 8 << 20
 )
 
-// Event is one of a watch.
+// Event is one event of a watch.
 type Event struct {
 	At                    time.Time
 	Type                  string
@@ -33,7 +33,7 @@ type Event struct {
 	Raw                   []byte
 }
 
-// Answer is what has come back so far.
+// Answer is the answer so far.
 type Answer struct {
 	Started time.Time
 	// HeldAt is the step at which the request was held; empty if it was not.
@@ -43,7 +43,7 @@ type Answer struct {
 	// Code is 0 as long as there is no answer.
 	Code   int
 	Header http.Header
-	// First and Took are how long it took until the headers, and until the end.
+	// First and Took are the durations until the headers, and until the end.
 	First, Took time.Duration
 
 	Body  []byte
@@ -57,7 +57,7 @@ type Answer struct {
 	Err   error // why there is no answer, or why it has no end
 }
 
-// Exchange is one request on its way.
+// Exchange is one request under way. mu guards answer and kept.
 type Exchange struct {
 	changed func()
 	now     func() time.Time
@@ -69,7 +69,7 @@ type Exchange struct {
 	kept   int // bytes of the events
 }
 
-// Start sends a request in the background. changed is called whenever more has come.
+// Start sends a request in the background. changed is called after each change of the answer.
 func Start(ctx context.Context, c *api.Client, h request.HTTP, o Options, now func() time.Time, changed func()) *Exchange {
 	ctx, stop := context.WithCancel(ctx)
 	e := &Exchange{changed: changed, now: now, stop: stop, ended: make(chan struct{}), answer: Answer{Started: now()}}
@@ -88,13 +88,13 @@ func Start(ctx context.Context, c *api.Client, h request.HTTP, o Options, now fu
 	return e
 }
 
-// Stop gives the request up: a watch ends, a held request goes on without anybody who waits for it.
+// Stop cancels the request: a watch ends, a held request goes on without a client.
 func (e *Exchange) Stop() { e.stop() }
 
-// Wait waits until all of it has ended.
+// Wait waits for the end of the exchange.
 func (e *Exchange) Wait() { <-e.ended }
 
-// Answer is what has come so far. It is not changed afterwards.
+// Answer returns a copy of the answer so far.
 func (e *Exchange) Answer() Answer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -128,7 +128,7 @@ func (e *Exchange) run(ctx context.Context, c *api.Client, h request.HTTP, o Opt
 	return stopped(ctx, e.take(res.Body))
 }
 
-// ErrStopped says that the user stopped it.
+// ErrStopped means that the user stopped the request.
 var ErrStopped = errors.New("stopped")
 
 func stopped(ctx context.Context, err error) error {

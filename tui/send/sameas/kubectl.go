@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
-// flags are kubectl's for the query of each verb. What is not here kubectl has no flag for.
+// flags maps, for each verb, query parameters to kubectl's flags. kubectl has no flag for any other parameter.
 var flags = map[request.Verb]map[string]string{
 	request.Get:    {},
 	request.List:   {"labelSelector": "-l", "fieldSelector": "--field-selector"},
@@ -22,10 +22,10 @@ var flags = map[request.Verb]map[string]string{
 	request.Delete: {"dryRun": "--dry-run", "propagationPolicy": "--cascade", "gracePeriodSeconds": "--grace-period"},
 }
 
-// applyFlags are those of kubectl apply --server-side.
+// applyFlags is the same for kubectl apply --server-side.
 var applyFlags = map[string]string{"dryRun": "--dry-run", "fieldManager": "--field-manager", "fieldValidation": "--validate", "force": "--force-conflicts"}
 
-// kubectl is a command of kubectl's own for a request, or its --raw.
+// kubectl returns kubectl's own command for a request, or one with --raw.
 func kubectl(r *request.Request, h *request.HTTP, w Where) Way {
 	way := Way{Program: "kubectl"}
 	if !utf8.Valid(h.Body) {
@@ -64,7 +64,7 @@ func headerNames(header map[string][]string) []string {
 	return all
 }
 
-// own is a command by which kubectl sends the same.
+// own returns kubectl's own command for the request.
 func own(r *request.Request, w Where) (words []string, ok bool) {
 	known, hasOwn := flags[r.Verb]
 	apply := r.Patch == request.ApplyPatch
@@ -106,8 +106,8 @@ func own(r *request.Request, w Where) (words []string, ok bool) {
 	return options(words, r, known)
 }
 
-// subresourceFlag says that kubectl's command for a verb has --subresource for the request's, if it has one. A Scale it can't
-// replace: it looks for a resource of that kind.
+// subresourceFlag reports whether kubectl's command for the verb supports --subresource with the request's
+// subresource. It can't replace a Scale, since it looks for a resource of that kind.
 func subresourceFlag(r *request.Request) bool {
 	switch r.Subresource {
 	case "":
@@ -120,7 +120,7 @@ func subresourceFlag(r *request.Request) bool {
 	return false
 }
 
-// options adds what the query asks for.
+// options adds the flags for the query.
 func options(words []string, r *request.Request, known map[string]string) ([]string, bool) {
 	names := headerNames(r.Query)
 	for _, name := range names {
@@ -144,7 +144,7 @@ func options(words []string, r *request.Request, known map[string]string) ([]str
 	return words, true
 }
 
-// kubectlResource is a resource as kubectl has it: plural.version.group.
+// kubectlResource returns a resource in kubectl's form: plural.version.group.
 func kubectlResource(name string) string {
 	parts := strings.Split(name, "/")
 	switch len(parts) {
@@ -156,7 +156,7 @@ func kubectlResource(name string) string {
 	return name
 }
 
-// raw is the request as kubectl can send any.
+// raw returns a kubectl command with --raw, which can send any request.
 func raw(h *request.HTTP, w Where) (words []string, ok bool) {
 	words = append([]string{"kubectl"}, kubeconfig(w)...)
 	switch h.Method {

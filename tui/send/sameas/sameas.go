@@ -15,7 +15,7 @@ type Way struct {
 	Note    string // what is different, or why there is none
 }
 
-// Short is the command in one line.
+// Short returns the command in one line.
 func (w Way) Short() string {
 	if w.Text == "" {
 		return w.Program + ": " + w.Note
@@ -27,30 +27,30 @@ func (w Way) Short() string {
 	return first
 }
 
-// Where is the server that the commands ask.
+// Where describes the server for the commands.
 type Where struct {
-	// Kubeconfig is a file that kubectl and kx are told of; empty if they find it by themselves.
+	// Kubeconfig is the file to pass to kubectl and kx; empty if they find it by themselves.
 	Kubeconfig string
 	// Server is the address for curl, without a path.
 	Server string
-	// CA, Cert and Key are files that curl is told of. They may be empty: a proxy needs none.
+	// CA, Cert and Key are files for curl. They may be empty: a proxy needs none.
 	CA, Cert, Key string
 }
 
-// programs are those that there are, in the order in which they are offered.
+// programs lists the makers of commands, in the order of the menu.
 var programs = [...]func(*request.Request, *request.HTTP, Where) Way{
 	kubectl,
 	func(r *request.Request, _ *request.HTTP, w Where) Way { return kx(r, w) },
 	func(_ *request.Request, h *request.HTTP, w Where) Way { return curl(h, w) },
 }
 
-// Programs is how many programs there are.
+// Programs is the number of programs.
 const Programs = len(programs)
 
-// Of is the command of the n-th program for a request.
+// Of returns the command of the n-th program for a request.
 func Of(n int, r *request.Request, h *request.HTTP, w Where) Way { return programs[n](r, h, w) }
 
-// Ways are all commands for a request.
+// Ways returns all commands for a request.
 func Ways(r *request.Request, h *request.HTTP, w Where) []Way {
 	all := make([]Way, Programs)
 	for n := range all {
@@ -59,7 +59,7 @@ func Ways(r *request.Request, h *request.HTTP, w Where) []Way {
 	return all
 }
 
-// withBody gives a command a body as its input.
+// withBody adds a body as the command's input.
 func withBody(words []string, body []byte) string {
 	if len(body) == 0 {
 		return shell.Line(words...)

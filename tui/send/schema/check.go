@@ -16,14 +16,14 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 )
 
-// Problem is something that is wrong with a body, as far as one can tell without the server.
+// Problem is a mistake in a body that the client can find without the server.
 type Problem struct {
 	Line, Column int // the first is 1
 	Path         string
 	Text         string
 }
 
-// String is the problem in one line.
+// String returns the problem in one line.
 func (p Problem) String() string {
 	where := fmt.Sprintf("%d:%d ", p.Line, p.Column)
 	if p.Path != "" {
@@ -37,7 +37,8 @@ const (
 	depthMost    = 100
 )
 
-// Check says what is wrong with a body, in the order of its lines. d may be nil: then only what needs no schema is found.
+// Check returns the problems of a body, sorted by line. d may be nil: then it finds only problems that need no
+// schema.
 func (d *Document) Check(body string, of Of) []Problem {
 	c := &checker{d: d, of: of}
 	if d == nil {
@@ -67,7 +68,7 @@ func (c *checker) say(n *yaml.Node, path, format string, args ...any) {
 	}
 }
 
-// read reads YAML, of which JSON is a part. It returns nil if that fails.
+// read parses YAML, which includes JSON. It returns nil if that fails.
 func (c *checker) read(body string) *yaml.Node {
 	var doc yaml.Node
 	decoder := yaml.NewDecoder(strings.NewReader(body))
@@ -91,8 +92,8 @@ func (c *checker) read(body string) *yaml.Node {
 
 var syntaxLine = regexp.MustCompile(`^yaml: line (\d+): `)
 
-// syntax says where YAML, or JSON, can't be read. The parser knows the line; the column is that of the line's first
-// character, unless the body is JSON, of which the exact place is known.
+// syntax locates a syntax error of YAML or JSON. For YAML, the parser knows only the line, so the column is that of
+// the line's first character. For JSON the exact place is known.
 func (c *checker) syntax(body string, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	at := &yaml.Node{Line: 1, Column: 1}
@@ -142,10 +143,10 @@ func (c *checker) document(n *yaml.Node) {
 	}
 }
 
-// whole says that the body is an object, of which required fields may be missing.
+// whole reports whether the body is a whole object, so that required fields must be present.
 func (c *checker) whole() bool { return c.of.Patch == "" }
 
-// value checks a value, and what is in it.
+// value checks a value and its contents.
 func (c *checker) value(n *yaml.Node, s *Schema, path string, depth int) {
 	if n.Kind == yaml.AliasNode || depth > depthMost {
 		return // what an alias stands for is checked where it is
@@ -175,7 +176,7 @@ func (c *checker) value(n *yaml.Node, s *Schema, path string, depth int) {
 	}
 }
 
-// fits says that a value has one of the types.
+// fits reports whether a value has one of the types.
 func fits(n *yaml.Node, types []string) bool {
 	if len(types) == 0 {
 		return true
@@ -196,12 +197,12 @@ func fits(n *yaml.Node, types []string) bool {
 
 func whole(n *yaml.Node) bool { return n.ShortTag() == "!!int" }
 
-// oldBool says that the server, which reads YAML 1.1, takes a word for true or false.
+// oldBool reports whether the server, which reads YAML 1.1, takes a word for true or false.
 func oldBool(n *yaml.Node) bool {
 	return n.Style == 0 && slices.Contains([]string{"yes", "no", "on", "off", "y", "n"}, strings.ToLower(n.Value))
 }
 
-// is what a value is, in words.
+// is describes the type of a value.
 func (c *checker) is(n *yaml.Node, types []string) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -259,7 +260,7 @@ func (c *checker) object(n *yaml.Node, s *Schema, path string, depth int) {
 	}
 }
 
-// near names a field that somebody may have meant.
+// near suggests a similar field for a misspelled one.
 func near(typed string, s *Schema) string {
 	for _, name := range s.names() {
 		if strings.EqualFold(name, typed) || len(typed) > 2 && (strings.HasPrefix(name, typed) || strings.HasPrefix(typed, name)) {
@@ -276,7 +277,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// scalar checks what a schema says of a word or a number.
+// scalar checks a word or a number against a schema.
 func (c *checker) scalar(n *yaml.Node, s *Schema, path string) {
 	if len(s.Enum) > 0 {
 		names := make([]string, len(s.Enum))

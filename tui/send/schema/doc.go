@@ -1,12 +1,12 @@
-// Package schema knows what objects look like, from a server's OpenAPI v3: it writes templates of them, and says what is
-// wrong with one that somebody types.
+// Package schema reads a server's OpenAPI v3: it writes templates of objects, and finds the problems of a body that
+// the user types.
 //
-// What comes in is the document of a group and version ([Read]), as /openapi/v3 has it. What goes out are texts
-// ([Document.Template]) and [Problem]s with line and column ([Document.Check]).
+// It takes the document of a group and version from /openapi/v3 ([Read]). It returns texts ([Document.Template]) and
+// [Problem]s with line and column ([Document.Check]).
 //
 // # Invariants
 //
-//  1. A template has every required field, and nothing that its own Check finds wrong.
-//  2. Check never stops anybody: the server is the judge, and knows rules that no schema says.
-//  3. Any text and any document may come in: schemas may refer to themselves, texts may be anything.
+//  1. A template has every required field, and passes its own Check.
+//  2. Check never prevents a request: the server decides, and has rules that no schema states.
+//  3. Any text and any document is safe as input, including schemas that refer to themselves.
 package schema

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// nameRules are the kinds whose names have another rule than most.
+// nameRules lists the kinds with rules for names that differ from the usual one.
 var nameRules = map[string]func(string) []string{
 	"Namespace": validation.IsDNS1123Label,
 	"Service":   validation.IsDNS1035Label,
 }
 
-// NameProblem says what is wrong with the name of an object of a kind, or nothing.
+// NameProblem describes the mistake in the name of an object of a kind, or returns nothing.
 func NameProblem(kind, name string) string {
 	rule := nameRules[kind]
 	if rule == nil {
@@ -25,7 +25,7 @@ func NameProblem(kind, name string) string {
 	return ""
 }
 
-// find is the value of a field, or nil.
+// find returns the value of a field, or nil.
 func find(n *yaml.Node, name string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -38,7 +38,7 @@ func find(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// head checks that the object says what it is, and that this is what the request is about.
+// head checks the object's apiVersion and kind against those of the request.
 func (c *checker) head(n *yaml.Node) {
 	for _, f := range []struct{ name, want string }{{"apiVersion", c.of.Kind.APIVersion()}, {"kind", c.of.Kind.Kind}} {
 		value := find(n, f.name)

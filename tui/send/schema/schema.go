@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 )
 
-// Schema is what OpenAPI says of a value, as far as it is used here.
+// Schema is an OpenAPI schema, limited to the parts used here.
 type Schema struct {
 	Ref         string             `json:"$ref"`
 	Description string             `json:"description"`
@@ -39,7 +39,7 @@ type Schema struct {
 
 type gvk struct{ Group, Version, Kind string }
 
-// schemaOrBool is what additionalProperties may be: a schema, or whether there may be any.
+// schemaOrBool is the value of additionalProperties: a schema, or whether any properties are allowed.
 type schemaOrBool struct {
 	schema *Schema
 	any    bool
@@ -53,7 +53,7 @@ func (s *schemaOrBool) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &s.schema)
 }
 
-// Document is what a server says of the kinds of one group and version.
+// Document holds a server's schemas for the kinds of one group and version.
 type Document struct {
 	schemas map[string]*Schema
 	kinds   map[request.Kind]*Schema
@@ -80,14 +80,14 @@ func Read(data []byte) (*Document, error) {
 	return d, nil
 }
 
-// Has says whether the document has a kind.
+// Has reports whether the document has a kind.
 func (d *Document) Has(kind request.Kind) bool { return d != nil && d.kinds[kind] != nil }
 
-// resolveMost bounds how many references lead to one schema.
+// resolveMost limits the length of a chain of references.
 const resolveMost = 16
 
-// resolve follows references. The description of the first that has one is kept: it is of the field. It returns a schema
-// that allows anything where there is nothing to find.
+// resolve follows references. It keeps the first description on the way, since that one is about the field. For a
+// broken reference it returns a schema that allows anything.
 func (d *Document) resolve(s *Schema) *Schema {
 	first := s
 	for range resolveMost {
@@ -115,7 +115,7 @@ func (d *Document) resolve(s *Schema) *Schema {
 	return &Schema{Unknown: true}
 }
 
-// types are the types that a value may have; none is any.
+// types lists the types that a value may have; an empty list allows any.
 func (s *Schema) types() []string {
 	if s.IntOrString || s.Format == "int-or-string" {
 		return []string{"integer", "string"}
@@ -133,7 +133,7 @@ func (s *Schema) types() []string {
 	return all
 }
 
-// describe is the type of a value in words.
+// describe names the type of a value.
 func (d *Document) describe(s *Schema) string {
 	types := s.types()
 	switch {
@@ -153,10 +153,10 @@ func (d *Document) describe(s *Schema) string {
 	return types[0]
 }
 
-// first are fields that come before others in an object; status comes last.
+// first lists the fields at the beginning of an object; status comes last.
 var first = []string{"apiVersion", "kind", "metadata", "name", "spec"}
 
-// names are the properties of a schema in the order in which people write them.
+// names lists the properties of a schema in the usual order of manifests.
 func (s *Schema) names() []string {
 	all := make([]string, 0, len(s.Properties))
 	for name := range s.Properties {

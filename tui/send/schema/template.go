@@ -13,10 +13,10 @@ import (
 	"github.com/kx-apiserver/kx/core/sample"
 )
 
-// nameless are the groups of kinds whose objects are answered and not kept: they have no name.
+// nameless lists the groups whose objects have no name: the server answers them and does not store them.
 var nameless = map[string]bool{"authentication.k8s.io": true, "authorization.k8s.io": true}
 
-// Of is what a template is for.
+// Of describes the object of a template.
 type Of struct {
 	Kind            request.Kind
 	Namespace, Name string
@@ -32,8 +32,8 @@ type field struct {
 	off   bool // it is a comment, for whoever wants it
 }
 
-// Template writes an object of a kind: what it needs, what people usually put into it, and as comments what each field is.
-// It can be sent as it stands where the schema, or what is known of the kind, says enough for that.
+// Template writes an object of a kind: its required fields, the usual ones, and a comment for each field. It is valid
+// as it stands where the schema, or the sample of the kind, has enough detail.
 func (d *Document) Template(of Of) string {
 	name := of.Name
 	if name == "" {
@@ -75,7 +75,7 @@ func metadata(name, namespace string) field {
 	return m
 }
 
-// sampled are the fields of an object without apiVersion and kind.
+// sampled returns the fields of an object without apiVersion and kind.
 func (d *Document) sampled(root *Schema, kind request.Kind, names *strings.Replacer) []field {
 	text, known := sample.Of(kind)
 	if !known {
@@ -112,15 +112,15 @@ func fromNode(n *yaml.Node) field {
 	return field{value: n.Value}
 }
 
-// Bounds of what is made of a schema alone.
+// Bounds of a template from a schema alone.
 const (
 	generateDeep = 8
 	generateMost = 40 // fields of an object
 	offDeep      = 1  // how deep optional fields are named: those of the object, and those of its spec
 )
 
-// generated are the fields that a schema asks for, and those that it allows. Allowed ones that may not be valid with what
-// is put there are comments.
+// generated returns a schema's required and optional fields. An optional field whose value may be invalid becomes a
+// comment.
 func (d *Document) generated(s *Schema, depth int, above []*Schema) []field {
 	var all []field
 	for _, name := range s.names() {
@@ -144,7 +144,7 @@ func (d *Document) generated(s *Schema, depth int, above []*Schema) []field {
 	return all
 }
 
-// certain says that the value that is put into a field is valid, as far as its schema says.
+// certain reports whether the generated value of a field is valid by its schema.
 func certain(s *Schema) bool {
 	if len(s.Rules) > 0 || s.Pattern != "" && len(s.Default) == 0 {
 		return false
@@ -154,7 +154,7 @@ func certain(s *Schema) bool {
 		len(types) == 1 && (types[0] == "boolean" || types[0] == "integer" || types[0] == "string" && s.Format == "")
 }
 
-// value is what is put into a field.
+// value generates the value of a field.
 func (d *Document) value(s *Schema, depth int, above []*Schema) field {
 	types := s.types()
 	kind := "object"
@@ -241,7 +241,7 @@ func (w *writer) fields(all []field, s *Schema, indent int) {
 	}
 }
 
-// property is the schema of a field, or nil.
+// property returns the schema of a field, or nil.
 func property(s *Schema, name string) *Schema {
 	if p := s.Properties[name]; p != nil {
 		return p
@@ -252,7 +252,7 @@ func property(s *Schema, name string) *Schema {
 	return nil
 }
 
-// field writes one field and those below it. lead is what stands before its name: of the first of an item, a dash.
+// field writes one field and the fields below it. lead stands before its name: a dash for the first field of an item.
 func (w *writer) field(f field, of *Schema, needed bool, indent int, lead string) {
 	var s *Schema
 	comment := ""
@@ -308,10 +308,10 @@ func (w *writer) items(all []field, s *Schema, indent int) {
 	}
 }
 
-// commentMost is how long a comment gets.
+// commentMost limits the width of a comment.
 const commentMost = 72
 
-// comment says what a field is.
+// comment describes a field.
 func (w *writer) comment(s *Schema, needed bool) string {
 	text := w.d.describe(s)
 	if needed {
