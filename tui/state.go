@@ -15,23 +15,23 @@ import (
 	"github.com/kx-apiserver/kx/tui/whole"
 )
 
-// stateMost is how long a file of state may be.
+// stateMost limits the file of state.
 const stateMost = 1 << 20
 
-// state is what one run leaves to the next. What can't be read of it is left, and said.
+// state is kept from one run to the next. Unreadable parts are skipped and reported.
 type state struct {
 	Theme theme.Name `json:"theme,omitempty"`
-	// NoMouse says that the mouse is the terminal's.
+	// NoMouse leaves the mouse to the terminal.
 	NoMouse bool `json:"noMouse,omitempty"`
-	// Borders are those between the panes of each screen, as the user moved them.
+	// Borders holds the borders that the user moved, by screen.
 	Borders map[screen.Name]layout.Borders `json:"borders,omitempty"`
-	// Used is how often commands were taken from the palette.
+	// Used counts how often each command was run from the palette.
 	Used map[keys.ID]int `json:"used,omitempty"`
-	// Screens are what each screen keeps.
+	// Screens holds the state of each screen.
 	Screens map[screen.Name]json.RawMessage `json:"screens,omitempty"`
 }
 
-// readState reads what an earlier run left. No file is no state.
+// readState reads the state of an earlier run. A missing file is an empty state.
 func readState(file string) (state, error) {
 	var s state
 	if file == "" {
@@ -59,7 +59,7 @@ func readState(file string) (state, error) {
 	return s, nil
 }
 
-// restore gives the screens what they kept.
+// restore passes the kept state to the screens.
 func (m *model) restore(s state) error {
 	var errs []error
 	for _, c := range m.table.Commands() { // others were of another version
@@ -83,7 +83,7 @@ func (m *model) restore(s state) error {
 	return errors.Join(errs...)
 }
 
-// keep writes what the next run shall know.
+// keep writes the state for the next run.
 func (m *model) keep() error {
 	if m.options.StateFile == "" || m.options.Saved != nil {
 		return nil
@@ -113,7 +113,7 @@ func (m *model) keep() error {
 	return nil
 }
 
-// writeState replaces the file as a whole: another kx may read it meanwhile.
+// writeState replaces the file atomically: another kx may read it meanwhile.
 func writeState(file string, s state) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

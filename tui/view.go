@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// View implements tea.Model. It makes a frame only if something changed since the last.
+// View implements tea.Model. It makes a new frame only after a change.
 func (m *model) View() string {
 	defer m.crash.caught()
 	if m.dirty {
@@ -21,7 +21,7 @@ func (m *model) View() string {
 	return m.drawn
 }
 
-// render makes a frame of exactly w by h.
+// render draws a frame of exactly w by h.
 func (m *model) render() []string {
 	if m.w <= 0 || m.h <= 0 {
 		return nil
@@ -48,7 +48,7 @@ func (m *model) render() []string {
 	return frame
 }
 
-// sides are the lesson and the screen, or the one of them that is seen.
+// sides draws the lesson and the screen, or the visible one of them.
 func (m *model) sides() []string {
 	if m.lesson == nil || m.frame.OneSide() {
 		return m.focused().Render()
@@ -63,7 +63,7 @@ func (m *model) sides() []string {
 	return draw.Beside(m.lesson.Render(), beside())
 }
 
-// veil stands in the place of the screen while it would answer what the lesson asks.
+// veil replaces the screen while it would answer the lesson's question.
 func (m *model) veil() []string {
 	w, h := m.frame.Screen.W, m.frame.Screen.H
 	lines := []string{""}
@@ -82,7 +82,8 @@ func (m *model) over(frame, box []string) []string {
 	return draw.Over(frame, box, (m.w-w)/2, m.boxTop())
 }
 
-// header is the one line that changes while nothing is done: which screens there are, and what is true of the server.
+// header draws the names of the screens, and the facts about the server. It is the one line that changes while the
+// user does nothing.
 func (m *model) header() string {
 	left := " " + m.theme.Title("kx") + " "
 	for _, t := range m.tabs() {
@@ -102,8 +103,8 @@ func (m *model) header() string {
 	return draw.Ends(left, right[1:], m.w)
 }
 
-// tabs are the names of the screens with their digits, the one that is seen in brackets. Where there is no room, the
-// others are digits alone.
+// tabs returns the names of the screens with their digits, the current one in brackets. If they do not fit, the
+// others are only digits.
 func (m *model) tabs() []tab {
 	all := m.tabsOf(func(n int, name screen.Name) string { return fmt.Sprintf("%d %s", n, m.named(name)) })
 	if last := all[len(all)-1]; last.x+last.w+roomForFacts > m.w {
@@ -112,7 +113,7 @@ func (m *model) tabs() []tab {
 	return all
 }
 
-// roomForFacts is what the tabs leave at least of the header.
+// roomForFacts is the least width that the tabs leave in the header.
 const roomForFacts = 20
 
 func (m *model) tabsOf(short func(int, screen.Name) string) []tab {
@@ -145,13 +146,13 @@ func (m *model) tabsOf(short func(int, screen.Name) string) []tab {
 	return all
 }
 
-// lessonTab is the name of the lesson's side, with the key that leads there and back.
+// lessonTab names the lesson's side, with the key that switches sides.
 func (m *model) lessonTab() string { return keys.ToLesson.Key() + " " + m.named(screen.Lesson) }
 
-// named is a screen's name in the language of the words.
+// named returns a screen's translated name.
 func (m *model) named(name screen.Name) string { return m.theme.Words.Text(string(name)) }
 
-// facts are what the screens know of the server, and where it is.
+// facts lists the screens' facts about the server, and its address.
 func (m *model) facts() []string {
 	var all []string
 	for _, s := range m.order {
@@ -180,7 +181,7 @@ func (m *model) stateLine(state string) string {
 		text = draw.Fit(text, min(draw.Width(text), max(m.w-len("  y/n"), 0))) // the keys are seen, however long the question is
 		return " " + m.theme.Notice(text+" ") + m.theme.Key("y") + "/" + m.theme.Key("n")
 	case m.overlay == keys.Ask:
-		// What is typed is seen, however long the question is.
+		// The typed text stays visible, however long the question is.
 		label := " " + draw.Clean(m.theme.Words.Text(m.asking.text))
 		label = draw.Fit(label, min(draw.Width(label), m.w*2/3)) + " "
 		return label + m.asking.line.View(m.w-draw.Width(label))
@@ -195,7 +196,7 @@ func (m *model) stateLine(state string) string {
 	return state
 }
 
-// awayLine says, wherever one is, that the server does not answer, and what to do.
+// awayLine reports, on every screen, that the server does not answer, with a way out.
 func (m *model) awayLine(away *api.Away) string {
 	say := m.theme.Words.Phrase
 	next := say("; kx serve starts it")
@@ -209,7 +210,7 @@ func (m *model) awayLine(away *api.Away) string {
 		draw.Part{Text: next, Weight: 2}))
 }
 
-// hint is a key and what it does, at a column of the last line.
+// hint is a key and its effect, at a column of the last line.
 type hint struct {
 	x, w int
 	key  string
@@ -220,7 +221,7 @@ func (m *model) text(h hint) string {
 	return " " + m.theme.Key(keys.Shown(h.key)) + " " + m.theme.Words.Text(h.word) + " "
 }
 
-// hints are the keys that one wants next, as many as there is room for, and always those that lead to all others.
+// hints draws the next useful keys that fit, and always the keys for help and the palette.
 func (m *model) hints() string {
 	line, at := "", 0
 	for _, h := range m.hinted() {
@@ -230,7 +231,7 @@ func (m *model) hints() string {
 	return draw.Fit(line, m.w)
 }
 
-// hinted are the hints with their places: on the right those that lead to all others.
+// hinted returns the hints with their places: on the right those for the palette, help and quitting.
 func (m *model) hinted() []hint {
 	always := []hint{{key: ":", word: "palette"}, {key: "?", word: "help"}, {key: "q", word: "quit"}}
 	switch {
@@ -248,7 +249,7 @@ func (m *model) hinted() []hint {
 	return append(m.hintsIn(x), always...)
 }
 
-// hintsIn are the hints of the context that fit into the room, those first that the user probably wants next.
+// hintsIn returns the hints of the context that fit into room, the probable next ones first.
 func (m *model) hintsIn(room int) (hints []hint) {
 	ctx, x := m.context(), 0
 	add := func(c *keys.Command, word string) bool {

@@ -24,7 +24,7 @@ type Screen struct {
 	host screen.Host
 	a, b *v1alpha1.Journey
 	all  []align.Pair
-	// rows are the pairs in the list: all, or those in which the two differ.
+	// rows holds the pairs in the list: all, or only the different ones.
 	rows []align.Pair
 	hide bool
 
@@ -33,7 +33,7 @@ type Screen struct {
 	of          detailsKey
 }
 
-// detailsKey is what the details depend on.
+// detailsKey holds the inputs of the details.
 type detailsKey struct {
 	a, b *v1alpha1.Journey
 	pair align.Pair
@@ -73,7 +73,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return nil
 }
 
-// align aligns the two, and picks what is seen.
+// align aligns the two requests, and picks the visible pairs.
 func (s *Screen) align() {
 	s.all = align.Steps(s.a, s.b)
 	s.pick()
@@ -90,7 +90,7 @@ func (s *Screen) pick() {
 	s.steps.SetCursor(slices.Index(s.rows, at))
 }
 
-// current is the pair under the cursor.
+// current returns the pair under the cursor.
 func (s *Screen) current() align.Pair {
 	if i := s.steps.Cursor(); i >= 0 {
 		return s.rows[i]
@@ -98,7 +98,7 @@ func (s *Screen) current() align.Pair {
 	return align.Pair{A: -1, B: -1}
 }
 
-// toDifference goes to the next pair in which the two differ, in a direction. From the very first it may stay.
+// toDifference moves to the next different pair in a direction. From the very first it may stay.
 func (s *Screen) toDifference(step int) bool {
 	for i := s.steps.Cursor() + step; i >= 0 && i < len(s.rows); i += step {
 		if p := s.rows[i]; p.Differs || p.A < 0 || p.B < 0 {
@@ -126,7 +126,7 @@ func (s *Screen) Commands() []keys.Command {
 	}
 }
 
-// whyNothing is why a command that needs two requests can't be done.
+// whyNothing returns the reason to disable a command that needs two requests.
 func (s *Screen) whyNothing() string {
 	if s.a == nil {
 		return s.host.Theme().Words.Phrase("nothing is compared: %s", s.howTo())
@@ -134,7 +134,7 @@ func (s *Screen) whyNothing() string {
 	return ""
 }
 
-// howTo says how two requests come to be compared.
+// howTo explains how to compare two requests.
 func (s *Screen) howTo() string {
 	return s.host.Theme().Words.Phrase("mark a request with %s in Capture, and press %s on another", keys.Mark.Key(), keys.CompareTwo.Key())
 }

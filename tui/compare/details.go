@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// kind is what a line means.
+// kind is the meaning of a line.
 type kind uint8
 
 const (
@@ -35,7 +35,7 @@ type line struct {
 	text string
 }
 
-// lines are the details of the pair under the cursor. They are kept until the pair or the width is another.
+// lines returns the details of the pair under the cursor. They are cached by pair and width.
 func (s *Screen) lines() []line {
 	if s.a == nil {
 		return nil
@@ -89,7 +89,7 @@ func (d *details) add(k kind, text string) {
 	}
 }
 
-// nameWidth is how wide the names of facts are.
+// nameWidth is the width of the names of facts.
 const nameWidth = 16
 
 func (d *details) fact(k kind, mark, name, value string) {
@@ -101,7 +101,7 @@ func (d *details) fact(k kind, mark, name, value string) {
 	}
 }
 
-// both is what each of the two has: once, if it is the same.
+// both shows a value of each request; once, if the values are the same.
 func (d *details) both(name, a, b string) {
 	switch {
 	case a == "" && b == "":
@@ -120,7 +120,7 @@ func orNothing(s string) string {
 	return s
 }
 
-// one is a step that one of the two took alone.
+// one shows a step that only one request took.
 func (d *details) one(k kind, s *v1alpha1.Step) {
 	mark := map[kind]string{first: "<", second: ">"}[k]
 	for _, f := range []struct{ name, text string }{
@@ -135,7 +135,7 @@ func (d *details) one(k kind, s *v1alpha1.Step) {
 	}
 }
 
-// attributes are what went in and came out, by its name.
+// attributes shows the steps' inputs and outputs, by name.
 func (d *details) attributes(a, b *v1alpha1.Step) {
 	other := map[string]string{}
 	for _, x := range b.Attributes {
@@ -153,7 +153,7 @@ func (d *details) attributes(a, b *v1alpha1.Step) {
 	}
 }
 
-// objects compares what the two had.
+// objects compares the objects of the two steps.
 func (d *details) objects(what string, a, b *runtime.RawExtension) {
 	x, y := raw(a), raw(b)
 	if x == nil && y == nil {
@@ -190,7 +190,7 @@ func orEmpty(raw []byte) []byte {
 	return raw
 }
 
-// text is the comparison as text, for a clipboard.
+// text returns the comparison as text, for the clipboard.
 func (s *Screen) text() string {
 	var b strings.Builder
 	for _, p := range s.rows {

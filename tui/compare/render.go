@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// headLines are the two requests, above the panes.
+// headLines is the number of lines above the panes, for the two requests.
 const headLines = 3
 
 // besideFrom is the width from which the panes are side by side.
@@ -48,7 +48,7 @@ func (s *Screen) head() []string {
 	return []string{s.request(look, "A <", s.a), s.request(look, "B >", s.b), s.verdict(look)}
 }
 
-// request is one of the two in a line.
+// request draws one of the two requests in a line.
 func (s *Screen) request(look theme.Theme, name string, j *v1alpha1.Journey) string {
 	w, _ := s.Size()
 	st := &j.Status
@@ -59,7 +59,7 @@ func (s *Screen) request(look theme.Theme, name string, j *v1alpha1.Journey) str
 	return draw.Ends(" "+look.Tab(name)+" "+j.Name+"  "+j.Spec.Method+" "+j.Spec.URI, end+" ", w)
 }
 
-// verdict says how much the two have in common.
+// verdict counts the common and the different steps.
 func (s *Screen) verdict(look theme.Theme) string {
 	both, differ, onlyA, onlyB := align.Count(s.all)
 	return look.Dim("     " + look.Words.Phrase("%d steps in both, %d of them went otherwise (~); %d in A alone (<), %d in B alone (>)", both, differ, onlyA, onlyB))
@@ -67,12 +67,12 @@ func (s *Screen) verdict(look theme.Theme) string {
 
 const tookWidth = 8
 
-// columns puts the cells of a row together.
+// columns joins the cells of a row.
 func columns(w int, step, a, b string) string {
 	return draw.Fit(step, max(w-2*tookWidth-1, 0)) + draw.FitRight(a, tookWidth) + draw.FitRight(b, tookWidth) + " "
 }
 
-// stepRows are the pairs as they are drawn.
+// stepRows draws the pairs.
 func (s *Screen) stepRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.steps.Size()
@@ -97,7 +97,7 @@ func (s *Screen) pair(p align.Pair, w int, look theme.Theme) rows.Row {
 	return row
 }
 
-// title is a pair's step; both, if they are not the same.
+// title returns the ID of a pair's step; both, if they are not the same.
 func (s *Screen) title(p align.Pair) string {
 	switch {
 	case p.B < 0:
@@ -125,7 +125,7 @@ func took(j *v1alpha1.Journey, i int) string {
 	return "..."
 }
 
-// detailRows are the details as they are drawn.
+// detailRows draws the details.
 func (s *Screen) detailRows() rows.Content {
 	look, lines := s.host.Theme(), s.lines()
 	return rows.Content{Title: look.Title(look.Words.Phrase("The step in both")), Text: true, Rows: len(lines), Row: func(i int) rows.Row {

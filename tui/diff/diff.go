@@ -17,15 +17,15 @@ type Line struct {
 	Mark  byte // ' ' for what is the same, '+' for what came, '-' for what went
 	Depth int
 	Text  string
-	// Path is where the line's value is: names, and numbers in lists. Lines that are the same have none.
+	// Path is the place of the line's value: names, and numbers in lists. Unchanged lines have none.
 	Path []string
 }
 
-// Options are how much of a comparison is written.
+// Options select the written part of a comparison.
 type Options struct {
-	// All writes what is the same too; else a line says how much of it there is.
+	// All writes unchanged values too; else a line counts them.
 	All bool
-	// Fold says which fields are not written out, only that they changed. Nil is none.
+	// Fold selects the fields that are only reported as changed, without their values. Nil folds none.
 	Fold func(path []string) bool
 }
 
@@ -40,13 +40,13 @@ type differ struct {
 // diffMost bounds the lines of a diff.
 const diffMost = 20_000
 
-// Objects compares two objects given as JSON, and says how many fields changed. With all, what is the same is written
-// too; else a line says how much of it there is.
+// Objects compares two objects given as JSON, and returns the number of changed fields. With all, it writes unchanged
+// values too; else a line counts them.
 func Objects(before, after []byte, all bool) (lines []Line, changed int, err error) {
 	return Compare(before, after, Options{All: all})
 }
 
-// Compare is Objects with more to choose.
+// Compare is Objects with options.
 func Compare(before, after []byte, o Options) (lines []Line, changed int, err error) {
 	a, err := parse(before)
 	if err != nil {
@@ -88,14 +88,14 @@ func (d *differ) write(mark byte, depth int, text string) {
 	}
 }
 
-// at does something to the part of a name.
+// at runs do with part added to the path.
 func (d *differ) at(part string, do func()) {
 	d.path = append(d.path, part)
 	do()
 	d.path = d.path[:len(d.path)-1]
 }
 
-// value compares a and b, which label introduces.
+// value compares a and b, after a label.
 func (d *differ) value(depth int, label string, a, b any) {
 	if equal(a, b) {
 		d.same(depth, label, b)
@@ -126,12 +126,12 @@ func (d *differ) value(depth int, label string, a, b any) {
 	d.whole('+', depth, label, b)
 }
 
-// folded writes how much there is of a value.
+// folded writes the size of a value.
 func (d *differ) folded(mark byte, depth int, label string, v any) {
 	d.write(mark, depth, strings.TrimSpace(fmt.Sprintf("%s … %d lines", label, count(v))))
 }
 
-// open writes the label of a value that has parts, and says how deep they are.
+// open writes the label of a value that has parts, and returns the depth of the parts.
 func (d *differ) open(mark byte, depth int, label string) int {
 	if label == "" {
 		return depth
@@ -166,7 +166,7 @@ func (d *differ) fields(depth int, a, b map[string]any) {
 	}
 }
 
-// items compares what lies between the items that are the same at both ends, one by one.
+// items compares the items between the common beginning and the common end, one by one.
 func (d *differ) items(depth int, a, b []any) {
 	first := 0
 	for len(a) > 0 && len(b) > 0 && equal(a[0], b[0]) {
@@ -197,7 +197,7 @@ func (d *differ) items(depth int, a, b []any) {
 	}
 }
 
-// sameMost is how many lines of what is the same are written without being asked for.
+// sameMost limits the lines of an unchanged value that are written without All.
 const sameMost = 1
 
 func (d *differ) same(depth int, label string, v any) {
@@ -208,7 +208,7 @@ func (d *differ) same(depth int, label string, v any) {
 	d.whole(' ', depth, label, v)
 }
 
-// count is how many lines the parts of a value take.
+// count counts the lines of a value's parts.
 func count(v any) int {
 	n := 0
 	switch v := v.(type) {
@@ -277,7 +277,7 @@ func scalar(v any) string {
 	return fmt.Sprint(v)
 }
 
-// looksOther says that a string would be read as something else if it had no quotes.
+// looksOther reports whether a string without quotes would be read as another type.
 func looksOther(s string) bool {
 	var v any
 	return json.Unmarshal([]byte(s), &v) == nil

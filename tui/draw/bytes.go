@@ -2,7 +2,7 @@ package draw
 
 import "fmt"
 
-// Bytes is a number of bytes in at most six cells.
+// Bytes formats a number of bytes in at most six cells.
 func Bytes(n int64) string {
 	const units = "KMGTPE"
 	if n < 1000 {

@@ -1,7 +1,8 @@
-// Package draw makes text that fits: lines of an exact width, blocks of an exact size, boxes, and one block over another.
+// Package draw makes text that fits: lines of an exact width, blocks of an exact size, boxes, and one block over
+// another.
 //
-// What comes in is text that anybody may have written (names, errors, URIs). What goes out can't reach the terminal in
-// any way but as characters: [Clean] takes out what core/escape finds hostile.
+// Its input is untrusted text (names, errors, URIs). Its output can only show characters on the terminal: [Clean]
+// escapes the control characters that core/escape classifies as hostile.
 //
 // # Invariants
 //

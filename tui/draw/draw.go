@@ -36,10 +36,10 @@ func Clean(s string) string {
 // emojiSelector makes the character before it wide on some terminals, and not on others.
 const emojiSelector = '\uFE0F'
 
-// hostile are characters that do something to the terminal or to the line instead of being seen in it.
+// hostile reports whether a character acts on the terminal or on the line instead of being visible in it.
 func hostile(r rune) bool { return escape.Hostile(r) || r == emojiSelector }
 
-// Width is how many cells s takes. Escape codes take none.
+// Width returns the number of cells that s takes. Escape codes take none.
 func Width(s string) int { return ansi.StringWidth(s) }
 
 // Fit makes s exactly w cells wide: cut with an ellipsis, or filled with spaces. It keeps escape codes.
@@ -63,7 +63,7 @@ func FitRight(s string, w int) string {
 	return Fit(s, w)
 }
 
-// Ends puts left at the left edge and right at the right one; right goes first when there is no room for both.
+// Ends puts left at the left edge and right at the right one; it drops right first if both do not fit.
 func Ends(left, right string, w int) string {
 	n := ansi.StringWidth(right)
 	if n == 0 || n+1 >= w {
@@ -92,7 +92,7 @@ func Block(lines []string, w, h int) []string {
 	return out
 }
 
-// border are the pieces of a frame.
+// border holds the pieces of a frame.
 type border struct{ h, v, tl, tr, bl, br string }
 
 var (
@@ -104,7 +104,7 @@ var (
 type Paint func(string) string
 
 // Box frames lines: w by h with the frame, title in the upper edge at the left, note at the right. A focused box has
-// heavy lines, so that it can be told without colours.
+// heavy lines, so that the focus shows without colours.
 func Box(lines []string, title, note string, w, h int, focused bool, paint Paint) []string {
 	if w < 2 || h < 2 {
 		return Block(nil, w, h)
@@ -142,7 +142,7 @@ func edge(b border, title, note string, w int, paint Paint) string {
 	return paint(b.h) + title + paint(strings.Repeat(b.h, rest)) + note + paint(b.h)
 }
 
-// Over lays top over bottom, its upper left corner at x, y. What sticks out is cut. Lines of bottom keep their width.
+// Over lays top over bottom, its upper left corner at x, y, and clips it. Lines of bottom keep their width.
 func Over(bottom, top []string, x, y int) []string {
 	out := append([]string(nil), bottom...)
 	for i, line := range top {
@@ -159,7 +159,7 @@ func Over(bottom, top []string, x, y int) []string {
 	return out
 }
 
-// tail is the last w cells of s. Half of a wide character is a space.
+// tail returns the last w cells of s. Half of a wide character becomes a space.
 func tail(s string, w int) string {
 	if w <= 0 {
 		return ""

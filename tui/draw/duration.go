@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Duration is d in at most seven cells.
+// Duration formats d in at most seven cells.
 func Duration(d time.Duration) string {
 	switch {
 	case d < 0:

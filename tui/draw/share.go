@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Share gives each of several columns what it needs of some cells. Where there are not enough for all, those that need little
-// have it, and the others share the rest evenly. What is left over is nobody's.
+// Share divides cells among columns by need. If the cells do not suffice, columns with small needs get all of theirs,
+// and the others share the rest evenly. Spare cells stay free.
 func Share(room int, needs ...int) []int {
 	order := make([]int, len(needs))
 	for i := range order {
@@ -24,11 +24,11 @@ func Share(room int, needs ...int) []int {
 // Part is a part of a line.
 type Part struct {
 	Text string
-	// Weight says which goes first where there is no room for all: the one of least weight, and of two the later one.
+	// Weight decides which part is dropped first: the one of least weight, and of two the later one.
 	Weight int
 }
 
-// Fitting is a line of as many parts as there is room for, in their order.
+// Fitting joins as many parts as fit, in their order.
 func Fitting(w int, parts ...Part) string {
 	for {
 		line, least := "", -1

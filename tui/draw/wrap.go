@@ -51,7 +51,7 @@ func wrapWide(s string, w int) (lines []string) {
 	return lines
 }
 
-// beginning is what of a word fits into w cells, at least one character.
+// beginning returns the longest beginning of a word that fits into w cells, at least one character.
 func beginning(word string, w int) string {
 	const most = 16 // bytes of a cell: so a long word is not looked at as a whole for each of its lines
 	window := word
@@ -68,8 +68,8 @@ func beginning(word string, w int) string {
 	return word[:size]
 }
 
-// wordEnd is where the first piece of a text ends behind which a line may end: behind spaces, and beside characters of Chinese,
-// but not before what closes and not behind what opens.
+// wordEnd returns the first place at which a line may break: after spaces, and beside Chinese characters, but not
+// before closing punctuation and not after opening punctuation.
 func wordEnd(s string) int {
 	last, n := utf8.DecodeRuneInString(s)
 	for n < len(s) {

@@ -1,16 +1,17 @@
-// Package editor is a text of several lines that the user types into: a cursor, insertion, deletion, undo, and a window on it.
+// Package editor is a multi-line text editor: a cursor, insertion, deletion, undo, and a window on the text.
 //
-// What comes in are commands, and text that was typed or pasted. What goes out are lines of an exact size, and the text. The
-// editor does not know what the text means: [Look] says which lines are wrong.
+// It takes commands, and typed or pasted text. It returns lines of an exact size, and the text. The editor does not
+// know the meaning of the text: [Look] marks wrong lines.
 //
-// It is no textarea of charmbracelet/bubbles (tried with v1.0.0). That one has no undo, no place for a press of the mouse, no
-// scrolling sideways and no colours within the text. It keeps 10,000 lines and drops the rest in silence, turns tabs into
-// spaces and the line ends of pasted text (\r\n) into empty lines, and shows its cursor by colour alone. It wraps and draws
-// the whole text for each frame: a key takes 0.7 s in a body of 1 MiB, and 0.1 ms here.
+// It does not use the textarea of charmbracelet/bubbles (tried with v1.0.0), which has no undo, no place for a press
+// of the mouse, no scrolling sideways and no colours within the text. The textarea keeps 10,000 lines and drops the
+// rest in silence, turns tabs into spaces and the line ends of pasted text (\r\n) into empty lines, and shows its
+// cursor by colour alone. It wraps and draws the whole text for each frame: a key takes 0.7 s in a body of 1 MiB, and
+// 0.1 ms here.
 //
 // # Invariants
 //
-//  1. The text is kept as it was put in, but for ends of lines, which are \n; what is shown of it is clean.
+//  1. The text stays as it was entered, except that line ends become \n; its rendering is cleaned.
 //  2. Every change goes through one function, which can undo it.
-//  3. A frame costs what is in view of the text, not what it holds.
+//  3. The cost of a frame depends on the visible part of the text, not on its length.
 package editor

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// Bounds of a text, and of what can be undone.
+// Bounds of a text, and of the undo history.
 const (
 	BytesMost = 1 << 20
 	undoMost  = 1000
@@ -31,20 +31,20 @@ type Editor struct {
 	w, h, top, left int
 }
 
-// change is what can be undone: at from, removed was replaced by added.
+// change is an entry for undo: at from, added replaced removed.
 type change struct {
 	from           pos
 	removed, added string
 	typed          bool // one character after another: they are undone together
 }
 
-// String is the text.
+// String returns the text.
 func (e *Editor) String() string { return strings.Join(e.lines, "\n") }
 
-// Version is another after every change.
+// Version differs after every change.
 func (e *Editor) Version() int { return e.version }
 
-// Empty says that there is no text but spaces.
+// Empty reports whether the text is only spaces.
 func (e *Editor) Empty() bool {
 	for _, l := range e.lines {
 		if strings.TrimSpace(l) != "" {
@@ -54,13 +54,13 @@ func (e *Editor) Empty() bool {
 	return true
 }
 
-// Bytes is how long the text is.
+// Bytes returns the length of the text.
 func (e *Editor) Bytes() int { return e.bytes }
 
-// Line is the line of the cursor; the first is 1.
+// Line returns the line of the cursor; the first is 1.
 func (e *Editor) Line() int { return e.cursor.line + 1 }
 
-// Lines is how many lines there are.
+// Lines returns the number of lines.
 func (e *Editor) Lines() int { return max(len(e.lines), 1) }
 
 // Go puts the cursor on a line and a column, which begin with 1.
@@ -70,7 +70,7 @@ func (e *Editor) Go(line, column int) {
 	e.cursor.at, e.column = byteOf(e.lines[e.cursor.line], column-1), -1
 }
 
-// Set replaces the text, which can be undone. It says whether there was room.
+// Set replaces the text, and can be undone. It reports whether the text fits.
 func (e *Editor) Set(text string) bool {
 	text = ends(text)
 	if len(text) > BytesMost {
@@ -85,7 +85,7 @@ func (e *Editor) Set(text string) bool {
 	return true
 }
 
-// Reset replaces the text and forgets what was done before.
+// Reset replaces the text and clears the undo history.
 func (e *Editor) Reset(text string) bool {
 	if !e.Set(text) {
 		return false
@@ -94,7 +94,7 @@ func (e *Editor) Reset(text string) bool {
 	return true
 }
 
-// ends makes the ends of lines alike.
+// ends turns all line ends into \n.
 func ends(text string) string {
 	if strings.Contains(text, "\r") {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
@@ -113,7 +113,7 @@ func (e *Editor) end() pos {
 	return pos{last, len(e.lines[last])}
 }
 
-// Insert puts text at the cursor. It says whether there was room.
+// Insert inserts text at the cursor. It reports whether it fits.
 func (e *Editor) Insert(runes []rune) bool {
 	e.init()
 	text := ends(string(runes))
@@ -125,7 +125,7 @@ func (e *Editor) Insert(runes []rune) bool {
 	return true
 }
 
-// Newline ends the line. The next one is indented as this one, and more behind a colon: that is where YAML goes on.
+// Newline ends the line. The next one gets the same indentation, and more after a colon, where YAML nests.
 func (e *Editor) Newline() bool {
 	e.init()
 	before := e.lines[e.cursor.line][:e.cursor.at]
@@ -137,7 +137,7 @@ func (e *Editor) Newline() bool {
 	return e.Insert([]rune("\n" + indent))
 }
 
-// between is the text from a place to another.
+// between returns the text between two places.
 func (e *Editor) between(from, to pos) string {
 	if from.line == to.line {
 		return e.lines[from.line][from.at:to.at]
@@ -151,7 +151,7 @@ func (e *Editor) between(from, to pos) string {
 	return b.String()
 }
 
-// change replaces the text between two places, remembers that, and returns the end of what it put there.
+// change replaces the text between two places, records that for undo, and returns the end of the new text.
 func (e *Editor) change(from, to pos, added string, typed bool) pos {
 	c := change{from: from, removed: e.between(from, to), added: added, typed: typed}
 	if c.removed == "" && added == "" {
@@ -169,13 +169,13 @@ func (e *Editor) change(from, to pos, added string, typed bool) pos {
 	return e.replace(from, to, added)
 }
 
-// follows says that a typed character goes on with the word that was typed before.
+// follows reports whether a typed character continues the word of the change before.
 func (c *change) follows(next change) bool {
 	return c.typed && next.removed == "" && !strings.HasSuffix(c.added, " ") &&
 		next.from == (pos{c.from.line, c.from.at + len(c.added)})
 }
 
-// replace does a change.
+// replace replaces the text between two places without recording it.
 func (e *Editor) replace(from, to pos, added string) pos {
 	e.bytes += len(added) - len(e.between(from, to))
 	e.version++
@@ -197,7 +197,7 @@ func (e *Editor) replace(from, to pos, added string) pos {
 	return end
 }
 
-// Undo takes the last change back. It says whether there was one.
+// Undo undoes the last change. It reports whether there was one.
 func (e *Editor) Undo() bool {
 	n := len(e.undo)
 	if n == 0 {
@@ -210,7 +210,7 @@ func (e *Editor) Undo() bool {
 	return true
 }
 
-// Redo does again what was taken back last. It says whether there was anything.
+// Redo repeats the change that was undone last. It reports whether there was one.
 func (e *Editor) Redo() bool {
 	n := len(e.redo)
 	if n == 0 {
@@ -223,7 +223,7 @@ func (e *Editor) Redo() bool {
 	return true
 }
 
-// endOf is where a text ends that begins at a place.
+// endOf returns the end of a text that begins at a place.
 func endOf(from pos, text string) pos {
 	lines := strings.Count(text, "\n")
 	if lines == 0 {
@@ -232,7 +232,7 @@ func endOf(from pos, text string) pos {
 	return pos{from.line + lines, len(text) - strings.LastIndexByte(text, '\n') - 1}
 }
 
-// Handle does a command that moves or edits. It says whether id is one.
+// Handle runs a command that moves or edits. It reports whether id is one.
 func (e *Editor) Handle(id keys.ID) bool {
 	e.init()
 	if e.vertical(id) {
@@ -294,7 +294,7 @@ func (e *Editor) vertical(id keys.ID) bool {
 	return true
 }
 
-// byteOf is the byte at which the n-th character begins, or the end.
+// byteOf returns the byte at which the n-th character begins, or the end.
 func byteOf(line string, n int) int {
 	for i := range line {
 		if n <= 0 {
@@ -308,7 +308,7 @@ func byteOf(line string, n int) int {
 	return len(line)
 }
 
-// before is the place of the character before one; the end of a line is before the next.
+// before returns the place of the character before p; the end of a line comes before the next line.
 func (e *Editor) before(p pos) pos {
 	switch {
 	case p.at > 0:
@@ -320,7 +320,7 @@ func (e *Editor) before(p pos) pos {
 	return p
 }
 
-// after is the place behind the character at one.
+// after returns the place after the character at p.
 func (e *Editor) after(p pos) pos {
 	switch {
 	case p.at < len(e.lines[p.line]):
@@ -332,7 +332,7 @@ func (e *Editor) after(p pos) pos {
 	return p
 }
 
-// wordStart is where the word before the cursor begins.
+// wordStart returns the beginning of the word before the cursor.
 func (e *Editor) wordStart() pos {
 	if e.cursor.at == 0 {
 		return e.before(e.cursor)

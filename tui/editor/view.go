@@ -9,19 +9,19 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Look is how parts of the text are painted. A nil one leaves them as they are.
+// Look styles parts of the text. A nil function leaves its part unstyled.
 type Look struct {
 	Dim, Bad func(string) string
-	// Marked says that something is wrong with a line; the first is 1.
+	// Marked reports whether a line has a problem; the first is 1.
 	Marked func(line int) bool
-	// Cursor shows the cursor: somebody types.
+	// Cursor shows the cursor, while the user types.
 	Cursor bool
 }
 
-// cursor is shown between characters, as in lines that one types into.
+// cursor is shown between characters, as in single-line inputs.
 const cursor = "▏"
 
-// SetSize says how much is seen.
+// SetSize sets the size of the window.
 func (e *Editor) SetSize(w, h int) { e.w, e.h = w, h }
 
 // Scroll moves the window, and the cursor with it.
@@ -50,7 +50,7 @@ func (e *Editor) Press(x, y int) {
 	e.cursor, e.column = pos{line, at}, -1
 }
 
-// gutter is how many cells the numbers of the lines take.
+// gutter returns the width of the line numbers.
 func (e *Editor) gutter() int {
 	if e.w < 24 {
 		return 0
@@ -81,7 +81,7 @@ func (e *Editor) follow() {
 	}
 }
 
-// Render is what is seen: h lines of w cells. A line with a mark has "!" before it, that of the cursor ">".
+// Render returns the visible part: h lines of w cells. A marked line begins with "!", that of the cursor with ">".
 func (e *Editor) Render(look Look) []string {
 	e.init()
 	e.follow()
@@ -93,7 +93,7 @@ func (e *Editor) Render(look Look) []string {
 	return draw.Block(out, e.w, e.h)
 }
 
-// number is what stands before a line.
+// number draws the line number.
 func (e *Editor) number(i, g int, look Look) string {
 	if g == 0 {
 		return ""
@@ -109,10 +109,10 @@ func (e *Editor) number(i, g int, look Look) string {
 	return paint(look.Dim, " "+number) + mark
 }
 
-// lookMost is how much of a line is looked at beyond its visible beginning.
+// lookMost limits the part of a line that is processed beyond its visible beginning.
 const lookMost = 4096
 
-// text is the visible part of a line.
+// text draws the visible part of a line.
 func (e *Editor) text(i, w int, look Look) string {
 	if w <= 0 {
 		return ""

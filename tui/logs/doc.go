@@ -1,10 +1,10 @@
-// Package logs is what the program logged while it had the terminal: the newest lines, and the screen that shows them.
+// Package logs keeps the newest lines of the program's log while the screen owns the terminal, and shows them.
 //
-// What comes in are the bytes of a log, into a [Tail], from any goroutine. What goes out are lines that can be shown. The
-// file that the log goes to as well is whoever made the Tail's.
+// Any goroutine may write log bytes to a [Tail]. The Tail returns clean lines. The log file beside it belongs to the
+// maker of the Tail.
 //
 // # Invariants
 //
-//  1. A Tail has at most 2,000 lines of at most 4 KiB; what went or was cut is counted or marked.
+//  1. A Tail has at most 2,000 lines of at most 4 KiB; dropped lines are counted, and cut lines are marked.
 //  2. Writing to a Tail never waits for the screen.
 package logs

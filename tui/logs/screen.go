@@ -28,7 +28,7 @@ type Screen struct {
 
 var _ screen.Screen = (*Screen)(nil)
 
-// New makes the screen of a tail.
+// New makes the screen for a tail.
 func New(host screen.Host, tail *Tail) *Screen {
 	s := &Screen{host: host, tail: tail}
 	s.list = rows.New(host.Theme, s.content)
@@ -58,7 +58,7 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 
 func (s *Screen) Show(screen.Target) tea.Cmd { return s.Drain() }
 
-// Drain takes what was logged since. The cursor stays on its line, or follows the newest.
+// Drain takes new lines. The cursor stays on its line, or follows the newest.
 func (s *Screen) Drain() tea.Cmd {
 	var dropped int
 	s.lines, dropped = s.tail.Lines()
@@ -76,13 +76,13 @@ func (s *Screen) Close() { s.tail.notify(nil) }
 func (s *Screen) Foot() (sameAs, state string) { return "", "" }
 
 const (
-	// footLines is the room for the whole of the line under the cursor, below the others.
+	// footLines is the number of lines below the list, for the full text of the line under the cursor.
 	footLines = 4
-	// low is the height below which there is none.
+	// low is the height below which there are no such lines.
 	low = 12
 )
 
-// content is the log as it is drawn.
+// content draws the log.
 func (s *Screen) content() rows.Content {
 	look := s.host.Theme()
 	w, h := s.Size()

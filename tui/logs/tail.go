@@ -12,7 +12,7 @@ const (
 	lineMost  = 4 << 10
 )
 
-// Tail is the newest lines of a log. The zero Tail is empty.
+// Tail holds the newest lines of a log. The zero Tail is empty. mu guards its fields.
 type Tail struct {
 	mu      sync.Mutex
 	lines   []string
@@ -56,14 +56,14 @@ func (t *Tail) add(line string) {
 	t.lines = append(t.lines, draw.Clean(line))
 }
 
-// Lines are the lines that there are, the oldest first, and how many went before them.
+// Lines returns the present lines, the oldest first, and the number of dropped lines.
 func (t *Tail) Lines() (lines []string, dropped int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]string(nil), t.lines...), t.dropped
 }
 
-// notify calls changed whenever something was written from now on.
+// notify makes later writes call changed.
 func (t *Tail) notify(changed func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

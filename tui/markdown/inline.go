@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// kind is how a piece of a paragraph looks.
+// kind is the style of a piece of a paragraph.
 type kind int
 
 const (
@@ -18,7 +18,7 @@ const (
 	emphasis
 )
 
-// span is a piece of a paragraph that looks the same.
+// span is a piece of a paragraph in one style.
 type span struct {
 	kind kind
 	text string
@@ -35,7 +35,7 @@ func (r row) text() string {
 	return b.String()
 }
 
-// inline lays a paragraph out, and paints it.
+// inline lays out a paragraph, and paints it.
 func inline(text string, w int, look theme.Theme) []string {
 	styles := map[kind]theme.Style{code: look.Layer, strong: look.Title, emphasis: look.Notice}
 	var out []string
@@ -53,13 +53,13 @@ func inline(text string, w int, look theme.Theme) []string {
 	return out
 }
 
-// marks are what stands around pieces, the longer ones first. Those of code stay.
+// marks lists the delimiters of styles, the longer ones first. Those of code stay in the text.
 var marks = []struct {
 	mark string
 	kind kind
 }{{"``", code}, {"`", code}, {"**", strong}, {"__", strong}, {"*", emphasis}}
 
-// spans takes a paragraph apart. Its text is clean then.
+// spans splits a paragraph by style, and cleans its text.
 func spans(text string) row {
 	text = draw.Clean(text)
 	var out row
@@ -101,13 +101,13 @@ func spans(text string) row {
 	return out
 }
 
-// special are the characters with which something other than text may begin.
+// special lists the characters that may begin markup.
 const special = "`*_[<\\"
 
-// reach is how far away the end of a piece is looked for.
+// reach limits the search for a closing delimiter.
 const reach = 2000
 
-// marked is what begins a text with a mark around it, and how long that is; 0 if it does not begin so.
+// marked returns the marked piece at the beginning of a text, and its length with the marks; 0 if there is none.
 func marked(text string) (k kind, inner string, n int) {
 	for _, m := range marks {
 		rest, ok := strings.CutPrefix(text, m.mark)
@@ -127,7 +127,7 @@ func marked(text string) (k kind, inner string, n int) {
 	return plain, "", 0
 }
 
-// link is a link that a text begins with.
+// link returns the link at the beginning of a text.
 func link(text string) (label, target string, n int) {
 	text = text[:min(len(text), reach)]
 	if text[0] == '<' {
@@ -159,7 +159,7 @@ func wrap(all row, w int) []row {
 	return out
 }
 
-// take takes the characters of a line from spans. Spaces that were left out at the end of a line are left out here too.
+// take takes the characters of a line from spans. It skips spaces that the line dropped at its end.
 func take(from row, line string) (taken, rest row) {
 	rest = append(row(nil), from...)
 	for _, c := range line {

@@ -13,13 +13,13 @@ import (
 
 // Line is one line of the layout.
 type Line struct {
-	// Text may be painted.
+	// Text may contain colours.
 	Text string
-	// First says that a paragraph, a heading or the like begins here.
+	// First marks the beginning of a paragraph, a heading or the like.
 	First bool
 }
 
-// Lines lays text out in lines of at most w cells.
+// Lines lays out text in lines of at most w cells.
 func Lines(text string, w int, look theme.Theme) []Line {
 	p := &page{w: max(w, 1), look: look}
 	p.lay(strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n"))
@@ -44,7 +44,7 @@ var (
 	dashes   = regexp.MustCompile(`^[ |:-]+$`)
 )
 
-// lay lays block after block out.
+// lay lays out block after block.
 func (p *page) lay(lines []string) {
 	for i := 0; i < len(lines); {
 		n := 1
@@ -74,7 +74,7 @@ func (p *page) lay(lines []string) {
 	}
 }
 
-// gap is one empty line, however many the text has.
+// gap adds one empty line, however many the text has.
 func (p *page) gap() {
 	if n := len(p.lines); n > 0 && p.lines[n-1].Text != "" {
 		p.lines = append(p.lines, Line{})
@@ -107,7 +107,7 @@ func (p *page) heading(level int, text string) {
 	p.lines = append(p.lines, Line{})
 }
 
-// code is a fence and what stands in it, as it is. It returns how many lines that takes.
+// code lays out a fence and its contents, verbatim. It returns the number of lines that it consumed.
 func (p *page) code(lines []string) int {
 	const indent = "  "
 	end := fence.FindStringSubmatch(lines[0])[1]
@@ -126,8 +126,8 @@ func (p *page) code(lines []string) int {
 	return n
 }
 
-// Verbatim breaks a line that shall stay as it is into lines of at most w cells: at spaces, but not within words that fit. What goes
-// on is indented.
+// Verbatim breaks a line into lines of at most w cells without other changes: at spaces, but not within words that
+// fit. Further lines are indented.
 func Verbatim(line string, w int) []string {
 	const tab, more = "    ", "    "
 	line = draw.Clean(strings.ReplaceAll(line, "\t", tab))
@@ -148,7 +148,7 @@ func Verbatim(line string, w int) []string {
 	return out
 }
 
-// beginning is what of a text fits into w cells: as many words as fit, or a part of the first.
+// beginning returns the part of a text that fits into w cells: as many words as fit, or a part of the first.
 func beginning(text string, w int) string {
 	const most = 16 // bytes of a cell: so a long text is not looked at as a whole for each of its lines
 	window := text
@@ -173,7 +173,7 @@ func beginning(text string, w int) string {
 	return part
 }
 
-// comment is how many lines a comment takes.
+// comment counts the lines of a comment.
 func comment(lines []string) int {
 	for i, line := range lines {
 		if strings.Contains(line, "-->") {
@@ -183,7 +183,7 @@ func comment(lines []string) int {
 	return len(lines)
 }
 
-// quote is what stands behind angles.
+// quote lays out a quote.
 func (p *page) quote(lines []string) int {
 	n := 0
 	var inner []string
@@ -197,7 +197,7 @@ func (p *page) quote(lines []string) int {
 	return n
 }
 
-// item is one item of a list, with the lines that go on with it.
+// item lays out one item of a list, with its continuation lines.
 func (p *page) item(lines []string) int {
 	m := bullet.FindStringSubmatch(lines[0])
 	mark := m[2]
@@ -224,7 +224,7 @@ func (p *page) item(lines []string) int {
 	return n
 }
 
-// extent is how many lines a paragraph has.
+// extent counts the lines of a paragraph.
 func extent(lines []string) int {
 	n := 1
 	for n < len(lines) && !begins(lines[n]) {
@@ -239,7 +239,7 @@ func begins(line string) bool {
 		tableRow.MatchString(line) || strings.HasPrefix(strings.TrimSpace(line), ">") || strings.HasPrefix(strings.TrimSpace(line), "<!--")
 }
 
-// join makes one line of a paragraph. Chinese needs no space where a line ended.
+// join joins the lines of a paragraph. Chinese needs no space between lines.
 func join(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {

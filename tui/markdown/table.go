@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// table is a table. Where its columns do not fit, their cells take several lines.
+// table lays out a table. Where its columns do not fit, their cells wrap.
 func (p *page) table(lines []string) int {
 	n := 0
 	var cells [][]string
@@ -39,7 +39,7 @@ func (p *page) table(lines []string) int {
 	return n
 }
 
-// widths shares the room among the columns.
+// widths divides the width among the columns.
 func (p *page) widths(cells [][]string, columns int) []int {
 	needs := make([]int, columns)
 	for _, row := range cells {
@@ -58,7 +58,7 @@ func sum(all []int) int {
 	return n
 }
 
-// row lays one row of cells out.
+// row lays out one row of cells.
 func (p *page) row(cells []string, widths []int) {
 	parts := make([][]string, len(cells))
 	height := 1
@@ -84,7 +84,7 @@ func (p *page) row(cells []string, widths []int) {
 	p.block(lines)
 }
 
-// cellsOf takes a row apart. A bar in code, or behind a backslash, is text.
+// cellsOf splits a row. A bar in code, or after a backslash, is text.
 func cellsOf(line string) []string {
 	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
 	var cells []string

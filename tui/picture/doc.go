@@ -1,6 +1,6 @@
-// Package picture draws what a terminal shows as SVG.
+// Package picture draws the contents of a terminal as SVG.
 //
-// What comes in are lines with the escape codes of colours (SGR) and no others, and what each code looks like. What goes out is
-// SVG without scripts, in which each piece of text begins at its own cell, so that columns hold with any font. All text is
-// escaped.
+// It takes lines whose only escape codes are those of colours (SGR), and the look of each code. It returns SVG
+// without scripts, in which each piece of text begins at its own cell, so that columns hold with any font. All text
+// is escaped.
 package picture

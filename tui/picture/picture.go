@@ -12,19 +12,19 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// The size of a cell, and what is free around all of them.
+// The size of a cell, and the margin around all of them.
 const (
 	CellWidth = 8
 	RowHeight = 18
 	Border    = 12
 )
 
-// Look is how a piece of text looks: the attributes of its tspan, and the colour behind it; empty for the usual ones.
+// Look is the style of a piece of text: the attributes of its tspan, and its background; empty for the defaults.
 type Look struct{ Attributes, Back string }
 
 var sgr = regexp.MustCompile("\x1b\\[([0-9;]*)m")
 
-// Row draws a line of text as the n-th row. look says how the text behind the codes of a colour looks.
+// Row draws a line of text as the n-th row. look returns the style for the codes of a colour.
 func Row(b *bytes.Buffer, n int, line string, look func(codes string) Look) {
 	cell := 0
 	pieces := func(each func(cell int, text string, l Look)) {
@@ -63,7 +63,7 @@ func Row(b *bytes.Buffer, n int, line string, look func(codes string) Look) {
 	b.WriteString("</text>\n")
 }
 
-// InXML escapes a text, also what XML can't have at all.
+// InXML escapes a text, including characters that XML can't represent.
 func InXML(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(escape.Line(text))) // a Builder does not fail
@@ -77,7 +77,7 @@ const frameHead = `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d
 <g transform="translate(0,%d)">
 `
 
-// Frame draws a frame of the screen in 24-bit colours, as it stands there. The colours are those of what has none of its own.
+// Frame draws a frame of the screen in 24-bit colours. text and ground are the default colours.
 func Frame(title string, lines []string, text, ground string) []byte {
 	cells := 0
 	for _, l := range lines {
@@ -117,7 +117,7 @@ func trueColour(codes string) (l Look) {
 	return l
 }
 
-// hex is a colour as SVG has it.
+// hex returns a colour in SVG's notation.
 func hex(parts []string) string {
 	out := "#"
 	for _, p := range parts {

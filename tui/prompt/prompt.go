@@ -9,18 +9,18 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// MaxBytes is how long the text may get.
+// MaxBytes limits the text.
 const MaxBytes = 4096
 
 // Line is text with a cursor in it. The zero Line is empty.
 type Line struct {
 	runes []rune
 	at    int // the rune that the cursor is on
-	// proposed says that the text was proposed: what is typed replaces it, and what edits it makes it the user's.
+	// proposed marks the text as a proposal: typing replaces it, and editing accepts it as the user's.
 	proposed bool
 }
 
-// String is the text.
+// String returns the text.
 func (l *Line) String() string { return string(l.runes) }
 
 // Set replaces the text. The cursor goes to its end.
@@ -30,13 +30,13 @@ func (l *Line) Set(s string) {
 	l.proposed = false
 }
 
-// Propose replaces the text by one that the user may take as it is, edit, or type another in place of.
+// Propose sets a text that the user may accept, edit, or replace by typing.
 func (l *Line) Propose(s string) {
 	l.Set(s)
 	l.proposed = s != ""
 }
 
-// Insert puts text at the cursor, or in place of what was proposed. It reports whether there was room.
+// Insert puts text at the cursor, or in place of a proposal. It reports whether it fits.
 func (l *Line) Insert(text []rune) bool {
 	added := []rune(draw.Clean(string(text)))
 	if l.proposed {
@@ -50,7 +50,7 @@ func (l *Line) Insert(text []rune) bool {
 	return true
 }
 
-// Handle does a command that edits the line. It reports whether id is one.
+// Handle runs a command that edits the line. It reports whether id is one.
 func (l *Line) Handle(id keys.ID) bool {
 	switch id {
 	case keys.EditLeft:
@@ -82,7 +82,7 @@ func (l *Line) cut(i, j int) {
 	l.at = i
 }
 
-// before is where the runs of characters before the cursor begin, one after another from right to left.
+// before returns the beginning of the runs of characters before the cursor, matched from right to left.
 func (l *Line) before(runs ...func(rune) bool) int {
 	i := l.at
 	for _, of := range runs {
@@ -93,13 +93,14 @@ func (l *Line) before(runs ...func(rune) bool) int {
 	return i
 }
 
-// Before is the text before the cursor.
+// Before returns the text before the cursor.
 func (l *Line) Before() string { return string(l.runes[:l.at]) }
 
-// Word is the run of letters that ends at the cursor.
+// Word returns the run of letters that ends at the cursor.
 func (l *Line) Word() string { return string(l.runes[l.before(unicode.IsLetter):l.at]) }
 
-// View is the line in w cells, with the cursor as a mark that needs no colour. It scrolls so that the cursor is seen.
+// View draws the line in w cells, with the cursor as a mark that needs no colour. It scrolls to keep the cursor
+// visible.
 func (l *Line) View(w int) string {
 	if w <= 0 {
 		return ""

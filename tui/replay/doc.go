@@ -1,6 +1,6 @@
-// Package replay makes of a request that was recorded one that can be sent again.
+// Package replay turns a recorded request into one that can be sent again.
 //
-// What comes in is a journey with its steps; what goes out is a target for the screen Send, and what is different from what
-// was sent, if anything is. A journey has objects, if they were asked for, and never the bytes that a client sent: the body
-// of a patch is made anew, of what it did.
+// It takes a journey with its steps. It returns a target for the screen Send, and a note about differences from the
+// original, if there are any. A journey has objects only if they were recorded, and never the bytes from the client:
+// a patch's body is rebuilt from the patch's effect.
 package replay

@@ -14,8 +14,8 @@ import (
 
 const mergePatch = "application/merge-patch+json"
 
-// Of is the request of a journey, and a note on what is different. Where it would not do the same, it is not to be sent at
-// once.
+// Of returns the request of a journey, and a note about differences. A request that would act differently is not to
+// be sent without the user's review.
 func Of(j *v1alpha1.Journey, held bool) (to screen.ToSend, note string) {
 	to = screen.ToSend{Method: j.Spec.Method, URI: j.Spec.URI, Held: held}
 	switch j.Spec.Method {
@@ -43,7 +43,7 @@ func Of(j *v1alpha1.Journey, held bool) (to screen.ToSend, note string) {
 	return to, note
 }
 
-// decoded is the object that was made of the body.
+// decoded returns the object that the server decoded from the body.
 func decoded(j *v1alpha1.Journey) []byte {
 	for i := range j.Status.Steps {
 		if s := &j.Status.Steps[i]; trace.InfoOf(s.ID).Object.Input == trace.Body && s.After != nil {
@@ -53,7 +53,7 @@ func decoded(j *v1alpha1.Journey) []byte {
 	return nil
 }
 
-// changed is a merge patch that changes what a patch changed.
+// changed returns a merge patch with the same effect as the recorded patch.
 func changed(j *v1alpha1.Journey) []byte {
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
@@ -74,7 +74,7 @@ func changed(j *v1alpha1.Journey) []byte {
 	return nil
 }
 
-// byClients leaves out of a patch what the server writes itself.
+// byClients drops the fields that the server writes itself from a patch.
 func byClients(patch []byte) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(patch, &object); err != nil {
@@ -91,7 +91,7 @@ func byClients(patch []byte) ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// withoutForce takes out what only an apply may ask for.
+// withoutForce drops a parameter that only an apply may have.
 func withoutForce(uri string) string {
 	path, query, ok := strings.Cut(uri, "?")
 	q, err := url.ParseQuery(query)

@@ -22,7 +22,7 @@ func (s *Screen) Commands() []keys.Command {
 	return slices.Concat(s.makeCommands(), s.ruleCommands())
 }
 
-// makeCommands make rules, and let requests go on.
+// makeCommands make rules, and continue requests.
 func (s *Screen) makeCommands() []keys.Command {
 	held, both := []keys.Context{heldPane}, s.Panes()
 	return []keys.Command{
@@ -60,7 +60,7 @@ func (s *Screen) ruleCommands() []keys.Command {
 	}
 }
 
-// toRule makes a command of what is done to the rule under the cursor.
+// toRule makes a command that acts on the rule under the cursor.
 func (s *Screen) toRule(do func(control.Rule) tea.Cmd) func() tea.Cmd {
 	return func() tea.Cmd {
 		r, _ := s.selected()
@@ -68,7 +68,7 @@ func (s *Screen) toRule(do func(control.Rule) tea.Cmd) func() tea.Cmd {
 	}
 }
 
-// refused is why the server does not let the user make a rule of a kind.
+// refused returns the reason why the user may not make rules of a kind.
 func (s *Screen) refused(kind control.Kind) string { return s.view.Refused[kind] }
 
 func (s *Screen) ask(action v1alpha1.BreakpointAction) tea.Cmd {
@@ -115,7 +115,7 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// open leads to the request under the cursor, or to the one that the rule met last.
+// open leads to the request under the cursor, or to the last request that matched the rule.
 func (s *Screen) open(r control.Rule) tea.Cmd {
 	if s.onHeld() {
 		j := s.selectedHeld()
@@ -151,7 +151,7 @@ func (s *Screen) copy(r control.Rule) tea.Cmd {
 	return s.copyYAML("", "", r)
 }
 
-// copyCommand copies a command for a shell that makes all rules.
+// copyCommand copies a shell command that makes all rules.
 func (s *Screen) copyCommand() tea.Cmd {
 	const end = "END_OF_RULES"
 	return s.copyYAML("kubectl create -f - <<'"+end+"'\n", end+"\n", s.view.Rules...)
@@ -167,7 +167,7 @@ func (s *Screen) copyYAML(before, after string, rules ...control.Rule) tea.Cmd {
 	return s.host.Copy(before + string(data) + after)
 }
 
-// do asks the server for something, and says what came of it.
+// do runs f in the background, and reports its result.
 func do(host screen.Host, f func(context.Context) (did string, err error)) tea.Cmd {
 	return screen.Do(host, func() (string, error) { return f(host.Context()) }, func(did string, err error) tea.Cmd {
 		switch {
@@ -214,7 +214,7 @@ func otherEdge(spec control.Spec) control.Spec {
 	return change(spec, func(b *v1alpha1.BreakpointSpec) { b.At = edge }, func(f *v1alpha1.FaultSpec) { f.At = edge })
 }
 
-// change is a copy of spec with a change to whichever of the two it is.
+// change returns a copy of spec with a change to its breakpoint or fault.
 func change(spec control.Spec, breakpoint func(*v1alpha1.BreakpointSpec), fault func(*v1alpha1.FaultSpec)) control.Spec {
 	if spec.Fault != nil {
 		changed := *spec.Fault
@@ -265,7 +265,7 @@ func readCounts(text string) (skip, count int64, err error) {
 	return skip, count, nil
 }
 
-// letGo lets the held request under the cursor go on.
+// letGo continues the held request under the cursor.
 func (s *Screen) letGo() tea.Cmd {
 	j, words := s.selectedHeld(), s.host.Theme().Words
 	return do(s.host, func(ctx context.Context) (string, error) {
@@ -274,7 +274,7 @@ func (s *Screen) letGo() tea.Cmd {
 	})
 }
 
-// ContinueAll lets all go on that are held.
+// ContinueAll continues all held requests.
 func ContinueAll(host screen.Host, c *control.Control) tea.Cmd {
 	words := host.Theme().Words
 	return do(host, func(ctx context.Context) (string, error) {

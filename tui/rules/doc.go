@@ -1,6 +1,6 @@
-// Package rules is the screen Breakpoints, which opens above others: the breakpoints, tracepoints and faults of the server,
-// how often each was met, and the requests that are held.
+// Package rules is the screen Breakpoints, which opens above others: it lists the server's breakpoints, tracepoints
+// and faults with their counts, and the held requests.
 //
-// What comes in is the View of a [control.Control]; what goes out are the user's wishes to it. The screen owns its two
-// cursors and nothing else: a rule is what the server says it is, or one of the user's own that is off.
+// It draws the View of a [control.Control], and passes the user's commands to it. The screen owns only its two
+// cursors: rules come from the server, or are rules of the user that are off.
 package rules

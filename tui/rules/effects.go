@@ -14,14 +14,14 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Effect is one thing that can go wrong at a step.
+// Effect is a failure that a fault can inject at a step.
 type Effect struct {
 	Title, Help string
-	// Fault has effect, code and delay alone.
+	// Fault has only effect, code and delay set.
 	Fault v1alpha1.FaultSpec
 }
 
-// statuses are what a call may well be answered with, and what that means to clients.
+// statuses lists plausible error statuses, with their meaning to clients.
 var statuses = []struct {
 	code int32
 	help string
@@ -37,10 +37,10 @@ var statuses = []struct {
 
 var writing = []string{"create", "update", "patch", "delete", "deletecollection"}
 
-// waits are how long a call may well take.
+// waits lists plausible delays of a call.
 var waits = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
 
-// Effects are what can go wrong at a step of requests of a verb, each empty where it isn't known.
+// Effects lists the possible failures at a step of requests of a verb. step and verb are empty if they are unknown.
 func Effects(step, verb string) []Effect {
 	is := func(verbs []string) bool { return verbs == nil || verb == "" || slices.Contains(verbs, verb) }
 	var all []Effect
@@ -89,10 +89,10 @@ func timeout() Effect {
 	}
 }
 
-// Typed is what can be typed in place of choosing.
+// Typed explains the texts that can be typed instead of choosing.
 const Typed = "or type a status, such as 422, or a time, such as 250ms"
 
-// ReadEffect reads what the user typed in place of choosing: a status or a time.
+// ReadEffect parses a typed effect: a status or a time.
 func ReadEffect(text string) (Effect, error) {
 	if code, err := strconv.Atoi(text); err == nil {
 		if code < 400 || code > 599 {

@@ -12,8 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// Ask asks for the filter of a new breakpoint or tracepoint, beginning with initial, and makes it. A filter that can't be
-// read is asked for again.
+// Ask asks for the filter of a new breakpoint or tracepoint, beginning with initial, and makes it. It asks again
+// after a syntax error.
 func Ask(host screen.Host, c *control.Control, action v1alpha1.BreakpointAction, initial string) tea.Cmd {
 	question := host.Theme().Words.Phrase("break at:")
 	if action == v1alpha1.BreakpointTrace {
@@ -28,7 +28,7 @@ func Ask(host screen.Host, c *control.Control, action v1alpha1.BreakpointAction,
 	})
 }
 
-// Make makes a rule, and says how it is called.
+// Make makes a rule, and reports its name.
 func Make(host screen.Host, c *control.Control, spec control.Spec) tea.Cmd {
 	words := host.Theme().Words
 	return do(host, func(ctx context.Context) (string, error) {
@@ -44,7 +44,7 @@ func orAny(filter string) string {
 	return filter
 }
 
-// template is what the user begins a fault with.
+// template is the initial text of a fault.
 const template = `# A fault, as kubectl create -f takes it. An empty file makes none.
 apiVersion: kx.dev/v1alpha1
 kind: Fault
@@ -64,9 +64,9 @@ spec:
   seed: 0
 `
 
-// Break offers what can go wrong at a step of requests of a verb, each empty if it isn't known, and makes a fault of it. Where
-// that goes wrong says filter; if it is empty, the user is asked. It hits count matches; 0 is without limit. more are
-// offered besides.
+// Break offers the possible failures at a step of requests of a verb (each empty if unknown), and makes a fault of
+// the choice. filter selects its steps; if it is empty, Break asks the user. The fault hits count matches; 0 is
+// without limit. more adds choices.
 func Break(host screen.Host, c *control.Control, step, verb, filter string, count int64, more ...screen.Choice) tea.Cmd {
 	choice := func(e Effect) screen.Choice {
 		return screen.Choice{Title: e.Title, Help: e.Help, Do: func() tea.Cmd {
@@ -91,8 +91,7 @@ func Break(host screen.Host, c *control.Control, step, verb, filter string, coun
 	return host.Choose(menu)
 }
 
-// makeFault makes a fault, and asks before where it is to go wrong, if that is not said. A filter that can't be read is asked
-// for again.
+// makeFault makes a fault. It asks for an empty filter first, and again after a syntax error.
 func makeFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec) tea.Cmd {
 	if spec.Filter != "" {
 		return Make(host, c, control.Spec{Fault: &spec})
@@ -129,7 +128,7 @@ func (s *Screen) writeFault() tea.Cmd {
 	})
 }
 
-// edit lets the user edit a rule as YAML.
+// edit opens a rule as YAML in the editor.
 func (s *Screen) edit(r control.Rule) tea.Cmd {
 	data, err := control.YAML([]control.Rule{r})
 	if err != nil {
@@ -149,7 +148,7 @@ func (s *Screen) edit(r control.Rule) tea.Cmd {
 	})
 }
 
-// edited is the rule that was edited, unless nothing was.
+// edited parses an edited rule; false if nothing changed or it is wrong.
 func (s *Screen) edited(data []byte, err error) (control.Rule, bool) {
 	if err != nil {
 		s.host.Complain(err.Error())

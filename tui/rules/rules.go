@@ -91,7 +91,7 @@ func (s *Screen) Keep() any { return s.control.Keep() }
 
 func (s *Screen) Restore(kept json.RawMessage) error { return s.control.Restore(kept) }
 
-// selected is the rule under the cursor.
+// selected returns the rule under the cursor.
 func (s *Screen) selected() (control.Rule, bool) {
 	i := s.rules.Cursor()
 	if i < 0 {
@@ -100,7 +100,7 @@ func (s *Screen) selected() (control.Rule, bool) {
 	return s.view.Rules[i], true
 }
 
-// selectedHeld is the held request under the cursor, or nil.
+// selectedHeld returns the held request under the cursor, or nil.
 func (s *Screen) selectedHeld() *v1alpha1.Journey {
 	i := s.held.Cursor()
 	if i < 0 {

@@ -12,10 +12,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// leastHigh is what a border that the user moves leaves on both sides.
+// leastHigh is the least height on both sides of a border that the user moves.
 const leastHigh = 4
 
-// arrange places the held requests below the rules. They have what they need, up to a third.
+// arrange places the held requests below the rules. They get the height that they need, up to a third.
 func (s *Screen) arrange(w, h int) []layout.Rect {
 	if h < 2*3 {
 		return nil
@@ -25,7 +25,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 	return []layout.Rect{layout.At(0, 0, w, top), layout.At(0, top, w, h-top)}
 }
 
-// counts are how many rules are on and off.
+// counts describes the numbers of rules that are on and off.
 func (s *Screen) counts() string {
 	on := 0
 	for _, r := range s.view.Rules {
@@ -36,8 +36,8 @@ func (s *Screen) counts() string {
 	return s.host.Theme().Words.Phrase("%d on, %d off", on, len(s.view.Rules)-on)
 }
 
-// column is one of the table of rules. It is as wide as what it has, up to w. Those of least weight go first where there is
-// no room.
+// column is a column in the table of rules, as wide as its contents, up to w. Columns of least weight are dropped
+// first.
 type column struct {
 	name   string
 	w      int
@@ -46,7 +46,7 @@ type column struct {
 	of     func(control.Rule) string
 }
 
-// filterColumn has what the others leave, and filterLeast at least.
+// filterColumn takes the remaining width, at least filterLeast.
 const (
 	filterColumn = "filter"
 	filterLeast  = 24
@@ -91,7 +91,7 @@ func last(r control.Rule) string {
 	}
 }
 
-// fitting are the columns that there is room for, and what of it is left for the filter.
+// fitting returns the columns that fit, and the remaining width for the filter.
 func fitting(w int, rules []control.Rule) (shown []column, filter int) {
 	shown = append(shown, columns...)
 	for i, c := range shown {
@@ -120,7 +120,7 @@ func fitting(w int, rules []control.Rule) (shown []column, filter int) {
 	}
 }
 
-// ruleRows are the rules as they are drawn.
+// ruleRows draws the rules.
 func (s *Screen) ruleRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.rules.Size()
@@ -155,7 +155,7 @@ func (s *Screen) ruleRows() rows.Content {
 	return c
 }
 
-// nothing says what there could be.
+// nothing explains which rules there could be.
 func (s *Screen) nothing(w int, look theme.Theme) []string {
 	lines := []string{"  " + look.Words.Phrase("There are no breakpoints and no faults."), ""}
 	for _, kind := range []control.Kind{control.Breakpoint, control.Fault} {
@@ -172,7 +172,7 @@ func (s *Screen) nothing(w int, look theme.Theme) []string {
 	return lines
 }
 
-// heldRows are the held requests as they are drawn.
+// heldRows draws the held requests.
 func (s *Screen) heldRows() rows.Content {
 	return rows.Content{
 		Title: s.host.Theme().Title(s.host.Theme().Words.Phrase("Held requests")), NoMarks: true, Counted: true, Rows: len(s.view.Held),
@@ -181,7 +181,7 @@ func (s *Screen) heldRows() rows.Content {
 	}
 }
 
-// heldText is a held request in one line.
+// heldText describes a held request in one line.
 func (s *Screen) heldText(j *v1alpha1.Journey) string {
 	q := &j.Spec
 	what := q.Verb + " " + q.Resource

@@ -1,4 +1,4 @@
-// Package shell writes text so that a POSIX shell reads it as it is: what the screen offers to copy ends up there.
+// Package shell quotes text for a POSIX shell: for the commands that the screen offers to copy.
 //
-// What comes in is anything; what goes out has no meaning to a shell but the words that came in.
+// It takes any text. In its output, nothing has a meaning to a shell except as the same words.
 package shell

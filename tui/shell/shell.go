@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Line joins words so that a shell reads each as it is.
+// Line joins words so that a shell reads each of them unchanged.
 func Line(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -15,7 +15,7 @@ func Line(words ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Quote makes of text one word.
+// Quote quotes text as one word.
 func Quote(s string) string {
 	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
@@ -23,15 +23,15 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Option says that a program may read a word as an option, where it expects a name.
+// Option reports whether a program may read a word as an option where it expects a name.
 func Option(word string) bool { return strings.HasPrefix(word, "-") }
 
-// special says that a character may mean something to a shell.
+// special reports whether a character may have a meaning to a shell.
 func special(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,@%+=", r))
 }
 
-// Heredoc gives a command text as its input. The text gets a newline at its end if it has none.
+// Heredoc passes text to a command as its input. It adds a missing newline at the end.
 func Heredoc(command, text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"

@@ -94,7 +94,7 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	return s.Split.Handle(id)
 }
 
-// here is the line under the cursor, as editors take it, or a link to it.
+// here returns the line under the cursor in the form that editors accept, or a link to it.
 func (s *Screen) here() string {
 	if at := s.pane.Place(); s.at.Theirs && at.Link != "" {
 		if link, _, ok := strings.Cut(at.Link, "#"); ok {
@@ -123,7 +123,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return nil
 }
 
-// want asks for the file.
+// want requests the file.
 func (s *Screen) want() tea.Cmd {
 	if s.at.Theirs {
 		return tea.Batch(s.sources.WantTheirs(s.place()), s.give())
@@ -131,7 +131,7 @@ func (s *Screen) want() tea.Cmd {
 	return tea.Batch(s.sources.Want(s.at.File), s.give())
 }
 
-// give gives the pane the file, as far as it is there.
+// give passes the file to the pane, if it is there.
 func (s *Screen) give() tea.Cmd {
 	if s.at.Theirs {
 		file, at, note := s.sources.Theirs(s.place())
@@ -143,7 +143,7 @@ func (s *Screen) give() tea.Cmd {
 	return nil
 }
 
-// place is where the server's own code is.
+// place returns the place in the server's own code.
 func (s *Screen) place() source.Place {
 	return source.Place{
 		File: s.at.File, Line: s.at.Line, Function: s.at.Function, Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile, Release: s.at.Release,

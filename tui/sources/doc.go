@@ -1,3 +1,3 @@
-// Package sources gets files of the server's source over its API, once, and keeps those that were looked at last ready to
-// be shown. What another server, or none, can't give is said in words.
+// Package sources fetches files of the server's source over its API, each once, and keeps the latest ones ready for
+// display. If a server lacks a file, or there is no server, it explains that in a note.
 package sources

@@ -15,10 +15,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/upstream"
 )
 
-// filesMost is how many files are kept.
+// filesMost limits the kept files.
 const filesMost = 64
 
-// Library has files. Its methods are called by one goroutine.
+// Library fetches and keeps files. Its methods are called by one goroutine.
 type Library struct {
 	host    screen.Host
 	arrived func() tea.Cmd
@@ -26,13 +26,13 @@ type Library struct {
 	order   []string // the one that was looked at first goes first
 }
 
-// entry is a file, or why it is not there.
+// entry is a file, or the reason why it is missing.
 type entry struct {
 	file *source.File
 	note string
-	// place is where it is, of a file of another project.
+	// place is the place in a file of another project.
 	place source.Place
-	// again says that it may be asked for again: the server did not say that it has none.
+	// again reports that a retry makes sense: the server did not answer that it lacks the file.
 	again bool
 }
 
@@ -41,10 +41,10 @@ func New(host screen.Host, arrived func() tea.Cmd) *Library {
 	return &Library{host: host, arrived: arrived, files: map[string]*entry{}}
 }
 
-// fetching is what is said of a file that is asked for.
+// fetching stands for a file that is being fetched.
 var fetching = &entry{note: "fetching the file from the server ..."}
 
-// Get is a file as steps name it, or nil and why.
+// Get returns a file by its name in steps, or nil and the reason.
 func (l *Library) Get(file string) (*source.File, string) {
 	if e := l.files[file]; e != nil {
 		return e.file, e.note
@@ -52,7 +52,7 @@ func (l *Library) Get(file string) (*source.File, string) {
 	return nil, ""
 }
 
-// Want asks for a file, unless it is there.
+// Want fetches a file, unless it is there.
 func (l *Library) Want(file string) tea.Cmd {
 	e := l.files[file]
 	if file == "" || e != nil && !e.again {
@@ -78,8 +78,8 @@ func (l *Library) Want(file string) tea.Cmd {
 	})
 }
 
-// Theirs is what does the same upstream as the function at a place: the file and where in it, or nil, where it is published, and
-// why it is not there.
+// Theirs returns the upstream function that corresponds to the one at p: the file, or nil, with the place in it and
+// its link, and the reason why the file is missing.
 func (l *Library) Theirs(p source.Place) (file *source.File, at source.Place, note string) {
 	if e := l.files[theirs(p)]; e != nil {
 		return e.file, e.place, e.note
@@ -87,12 +87,12 @@ func (l *Library) Theirs(p source.Place) (file *source.File, at source.Place, no
 	return nil, source.Place{}, ""
 }
 
-// theirs is the name under which a library has what does the same upstream. No file of the server begins like it.
+// theirs returns the library's name for the upstream code of a place. No file of the server begins like it.
 func theirs(p source.Place) string {
 	return "upstream:" + p.Release + ":" + p.UpstreamFile + ":" + p.Upstream
 }
 
-// WantTheirs looks for it on this machine, unless that was done.
+// WantTheirs looks for the upstream code on this machine, once.
 func (l *Library) WantTheirs(p source.Place) tea.Cmd {
 	name := theirs(p)
 	if l.files[name] != nil {
@@ -112,7 +112,7 @@ func (l *Library) WantTheirs(p source.Place) tea.Cmd {
 	})
 }
 
-// find reads a file of another project, and makes it ready.
+// find reads a file of another project, and highlights it.
 func find(symbol upstream.Symbol) *entry {
 	e := &entry{place: source.Place{File: symbol.File, Function: symbol.Name, Link: symbol.Link(0)}}
 	code, err := upstream.Here().Find(symbol)
@@ -128,7 +128,7 @@ func find(symbol upstream.Symbol) *entry {
 	return e
 }
 
-// Reader returns what reads files of the server's source, each once, by the names that steps give them.
+// Reader returns a function that reads files of the server's source, each once, by their names in steps.
 func Reader(ctx context.Context, client *api.Client) func(file string) (text string, err error) {
 	read := map[string]string{}
 	return func(file string) (string, error) {
@@ -144,13 +144,13 @@ func Reader(ctx context.Context, client *api.Client) func(file string) (text str
 	}
 }
 
-// get gets a file.
+// get requests a file.
 func get(ctx context.Context, client *api.Client, name string) (s v1alpha1.Source, err error) {
 	err = client.Get(ctx, api.KX+"/sources/"+url.PathEscape(name), nil, &s)
 	return s, err
 }
 
-// fetch gets a file and makes it ready.
+// fetch requests a file and highlights it.
 func fetch(ctx context.Context, client *api.Client, name string) *entry {
 	s, err := get(ctx, client, name)
 	if api.Code(err) == http.StatusNotFound {

@@ -31,7 +31,7 @@ func (s *Screen) whyNothing() string {
 	return ""
 }
 
-// turn goes some sentences on.
+// turn moves by some sentences.
 func (s *Screen) turn(by int) tea.Cmd {
 	if !s.goTo(s.sentence() + by) {
 		s.host.Say("the story ends there")
@@ -39,7 +39,7 @@ func (s *Screen) turn(by int) tea.Cmd {
 	return s.supply()
 }
 
-// toggleReading begins to read, or stops.
+// toggleReading starts or stops reading on.
 func (s *Screen) toggleReading() tea.Cmd {
 	if s.turning != nil {
 		s.quiet()
@@ -49,7 +49,7 @@ func (s *Screen) toggleReading() tea.Cmd {
 	return nil
 }
 
-// readOn waits as long as the sentence under the cursor takes to be read.
+// readOn waits for the reading time of the sentence under the cursor.
 func (s *Screen) readOn() {
 	s.due.Store(false)
 	s.turning = time.AfterFunc(s.pace(s.told[s.sentence()].Text), func() {
@@ -58,7 +58,7 @@ func (s *Screen) readOn() {
 	})
 }
 
-// Drain goes on to the next sentence if the present one was read, and reads to the end.
+// Drain moves to the next sentence once the reading time of the present one is over, up to the end.
 func (s *Screen) Drain() tea.Cmd {
 	if s.turning == nil || !s.due.Load() {
 		return nil
@@ -99,7 +99,7 @@ func (s *Screen) open() (tea.Cmd, bool) {
 	return s.host.Go(screen.ToRequest{Journey: s.journey.Name, Step: step.ID}), true
 }
 
-// all is the whole story.
+// all returns the whole story.
 func (s *Screen) all() string {
 	var b strings.Builder
 	for _, l := range s.told {

@@ -1,5 +1,6 @@
-// Package story is the screen Story: a request told in sentences, one a step, beside the source of the step that is told. It
-// opens above the others, and reads on by itself if it is asked to.
+// Package story is the screen Story: a request told in sentences, one for each step, beside the step's source. It
+// opens above the others, and reads on by itself on request.
 //
-// What comes in is a journey; the sentences are those of core/story. The cursor is on a sentence, however many lines that takes.
+// It takes a journey; core/story writes the sentences. The cursor is on a whole sentence, however many lines it
+// takes.
 package story

@@ -41,7 +41,7 @@ type Screen struct {
 	host    screen.Host
 	journey *v1alpha1.Journey
 	told    []story.Line
-	// lines are the sentences in lines of width w.
+	// lines holds the sentences, wrapped to width w.
 	lines []line
 	w     int
 
@@ -49,7 +49,7 @@ type Screen struct {
 	source  *source.Pane
 	sources *sources.Library
 
-	// turning goes off when the sentence was read, and makes due true; it is nil while the user reads.
+	// turning fires after the reading time and sets due; it is nil while the user turns the sentences.
 	turning *time.Timer
 	due     atomic.Bool
 	pace    func(text string) time.Duration
@@ -78,7 +78,7 @@ func New(host screen.Host) *Screen {
 	return s
 }
 
-// readingTime is how long it takes to read a sentence, by somebody who also looks at the source.
+// readingTime estimates the time for reading a sentence, with a look at the source.
 func readingTime(text string) time.Duration {
 	const aWord, aCharacter, aLook = 300 * time.Millisecond, 150 * time.Millisecond, 700 * time.Millisecond
 	characters := 0 // of Chinese, which has no spaces between words
@@ -118,7 +118,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return s.supply()
 }
 
-// sentenceOf is the sentence of a step, or of the filters that it is one of.
+// sentenceOf returns the sentence of a step, or of the group of filters that contains it.
 func (s *Screen) sentenceOf(step int) int {
 	found := 0
 	for i, l := range s.told {
@@ -142,7 +142,7 @@ func (s *Screen) quiet() {
 	}
 }
 
-// fit breaks the sentences into lines that fit.
+// fit wraps the sentences.
 func (s *Screen) fit() {
 	w, _ := s.text.Size()
 	room := max(w-5, 1) // the frame, the cursor, the mark, and a cell at the edge
@@ -163,7 +163,7 @@ func (s *Screen) fit() {
 	s.goTo(at)
 }
 
-// content is what the story's pane shows. It is drawn after the lines were broken for its width.
+// content draws the story. It is called after fit has wrapped the lines for its width.
 func (s *Screen) content() rows.Content {
 	words := s.host.Theme().Words
 	if s.journey == nil {
@@ -183,7 +183,7 @@ func (s *Screen) content() rows.Content {
 	}}
 }
 
-// sentence is the one under the cursor; 0 if there is none.
+// sentence returns the sentence under the cursor; 0 if there is none.
 func (s *Screen) sentence() int {
 	if i := s.text.Cursor(); i >= 0 && i < len(s.lines) {
 		return s.lines[i].sentence
@@ -191,7 +191,7 @@ func (s *Screen) sentence() int {
 	return 0
 }
 
-// goTo puts the cursor on a sentence. It says whether there is one.
+// goTo puts the cursor on a sentence. It reports whether there is one.
 func (s *Screen) goTo(sentence int) bool {
 	for i, l := range s.lines {
 		if l.sentence == sentence {
@@ -202,7 +202,7 @@ func (s *Screen) goTo(sentence int) bool {
 	return false
 }
 
-// step is the step under the cursor, or nil.
+// step returns the step under the cursor, or nil.
 func (s *Screen) step() *v1alpha1.Step { return s.stepOf(s.sentence()) }
 
 func (s *Screen) stepOf(sentence int) *v1alpha1.Step {
@@ -212,8 +212,8 @@ func (s *Screen) stepOf(sentence int) *v1alpha1.Step {
 	return &s.journey.Status.Steps[s.told[sentence].Step]
 }
 
-// supply shows the source of the step under the cursor, or of the next where the sentence is about the request, as soon as it
-// is there.
+// supply shows the source of the step under the cursor, as soon as it is there. For a sentence about the request, it
+// takes the next step.
 func (s *Screen) supply() tea.Cmd {
 	step := cmp.Or(s.step(), s.stepOf(s.sentence()+1))
 	if step == nil || !s.beside() {

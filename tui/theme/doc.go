@@ -1,6 +1,6 @@
-// Package theme is what the screen looks like: a handful of styles by meaning, for light terminals and dark ones.
+// Package theme defines the colours of the screen: a handful of styles by meaning, for light terminals and dark ones.
 //
-// What comes in is a name and the terminal's colours; what goes out are styles. Nothing on the screen means something by
-// its colour alone: every style is used beside a mark in the text, so that with NO_COLOR, where all styles do nothing, the
-// same can be read.
+// It takes a theme's name and the terminal's colours, and returns styles. Colour is never the only carrier of a
+// meaning: every style accompanies a mark in the text. So the screen reads the same with NO_COLOR, where all styles
+// do nothing.
 package theme

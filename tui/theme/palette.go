@@ -2,11 +2,12 @@ package theme
 
 import "github.com/kx-apiserver/kx/core/trace"
 
-// palette are the colours of a theme. Those of text have a contrast of 4.5:1 or more with a usual background; in
-// high-contrast, 7:1. In colour-blind, good and bad are blue and orange, which nobody takes for each other.
+// palette holds the colours of a theme. Text colours have a contrast of 4.5:1 or more with a usual background; in
+// high-contrast, 7:1. In colour-blind, good and bad are blue and orange, which every kind of colour vision tells
+// apart.
 type palette struct {
 	text, dim, border, focus, selectedBack, key, good, bad, notice, layer string
-	// lanes are the colours of the lanes, from the client to etcd.
+	// lanes holds the colours of the lanes, from the client to etcd.
 	lanes [len(trace.Lanes)]string
 }
 
@@ -18,7 +19,7 @@ const (
 	onLight ground = false
 )
 
-// palettes are by theme and background.
+// palettes maps themes and backgrounds to palettes.
 var palettes = map[Name]map[ground]palette{
 	Auto: {
 		onDark: {
@@ -58,10 +59,10 @@ var palettes = map[Name]map[ground]palette{
 	},
 }
 
-// grounds are what the contrast is measured against.
+// grounds lists the backgrounds that contrast is measured against.
 var grounds = map[ground][]string{onDark: {"#1E1E1E", "#000000"}, onLight: {"#FFFFFF", "#F5F5F5"}}
 
-// paletteOf is the palette of a theme on a background. Dark and light are auto with the answer given.
+// paletteOf returns the palette of a theme on a background. Dark and Light use the palettes of Auto.
 func paletteOf(name Name, dark bool) palette {
 	switch name {
 	case Dark:

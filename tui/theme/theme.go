@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Name is which theme is wanted.
+// Name identifies a theme.
 type Name string
 
 // The themes.
@@ -27,10 +27,10 @@ const (
 	None         Name = "none"
 )
 
-// Names are the themes, in the order in which one goes through them.
+// Names lists the themes, in the order in which the user cycles through them.
 var Names = []Name{Auto, Dark, Light, HighContrast, ColourBlind, None}
 
-// Parse reads a theme's name; nothing is nothing.
+// Parse parses a theme's name; an empty name stays empty.
 func Parse(s string) (Name, error) {
 	n := Name(strings.ToLower(s))
 	if n == "" {
@@ -49,23 +49,23 @@ func Parse(s string) (Name, error) {
 // Style paints a piece of text without changing its width.
 type Style func(string) string
 
-// Theme are the styles, by what they mean, and the language of the words.
+// Theme holds styles by meaning, and the language of the words.
 type Theme struct {
-	// Name is which theme it is: what was drawn with another must be drawn anew.
+	// Name identifies the theme: text drawn with another theme must be drawn anew.
 	Name Name
 
 	Title, Dim, Border, Focus Style
 	Selected, Key, Good, Bad  Style
 	Notice, Tab, Layer        Style
 
-	// Lanes are the styles of the layers, by their lane.
+	// Lanes holds the styles of the layers, by lane.
 	Lanes [len(trace.Lanes)]Style
 
-	// Words is the language of all words that are not the server's.
+	// Words is the language of all words except the server's.
 	Words lang.Language
 }
 
-// LayerOf is the style of a layer, by its name. Layers have a letter and a place too: the colour is never the only sign.
+// LayerOf returns the style of a layer. Layers have a letter and a place too: the colour is never the only sign.
 func (t Theme) LayerOf(layer string) Style {
 	if lane, ok := trace.LaneOf(layer); ok {
 		return t.Lanes[lane]
@@ -73,7 +73,7 @@ func (t Theme) LayerOf(layer string) Style {
 	return t.Layer
 }
 
-// Box frames lines, as draw.Box does. The frame shows where the focus is.
+// Box frames lines, as draw.Box does. The frame's style shows the focus.
 func (t Theme) Box(lines []string, title, note string, w, h int, focused bool) []string {
 	paint := t.Border
 	if focused {
@@ -82,32 +82,32 @@ func (t Theme) Box(lines []string, title, note string, w, h int, focused bool) [
 	return draw.Box(lines, title, note, w, h, focused, draw.Paint(paint))
 }
 
-// SameAs is the line that says how else the same can be done.
+// SameAs draws the line with the equivalent command.
 func (t Theme) SameAs(command string) string {
 	return t.Dim(" "+t.Words.Phrase("same as")+"  ") + draw.Clean(command)
 }
 
-// Terminal is what is to be known of a terminal to choose colours for it.
+// Terminal describes the colours of a terminal.
 type Terminal struct {
-	// Words is the language of its themes.
+	// Words is the language of the terminal's themes.
 	Words lang.Language
 
 	renderer *lipgloss.Renderer
-	// plain says that no colours are wanted, or none can be had.
+	// plain reports that colours are unwanted or unavailable.
 	plain bool
-	// dark says whether it is dark, once that is known.
+	// dark reports whether the background is dark; nil until that is known.
 	dark *bool
 }
 
-// For is the terminal at out. NO_COLOR, and a TERM that is dumb, mean that it shall have no colours.
+// For describes the terminal at out. NO_COLOR, and a dumb TERM, turn colours off.
 func For(out io.Writer) *Terminal {
 	t := &Terminal{renderer: lipgloss.NewRenderer(out)}
 	t.plain = os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
 	return t
 }
 
-// Choose is the theme that the terminal gets: what was said for this run, or else none if it shall have no colours, or else
-// what an earlier run had, or else auto.
+// Choose returns the theme for the terminal: said, the choice for this run; or else None if colours are off; or else
+// kept, the choice of an earlier run; or else Auto.
 func (t *Terminal) Choose(said, kept Name) Name {
 	switch {
 	case said != "":
@@ -120,8 +120,8 @@ func (t *Terminal) Choose(said, kept Name) Name {
 	return Auto
 }
 
-// Theme is a theme for the terminal. Whether it is dark the terminal was asked when the process began, by Bubble Tea, before
-// anything else read from it; a theme that is named for a background answers that itself.
+// Theme returns a theme for the terminal. Bubble Tea asked the terminal for its background when the process began,
+// before anything else read from it. A theme named for a background does not need the answer.
 func (t *Terminal) Theme(name Name) Theme {
 	if t.dark == nil {
 		dark := name != Light
@@ -131,7 +131,7 @@ func (t *Terminal) Theme(name Name) Theme {
 		t.dark = &dark
 	}
 	if t.plain && name != None && t.renderer.ColorProfile() == termenv.Ascii {
-		// It was said that there shall be colours after all.
+		// A theme with colours was chosen explicitly.
 		t.renderer.SetColorProfile(t.renderer.Output().ColorProfile())
 	}
 	made := of(t.renderer, name, *t.dark)
@@ -139,14 +139,14 @@ func (t *Terminal) Theme(name Name) Theme {
 	return made
 }
 
-// Fixed is a theme for a terminal that is known: dark, unless the theme is for a light one.
+// Fixed returns a theme for a known terminal: dark, unless the theme is for a light one.
 func Fixed(name Name, profile termenv.Profile) Theme {
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(profile)
 	return of(r, name, name != Light)
 }
 
-// Plain is the theme without colours.
+// Plain returns the theme without colours.
 func Plain() Theme { return Fixed(None, termenv.Ascii) }
 
 func of(r *lipgloss.Renderer, name Name, dark bool) Theme {

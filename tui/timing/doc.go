@@ -1,6 +1,6 @@
-// Package timing says where the time of a request went: work of each step apart from what it called, asking etcd, waiting
-// for the watch cache, and being held or delayed on purpose.
+// Package timing divides the time of a request: each step's own work without its calls, requests to etcd, waits for
+// the watch cache, and deliberate holds or delays.
 //
-// What comes in is a journey, what goes out are durations and, for each step, a bar in a given number of cells. It is
-// pure. Steps that ran at the same time may take more together than their caller did; what is negative is nothing.
+// It takes a journey, and returns durations and, for each step, a bar in a given number of cells. It is pure.
+// Concurrent steps may take more time together than their caller; negative times count as 0.
 package timing

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Kind is what a step's own time went into.
+// Kind classifies a step's own time.
 type Kind uint8
 
 const (
@@ -16,34 +16,34 @@ const (
 	Wait      // waiting for the watch cache to have seen a revision
 )
 
-// Report is where a journey's time went.
+// Report divides a journey's time.
 type Report struct {
-	// Total is from its beginning to its end; for one that runs, to the last that is known of it.
+	// Total is the time from the journey's beginning to its end; for a running one, to its last known event.
 	Total time.Duration
-	// What the steps' own time went into.
+	// Work, Etcd and Wait add up the steps' own times.
 	Work, Etcd, Wait time.Duration
-	// On purpose is for how long it was held or made to wait.
+	// OnPurpose is the time of deliberate holds and delays.
 	OnPurpose time.Duration
-	// Outside is what no step accounts for.
+	// Outside is the time outside of all steps.
 	Outside time.Duration
 	Steps   []Step
 }
 
-// Step is where one step's time went.
+// Step divides one step's time.
 type Step struct {
 	Kind Kind
-	// Start is from the journey's beginning on.
+	// Start is the time since the journey's beginning.
 	Start, Took time.Duration
-	// Own is what it took without those that it called, and without what it waited on purpose.
+	// Own is the step's time without its calls and without deliberate waits.
 	Own time.Duration
-	// OnPurpose is for how long it was held or made to wait, from OnPurposeStart on.
+	// OnPurpose is the time of deliberate holds and delays, from OnPurposeStart on.
 	OnPurpose, OnPurposeStart time.Duration
 	Running                   bool
 
 	calls []int
 }
 
-// Of finds out where a journey's time went.
+// Of divides a journey's time.
 func Of(j *v1alpha1.Journey) *Report {
 	st := &j.Status
 	r := &Report{Total: micros(st.TookMicros), Steps: make([]Step, len(st.Steps))}
@@ -79,7 +79,7 @@ func Of(j *v1alpha1.Journey) *Report {
 	return r
 }
 
-// add adds up what the steps' own time went into.
+// add adds up the steps' own times.
 func (r *Report) add(steps []v1alpha1.Step) {
 	accounted := time.Duration(0)
 	for i := range r.Steps {
@@ -111,7 +111,7 @@ const (
 	OnPurposeCell = '=' // held, or made to wait
 )
 
-// Bar draws when the i-th step ran, in w cells that stand for the whole journey. A step that ran has a cell at least.
+// Bar draws the i-th step on a time line of w cells for the whole journey. A step that ran has a cell at least.
 func (r *Report) Bar(i, w int) string {
 	if w <= 0 {
 		return ""

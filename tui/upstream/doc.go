@@ -1,6 +1,6 @@
-// Package upstream finds the function of the Kubernetes API server, or of etcd, that does the same as one of kx: where it is
-// published, and its source if the module is on this machine.
+// Package upstream finds the function of the Kubernetes API server, or of etcd, that corresponds to one of kx: its
+// public URL, and its source if the module is on this machine.
 //
-// What comes in is a symbol, its file and its release, as steps have them. What goes out is a link and, from the module cache of
-// Go, the file and the line at which the symbol is declared. Nothing is fetched.
+// It takes a symbol, its file and its release, in the form that steps have. It returns a link and, from Go's module
+// cache, the file and the line of the declaration. It downloads nothing.
 package upstream

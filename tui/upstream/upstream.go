@@ -14,28 +14,28 @@ import (
 	"strings"
 )
 
-// Symbol is a function as a step names it.
+// Symbol is a function in the form that steps have.
 type Symbol struct {
-	// Name is such as Store.Get, File such as staging/src/k8s.io/apiserver/pkg/…, Release such as v1.37.
+	// Name is like Store.Get, File like staging/src/k8s.io/apiserver/pkg/…, Release like v1.37.
 	Name, File, Release string
 }
 
-// Code is a file of a module, and where the symbol is in it.
+// Code is a file of a module, with the symbol's line.
 type Code struct {
 	// File begins with the module and its version, such as k8s.io/apiserver@v0.37.2/pkg/….
 	File, Text string
-	// Line is where the symbol is declared; 1 if that was not found.
+	// Line is the line of the declaration; 1 if it was not found.
 	Line int
-	// Release is the tag of the repository that this version of the module belongs to.
+	// Release is the tag of the repository for this version of the module.
 	Release string
 }
 
 const staging = "staging/src/"
 
-// etcd says whether a symbol is etcd's: its releases are those of version 3.
+// etcd reports whether a symbol belongs to etcd, whose releases are those of version 3.
 func (s Symbol) etcd() bool { return strings.HasPrefix(s.Release, "v3.") }
 
-// tag is the release as the repository names it: of a minor release its first one.
+// tag returns the release's tag in the repository; for a minor release, its first patch.
 func (s Symbol) tag() string {
 	if strings.Count(s.Release, ".") == 1 {
 		return s.Release + ".0"
@@ -43,7 +43,7 @@ func (s Symbol) tag() string {
 	return s.Release
 }
 
-// Link is where the symbol's file is published, at a line unless that is 0.
+// Link returns the URL of the symbol's file, at a line unless that is 0.
 func (s Symbol) Link(line int) string {
 	if s.File == "" || s.Release == "" {
 		return ""
@@ -59,7 +59,7 @@ func (s Symbol) Link(line int) string {
 	return link
 }
 
-// module is the module that publishes the symbol's file, and the file in it.
+// module returns the module that publishes the symbol's file, and the file's path in it.
 func (s Symbol) module() (module, file string) {
 	switch rest, ok := strings.CutPrefix(s.File, staging); {
 	case ok: // k8s.io/apiserver/pkg/…
@@ -77,15 +77,15 @@ func (s Symbol) module() (module, file string) {
 	return "k8s.io/kubernetes", s.File
 }
 
-// Modules are the modules of this machine.
+// Modules describes the modules of this machine.
 type Modules struct {
 	// Root is Go's module cache.
 	Root string
-	// Versions are those that this program was built with, by module.
+	// Versions holds the versions that this program was built with, by module.
 	Versions map[string]string
 }
 
-// Here are the modules of this machine, at the versions that this program was built with.
+// Here returns the modules of this machine, at the versions that this program was built with.
 func Here() Modules {
 	m := Modules{Root: os.Getenv("GOMODCACHE"), Versions: map[string]string{}}
 	if m.Root == "" {
@@ -134,7 +134,7 @@ func (m Modules) Find(s Symbol) (*Code, error) {
 	return c, nil
 }
 
-// declared is the line at which a function, a method, or a method of an interface is declared; 0 if it is not.
+// declared returns the line of a declaration of a function, a method, or an interface's method; 0 if there is none.
 func declared(name, text, symbol string) int {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
@@ -171,7 +171,7 @@ func declared(name, text, symbol string) int {
 	return fset.Position(at).Line
 }
 
-// members are the methods of an interface, or the fields of a struct, which may be functions.
+// members returns the methods of an interface, or the fields of a struct, which may be functions.
 func members(typ ast.Expr) []*ast.Field {
 	switch t := typ.(type) {
 	case *ast.InterfaceType:
@@ -182,7 +182,7 @@ func members(typ ast.Expr) []*ast.Field {
 	return nil
 }
 
-// receiver is the name of the type whose method a function is; "" if it is none's.
+// receiver returns the name of a method's receiver type; "" for a function.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return ""

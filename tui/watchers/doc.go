@@ -1,7 +1,6 @@
-// Package watchers says whom the event of a write reached: each watch of this server that was sent it, and those of the
-// same resource that were not, with the reason as far as it is known.
+// Package watchers lists the receivers of a write's event: each watch of this server that got it, and those of the
+// same resource that did not, with the reason if it is known.
 //
-// What comes in are the journey of a write and, if somebody asked, the watch cache of its resource with its watches as
-// they are now. It is pure, and makes nothing up: a watch that has ended since is not there, and where what is known does
-// not tell why, that is said.
+// It takes the journey of a write and, optionally, the watch cache of its resource with its present watches. It is
+// pure, and makes nothing up: a watch that has ended since is missing, and an unknown reason is reported as unknown.
 package watchers

@@ -8,13 +8,13 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// Write is what a journey wrote.
+// Write is one write of a journey.
 type Write struct {
 	Key      string
 	Revision int64
 }
 
-// Writes are what a journey wrote, in order.
+// Writes lists a journey's writes, in order.
 func Writes(j *v1alpha1.Journey) []Write {
 	var all []Write
 	for i := range j.Status.Steps {
@@ -25,7 +25,7 @@ func Writes(j *v1alpha1.Journey) []Write {
 	return all
 }
 
-// Cache is the name of the watch cache of what a journey is about; empty if it is about no resource.
+// Cache names the watch cache of a journey's resource; empty if the journey has no resource.
 func Cache(j *v1alpha1.Journey) string {
 	q := &j.Spec
 	if q.Resource == "" || q.Group == "" {
@@ -34,16 +34,16 @@ func Cache(j *v1alpha1.Journey) string {
 	return q.Resource + "." + q.Group
 }
 
-// Missed is a watch that was not sent an event of a write.
+// Missed is a watch that did not get the event of a write.
 type Missed struct {
 	v1alpha1.CacheWatcher
 	Why string
-	// For says that the event may have been for it.
+	// For reports that the watch may have been meant to get the event.
 	For bool
 }
 
-// Without are the watches of a cache that were not sent the event of what a journey wrote, which is one thing. The first
-// are those that the event may have been for.
+// Without lists the watches of a cache that did not get the event of a journey's write; none if the journey has not
+// exactly one write. Watches that may have been meant to get it come first.
 func Without(j *v1alpha1.Journey, c *v1alpha1.Cache) []Missed {
 	writes := Writes(j)
 	if len(writes) != 1 {
@@ -70,7 +70,7 @@ func Without(j *v1alpha1.Journey, c *v1alpha1.Cache) []Missed {
 	return append(near, far...)
 }
 
-// reason is why a watch was not sent an event.
+// reason explains why a watch did not get an event.
 func reason(w *v1alpha1.CacheWatcher, write Write) (why string, isFor bool) {
 	switch {
 	case !covers(w.Key, write.Key):
@@ -97,7 +97,7 @@ func nonEmpty(texts ...string) []string {
 	return out
 }
 
-// covers says whether what is watched has a key: it is the key, or what begins it up to a slash.
+// covers reports whether a watch of the key or prefix watched includes key. A prefix ends at a slash.
 func covers(watched, key string) bool {
 	i := strings.LastIndex(key, watched)
 	if watched == "" || i < 0 {

@@ -1,4 +1,4 @@
-// Package whole writes files whole or not at all, readable by their owner alone.
+// Package whole writes files atomically, readable only by their owner.
 //
-// What comes in are a name and bytes. What goes out is the file: who reads it meanwhile has the old one or the new one.
+// It takes a name and bytes. A concurrent reader sees either the old file or the new one.
 package whole

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Write replaces a file, and makes its directory if there is none. A file that has these bytes already is left as it is.
+// Write replaces a file, and makes a missing directory. It leaves a file with the same bytes untouched.
 func Write(file string, data []byte) error {
 	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, data) {
 		return nil

@@ -5,16 +5,16 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Pair is a step of one request and the same one of the other.
+// Pair is a step of one request with the corresponding step of the other.
 type Pair struct {
-	// A and B are the indices of the steps; -1 where there is none.
+	// A and B are the indices of the steps; -1 if the request has no such step.
 	A, B  int
 	Depth int
-	// Differs says that both took the step, and that it went otherwise: for another reason, to another end.
+	// Differs reports that both took the step with different outcomes: for another reason, or to another end.
 	Differs bool
 }
 
-// pairsMost bounds how many comparisons are made of the steps below one.
+// pairsMost limits the comparisons among the steps below one step.
 const pairsMost = 1 << 20
 
 // Steps aligns the steps of two requests.
@@ -44,7 +44,7 @@ func tree(steps []v1alpha1.Step) side {
 
 func (s side) children(i int) []int { return s.below[i] }
 
-// key is what makes a step the same as another: its ID or, if each verb has such a step of its own, its layer.
+// key identifies corresponding steps: by ID, or by layer if each verb has such a step of its own.
 func (s side) key(i int) string {
 	if info := trace.InfoOf(s.steps[i].ID); info.PerVerb {
 		return info.Layer.String()
@@ -58,7 +58,7 @@ type aligner struct {
 	pairs []Pair
 }
 
-// level aligns steps that the same step called, and below each pair what those called.
+// level aligns the children of one step, and below each pair their children.
 func (l *aligner) level(a, b []int, depth int) {
 	same := l.common(a, b)
 	for len(a) > 0 || len(b) > 0 {
@@ -77,7 +77,7 @@ func (l *aligner) level(a, b []int, depth int) {
 	}
 }
 
-// alone adds a step that one of the requests alone took, and what it called.
+// alone adds a step that only one request took, and the steps below it.
 func (l *aligner) alone(s side, i, depth int, pair func(int) Pair) {
 	p := pair(i)
 	p.Depth = depth
@@ -87,12 +87,12 @@ func (l *aligner) alone(s side, i, depth int, pair func(int) Pair) {
 	}
 }
 
-// common is the longest row of steps that both lists have, in order.
+// common returns the longest common subsequence of both lists.
 func (l *aligner) common(a, b []int) [][2]int {
 	if len(a)*len(b) > pairsMost {
 		return l.prefix(a, b)
 	}
-	// longest[i][k] is how many of a from i on and of b from k on can be paired.
+	// longest[i][k] counts the pairs among a from i on and b from k on.
 	longest := make([][]int, len(a)+1)
 	for i := range longest {
 		longest[i] = make([]int, len(b)+1)
@@ -121,7 +121,7 @@ func (l *aligner) common(a, b []int) [][2]int {
 	return same
 }
 
-// prefix pairs the steps of two long lists one by one, as far as they are the same.
+// prefix pairs the steps of two long lists one by one, up to the first difference.
 func (l *aligner) prefix(a, b []int) [][2]int {
 	var same [][2]int
 	for i := 0; i < len(a) && i < len(b) && l.a.key(a[i]) == l.b.key(b[i]); i++ {
@@ -130,12 +130,12 @@ func (l *aligner) prefix(a, b []int) [][2]int {
 	return same
 }
 
-// differs says whether two steps went otherwise: in what they are, why, or how they ended.
+// differs reports whether two steps differ in ID, in reason, or in failure.
 func differs(a, b *v1alpha1.Step) bool {
 	return a.ID != b.ID || a.Why != b.Why || (a.Error != "") != (b.Error != "")
 }
 
-// Count is how many steps both took, how many of them went otherwise, and how many one took alone.
+// Count counts the steps that both took, those of them that differ, and those that only one took.
 func Count(pairs []Pair) (both, differ, onlyA, onlyB int) {
 	for _, p := range pairs {
 		switch {

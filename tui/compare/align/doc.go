@@ -1,7 +1,6 @@
-// Package align puts the steps of two requests side by side: what both did, what one of them alone did, and where they
-// went different ways.
+// Package align puts the steps of two requests side by side: common steps, steps of only one, and steps that differ.
 //
-// Steps are the same if they have the same ID and were called by the same one, in the same order; what each verb has for
-// itself, such as handler.create and handler.update, counts as the same. It is pure, and bounded: of very many steps below
-// one, those are paired that come in the same order from the beginning.
+// Steps correspond if they have the same ID, and their callers correspond, in the same order. Steps that each verb
+// has for itself, such as handler.create and handler.update, correspond too. It is pure, and bounded: below a step
+// with very many children, only the common beginning is paired.
 package align

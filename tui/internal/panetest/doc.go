@@ -1,2 +1,2 @@
-// Package panetest is what the tests of panes have in common: recorded journeys, golden frames, and a sweep of sizes.
+// Package panetest holds the common code of the panes' tests: recorded journeys, golden frames, and a sweep of sizes.
 package panetest

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 )
 
-// Journey is a recorded journey, by its name.
+// Journey returns a recorded journey.
 func Journey(t testing.TB, name string) *v1alpha1.Journey {
 	t.Helper()
 	for _, file := range []string{filepath.Join("..", "testdata", "journeys.json"), filepath.Join("..", "..", "testdata", "admission.json")} {
@@ -26,13 +26,13 @@ func Journey(t testing.TB, name string) *v1alpha1.Journey {
 	return nil
 }
 
-// Golden holds a frame against the file of that name in testdata. -rewrite writes it anew.
+// Golden compares a frame with the file of that name in testdata. -rewrite writes it anew.
 func Golden(t *testing.T, name string, frame []string) {
 	t.Helper()
 	screentest.Golden(t, filepath.Join("testdata", name+".txt"), strings.Join(frame, "\n")+"\n")
 }
 
-// Shows fails the test unless a frame has all texts. A text may go on in the next line.
+// Shows fails the test unless a frame has all texts. A text may wrap to the next line.
 func Shows(t *testing.T, what string, frame []string, texts ...string) {
 	t.Helper()
 	if len(texts) == 0 {
@@ -41,8 +41,8 @@ func Shows(t *testing.T, what string, frame []string, texts ...string) {
 	screentest.Has(t, what, frame, texts...)
 }
 
-// Sizes draws a pane at many sizes, from one cell to a large screen: every frame has that size, and nothing in it does
-// anything to a terminal.
+// Sizes draws a pane at many sizes, from one cell to a large screen. It fails unless every frame has that size, and
+// nothing in it can control a terminal.
 func Sizes(t *testing.T, what string, draws func(w, h int) []string) {
 	t.Helper()
 	for _, w := range []int{1, 2, 3, 7, 20, 34, 58, 60, 68, 80, 99, 110, 120, 161, 200, 300} {

@@ -1,3 +1,4 @@
-// Package tuitest is a server of journeys for tests of the screen: it speaks kx.dev/v1alpha1 over HTTP and tells what was
-// recorded from a real one. A test decides what happens when, so that nothing has to be waited for but by its name.
+// Package tuitest is a server of journeys for tests of the screen: it speaks kx.dev/v1alpha1 over HTTP and serves
+// journeys recorded from a real server. A test triggers each event itself, so it waits for named events and never for
+// time.
 package tuitest

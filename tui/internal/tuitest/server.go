@@ -24,7 +24,7 @@ import (
 
 const collection = "/apis/kx.dev/v1alpha1/journeys"
 
-// Server has journeys, and tells of them.
+// Server serves journeys. mu guards the fields below it.
 type Server struct {
 	Config *rest.Config
 
@@ -45,7 +45,7 @@ type logged struct {
 	j     *v1alpha1.Journey
 }
 
-// Recorded reads journeys that were recorded from a server.
+// Recorded reads recorded journeys from a file.
 func Recorded(t testing.TB, file string) []*v1alpha1.Journey {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -83,7 +83,7 @@ func (s *Server) Put(all ...*v1alpha1.Journey) {
 	}
 }
 
-// PutUntold adds a journey that lists and watches have not heard of yet.
+// PutUntold adds a journey that lists and watches do not report yet.
 func (s *Server) PutUntold(j *v1alpha1.Journey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,12 +93,12 @@ func (s *Server) PutUntold(j *v1alpha1.Journey) {
 	s.untold[j.Name] = j
 }
 
-// Forget forgets a journey.
+// Forget deletes a journey.
 func (s *Server) Forget(name string) {
 	s.happened(watch.Deleted, &v1alpha1.Journey{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// LeaveOut says that n journeys were not sent.
+// LeaveOut reports n journeys as left out.
 func (s *Server) LeaveOut(n int) {
 	s.happened(watch.Bookmark, &v1alpha1.Journey{ObjectMeta: metav1.ObjectMeta{
 		Annotations: map[string]string{"kx.dev/left-out": strconv.Itoa(n)},
@@ -130,7 +130,7 @@ func (s *Server) happened(event watch.EventType, j *v1alpha1.Journey) {
 	s.changed = make(chan struct{})
 }
 
-// EndWatches ends the watches that are under way, in good order.
+// EndWatches ends the open watches without an error.
 func (s *Server) EndWatches() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,10 +138,10 @@ func (s *Server) EndWatches() {
 	s.ended = make(chan struct{})
 }
 
-// Gone is a code that stands for no answer at all: the connection is closed.
+// Gone is a code for no answer at all: the server closes the connection.
 const Gone = -1
 
-// Refuse answers every request with a status code from now on; 0 ends that. It ends the watches.
+// Refuse makes every answer the status code, until Refuse(0). It ends the watches.
 func (s *Server) Refuse(code int) {
 	s.mu.Lock()
 	s.refused = code
@@ -149,7 +149,7 @@ func (s *Server) Refuse(code int) {
 	s.EndWatches()
 }
 
-// Expire forgets what watches were told: they end, and the next is told that it is too late, 410.
+// Expire discards the history: open watches end, and the next watch gets a 410.
 func (s *Server) Expire() {
 	s.mu.Lock()
 	s.expired = true
@@ -219,7 +219,7 @@ func (s *Server) get(w http.ResponseWriter, name string) {
 	refuse(w, http.StatusNotFound, "journeys.kx.dev \""+name+"\" not found")
 }
 
-// none is another collection of kx.dev: it is empty, and nothing happens in it.
+// none serves any other collection of kx.dev: empty, and without events.
 func (s *Server) none(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("watch") != "true" {
 		answer(w, metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}})
@@ -242,7 +242,7 @@ func summary(j *v1alpha1.Journey) v1alpha1.Journey {
 	return *j
 }
 
-// began finds out when a request began.
+// began returns the time at which a request began.
 func (s *Server) began(id string) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
