@@ -148,7 +148,7 @@ func (s *Screen) edit(r control.Rule) tea.Cmd {
 	})
 }
 
-// edited parses an edited rule; false if nothing changed or it is wrong.
+// edited parses an edited rule. It returns false for an empty file or a mistake.
 func (s *Screen) edited(data []byte, err error) (control.Rule, bool) {
 	if err != nil {
 		s.host.Complain(err.Error())

@@ -52,7 +52,8 @@ type Screen interface {
 	Handle(keys.ID) (tea.Cmd, bool)
 	// Type takes text that the user typed or pasted into a line.
 	Type(text []rune)
-	// Mouse takes a press of the left button (wheel is 0), or a turn of the wheel (by -1 or 1), at a cell of the screen.
+	// Mouse takes a press of the left button (wheel is 0), or a turn of the wheel (by -1 or 1), at a cell of the
+	// screen.
 	Mouse(x, y, wheel int) tea.Cmd
 
 	SetSize(w, h int)

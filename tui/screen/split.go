@@ -34,8 +34,8 @@ type Split struct {
 type Plan struct {
 	// Panes are in the order in which tab goes through them.
 	Panes []Place
-	// Arrange places the panes on w by h cells. A pane that it leaves out has an empty Rect. nil leaves all cells to the pane
-	// with the focus.
+	// Arrange places the panes on w by h cells. A pane that it leaves out has an empty Rect. nil leaves all cells to
+	// the pane with the focus.
 	Arrange func(w, h int) []layout.Rect
 	// Head draws the lines above the panes, HeadLines of them.
 	Head      func() []string
