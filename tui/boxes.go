@@ -42,7 +42,8 @@ func (m *model) palette() []string {
 		if reason := c.Disabled(); reason != "" {
 			help = m.theme.Notice(m.theme.Words.Phrase("not now: %s", m.theme.Words.Text(reason)))
 		}
-		line := mark + m.theme.Key(draw.Fit(keys.Shown(c.Keys...), keyColumn)) + draw.Fit(m.theme.Words.Text(c.Title), titleColumn+1) + " " + help
+		line := mark + m.theme.Key(draw.Fit(keys.Shown(c.Keys...), keyColumn)) +
+			draw.Fit(m.theme.Words.Text(c.Title), titleColumn+1) + " " + help
 		lines = append(lines, line)
 	}
 	if len(found) == 0 {
@@ -50,7 +51,8 @@ func (m *model) palette() []string {
 			lines = append(lines, "  "+line)
 		}
 	}
-	return draw.Box(lines, m.theme.Title(m.theme.Words.Phrase("Commands")), fmt.Sprintf("%d", len(found)), w, m.boxHeight(), true, draw.Paint(m.theme.Focus))
+	return draw.Box(lines, m.theme.Title(m.theme.Words.Phrase("Commands")), fmt.Sprintf("%d", len(found)),
+		w, m.boxHeight(), true, draw.Paint(m.theme.Focus))
 }
 
 func (m *model) helpRows() int { return max(m.boxHeight()-2, 1) }
@@ -72,7 +74,8 @@ func (m *model) helpLines() []string {
 			lines = append(lines, " "+m.theme.Key(draw.Fit(key, keyColumn))+" "+part)
 		}
 	}
-	lines = append(lines, "", " "+m.theme.Words.Phrase("Marks: > cursor  ! failed  ~ running  ~3 changed 3 fields of the object  + folded  - unfolded"))
+	lines = append(lines, "",
+		" "+m.theme.Words.Phrase("Marks: > cursor  ! failed  ~ running  ~3 changed 3 fields of the object  + folded  - unfolded"))
 	return lines
 }
 
@@ -84,5 +87,6 @@ func (m *model) help() []string {
 	if more := len(lines) - m.reading.Top - m.helpRows(); more > 0 {
 		note = m.theme.Words.Phrase("%d more below", more)
 	}
-	return draw.Box(lines[m.reading.Top:], m.theme.Title(m.theme.Words.Phrase("Keys in %s", m.theme.Words.Text(m.helpOf.Name))), note, m.boxWidth(), m.boxHeight(), true, draw.Paint(m.theme.Focus))
+	return draw.Box(lines[m.reading.Top:], m.theme.Title(m.theme.Words.Phrase("Keys in %s", m.theme.Words.Text(m.helpOf.Name))),
+		note, m.boxWidth(), m.boxHeight(), true, draw.Paint(m.theme.Focus))
 }

@@ -34,7 +34,8 @@ func (o *menu) found() (found []screen.Choice, wrong string) {
 		return o.Choices, ""
 	}
 	for _, c := range o.Choices {
-		if strings.Contains(strings.ToLower(c.Title+" "+c.Help+" "+o.words.Text(c.Title)+" "+o.words.Text(c.Help)), strings.ToLower(typed)) {
+		if strings.Contains(strings.ToLower(c.Title+" "+c.Help+" "+o.words.Text(c.Title)+" "+o.words.Text(c.Help)),
+			strings.ToLower(typed)) {
 			found = append(found, c)
 		}
 	}

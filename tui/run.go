@@ -79,7 +79,8 @@ const framesPerSecond = 30
 func CheckTerminal() error {
 	for _, f := range []*os.File{os.Stdin, os.Stdout} {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-			return fmt.Errorf("the screen needs a terminal, and %s is none: kx serve serves without one, and kubectl get journeys -w follows", f.Name())
+			return fmt.Errorf(
+				"the screen needs a terminal, and %s is none: kx serve serves without one, and kubectl get journeys -w follows", f.Name())
 		}
 	}
 	return nil

@@ -88,7 +88,8 @@ func (m *model) keep() error {
 	if m.options.StateFile == "" || m.options.Saved != nil {
 		return nil
 	}
-	s := state{Theme: m.keptTheme, Used: m.used, NoMouse: !m.mouse, Borders: map[screen.Name]layout.Borders{}, Screens: map[screen.Name]json.RawMessage{}}
+	s := state{Theme: m.keptTheme, Used: m.used, NoMouse: !m.mouse, Borders: map[screen.Name]layout.Borders{},
+		Screens: map[screen.Name]json.RawMessage{}}
 	for _, one := range m.order {
 		if b := *one.Borders(); b != (layout.Borders{}) {
 			s.Borders[one.Name()] = b

@@ -67,7 +67,8 @@ func (m *model) sides() []string {
 func (m *model) veil() []string {
 	w, h := m.frame.Screen.W, m.frame.Screen.H
 	lines := []string{""}
-	for _, line := range draw.Wrap(m.theme.Words.Phrase("The requests are shown here once you have answered. %s shows them at once.", keys.ToLesson.Key()), max(w-4, 1)) {
+	for _, line := range draw.Wrap(m.theme.Words.Phrase("The requests are shown here once you have answered. %s shows them at once.",
+		keys.ToLesson.Key()), max(w-4, 1)) {
 		lines = append(lines, " "+line)
 	}
 	return m.theme.Box(lines, "", "", w, h, false)

@@ -211,7 +211,8 @@ func (c *Client) Table(ctx context.Context, path string) (*metav1.Table, error) 
 	}
 	for _, row := range table.Rows {
 		if len(row.Cells) == 0 || len(row.Cells) != len(table.ColumnDefinitions) {
-			return nil, fmt.Errorf("read the table of %s: a row has %d cells for %d columns", path, len(row.Cells), len(table.ColumnDefinitions))
+			return nil, fmt.Errorf("read the table of %s: a row has %d cells for %d columns", path,
+				len(row.Cells), len(table.ColumnDefinitions))
 		}
 	}
 	return table, nil

@@ -26,7 +26,8 @@ func (s *Screen) watchCommands() []keys.Command {
 			Help: "Watch the resource from a revision on, as a client would, and show its events, or what 410 Gone needs."},
 		{ID: "cache.watch-state", Meaning: keys.InitialState, Contexts: panes, WhyNot: s.hasCache, Do: keys.Call(s.watchState),
 			Help: "Watch the resource with sendInitialEvents: the present state, a bookmark, then changes."},
-		{ID: "cache.watch-stop", Meaning: keys.End, Contexts: []keys.Context{inCaches, inResult}, WhyNot: s.whyNoWatch, Do: keys.Call(s.stopWatch),
+		{ID: "cache.watch-stop", Meaning: keys.End, Contexts: []keys.Context{inCaches, inResult},
+			WhyNot: s.whyNoWatch, Do: keys.Call(s.stopWatch),
 			Help: "End the watch that you started here. Its events stay."},
 		{ID: "cache.kill", Meaning: keys.End, Contexts: []keys.Context{inWatchers}, WhyNot: s.hasJourney, Do: s.askKill,
 			Help: "End the watch under the cursor without a word to its client, as a broken connection would."},
@@ -46,8 +47,10 @@ func (s *Screen) readCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "cache.refresh", Meaning: keys.Refresh, Contexts: panes, Do: keys.Call(s.refresh),
 			Help: "Ask the server now. It is asked once a second anyway."},
-		{ID: "cache.edit", Meaning: keys.InEditor, Contexts: []keys.Context{inResult}, Do: s.edit, Help: "Open a copy of the result in $EDITOR."},
-		{ID: "cache.copy-command", Meaning: keys.CopyCommand, Contexts: panes, Do: s.copyCommand, Help: "Copy the kx cache command that shows the same."},
+		{ID: "cache.edit", Meaning: keys.InEditor, Contexts: []keys.Context{inResult}, Do: s.edit,
+			Help: "Open a copy of the result in $EDITOR."},
+		{ID: "cache.copy-command", Meaning: keys.CopyCommand, Contexts: panes, Do: s.copyCommand,
+			Help: "Copy the kx cache command that shows the same."},
 	}
 }
 
@@ -143,7 +146,9 @@ func (s *Screen) open() (tea.Cmd, bool) {
 // askWatch asks for the revision to watch from.
 func (s *Screen) askWatch() tea.Cmd {
 	spec, status := s.one.Spec, &s.one.Status
-	question := s.host.Theme().Words.Phrase("watch %s from which revision? The cache has what came after %d, etcd more (nothing: the present state first)", s.want, status.History.After)
+	question := s.host.Theme().Words.Phrase(
+		"watch %s from which revision? The cache has what came after %d, etcd more (nothing: the present state first)",
+		s.want, status.History.After)
 	return s.host.Propose(question, strconv.FormatInt(status.Revision, 10), func(answer string) tea.Cmd {
 		answer = strings.TrimSpace(answer)
 		if answer != "" {
@@ -168,7 +173,8 @@ func (s *Screen) startWatch(from start) {
 
 // askObject asks for the object to show.
 func (s *Screen) askObject() tea.Cmd {
-	return s.host.Ask(s.host.Theme().Words.Phrase("which object of %s? namespace/name, or a name", s.want), "", func(answer string) tea.Cmd {
+	return s.host.Ask(s.host.Theme().Words.Phrase("which object of %s? namespace/name, or a name",
+		s.want), "", func(answer string) tea.Cmd {
 		namespace, name, both := strings.Cut(strings.TrimSpace(answer), "/")
 		if !both {
 			namespace, name = "", namespace
@@ -184,7 +190,8 @@ func (s *Screen) askObject() tea.Cmd {
 func (s *Screen) askKill() tea.Cmd {
 	w := s.watcherUnder()
 	journey, life, client := w.Journey, s.life, s.host.API()
-	question := s.host.Theme().Words.Phrase("end the watch #%s of %s? Its client sees a broken connection", journey, s.watcherCells(w)["watcher"])
+	question := s.host.Theme().Words.Phrase("end the watch #%s of %s? Its client sees a broken connection",
+		journey, s.watcherCells(w)["watcher"])
 	return s.host.Confirm(draw.Clean(question), func() tea.Cmd {
 		order := v1alpha1.JourneyCommand{Spec: v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionDrop}}
 		order.APIVersion, order.Kind = v1alpha1.SchemeGroupVersion.String(), "JourneyCommand"

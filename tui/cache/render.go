@@ -84,7 +84,8 @@ func (s *Screen) listRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.list.Size()
 	columns := listColumns(w-5, &s.caches)
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Caches")), Rows: len(s.caches.Rows), Empty: []string{"", "  " + look.Words.Phrase("Asking the server ...")}}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Caches")), Rows: len(s.caches.Rows),
+		Empty: []string{"", "  " + look.Words.Phrase("Asking the server ...")}}
 	switch {
 	case s.wrong != "":
 		c.Note = look.Bad("! " + look.Words.Phrase("no answer"))
@@ -132,7 +133,8 @@ func watcherColumns(w int) []column {
 func (s *Screen) watcherRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.watchers.Size()
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Watches")) + " " + draw.Clean(s.want), Empty: []string{"", "  " + look.Words.Phrase("Nobody watches.")}}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Watches")) + " " + draw.Clean(s.want),
+		Empty: []string{"", "  " + look.Words.Phrase("Nobody watches.")}}
 	cache := s.one
 	if cache == nil {
 		c.Empty = []string{"", "  " + look.Words.Text(cmp.Or(s.wrong, "Asking the server ..."))}
@@ -152,7 +154,8 @@ func (s *Screen) watcherRows() rows.Content {
 		for _, column := range columns {
 			values = append(values, draw.Clean(cells[column.title]))
 		}
-		row := rows.Row{Text: tableLine(columns, values), Full: strings.Join([]string{cells["journey"], cells["watcher"], cells["watches"], watcher.UserAgent}, " ")}
+		row := rows.Row{Text: tableLine(columns, values),
+			Full: strings.Join([]string{cells["journey"], cells["watcher"], cells["watches"], watcher.UserAgent}, " ")}
 		if watcher.Behind {
 			row.Mark, row.Style = "!", look.Bad
 		}
@@ -188,7 +191,8 @@ func (s *Screen) watcherCells(w *v1alpha1.CacheWatcher) map[string]string {
 		who = "the server itself"
 	}
 	return map[string]string{
-		"journey": journey, "watcher": who, "watches": selection(w), "from": fmt.Sprint(w.From), "at": fmt.Sprint(w.At), "lag": fmt.Sprint(w.Lag),
+		"journey": journey, "watcher": who, "watches": selection(w),
+		"from": fmt.Sprint(w.From), "at": fmt.Sprint(w.At), "lag": fmt.Sprint(w.Lag),
 		"queue": fmt.Sprintf("%s %d/%d", gauge(w.Queued, w.Buffer), w.Queued, w.Buffer), "sent": fmt.Sprint(w.Sent),
 		"bookmark": bookmark, "when": when, "state": state,
 	}

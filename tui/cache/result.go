@@ -49,9 +49,11 @@ func (s *Screen) check() tea.Cmd {
 }
 
 func checkLines(c *v1alpha1.CacheCheckStatus) []line {
-	head := line{text: fmt.Sprintf("The same: all %d objects at revision %d, byte by byte, in %s.", c.Items, c.Revision, micros(c.TookMicros)), mark: "="}
+	head := line{text: fmt.Sprintf("The same: all %d objects at revision %d, byte by byte, in %s.", c.Items,
+		c.Revision, micros(c.TookMicros)), mark: "="}
 	if !c.Consistent {
-		head = line{text: fmt.Sprintf("Not the same at revision %d, in %d of %d objects (%s):", c.Revision, int64(len(c.Differences))+c.Cut, c.Items, micros(c.TookMicros)), mark: "!"}
+		head = line{text: fmt.Sprintf("Not the same at revision %d, in %d of %d objects (%s):", c.Revision,
+			int64(len(c.Differences))+c.Cut, c.Items, micros(c.TookMicros)), mark: "!"}
 	}
 	lines := []line{head}
 	for _, d := range c.Differences {
@@ -87,7 +89,9 @@ func objectLines(o *v1alpha1.CachedObjectStatus, secret bool) ([]line, error) {
 	if o.Difference != "" {
 		verdict = line{text: draw.Clean(o.Difference), mark: "!"}
 	}
-	lines := []line{verdict, {text: draw.Clean(o.Key)}, {text: "  cache, which has seen up to " + fmt.Sprint(o.Revision) + ": " + stateWords(o.Cached)}, {text: "  etcd: " + stateWords(o.Etcd)}, {}}
+	lines := []line{verdict, {text: draw.Clean(o.Key)},
+		{text: "  cache, which has seen up to " + fmt.Sprint(o.Revision) + ": " + stateWords(o.Cached)},
+		{text: "  etcd: " + stateWords(o.Etcd)}, {}}
 	a, b := jsonOf(o.Cached, secret), jsonOf(o.Etcd, secret)
 	if secret {
 		lines = append(lines, line{text: "(what is secret is masked; the verdict is about the bytes)"})

@@ -55,7 +55,8 @@ func ruler(c *v1alpha1.Cache, w int) []string {
 // window describes how far back the cache answers watches by itself.
 func window(c *v1alpha1.Cache, zone *time.Location) string {
 	h := &c.Status.History
-	text := fmt.Sprintf("older than %d comes from etcd; %d events, %s of %s", h.After, h.Events, draw.Bytes(h.Bytes), draw.Bytes(h.MostBytes))
+	text := fmt.Sprintf("older than %d comes from etcd; %d events, %s of %s", h.After, h.Events,
+		draw.Bytes(h.Bytes), draw.Bytes(h.MostBytes))
 	if h.Oldest != nil {
 		text += ", the oldest of " + h.Oldest.In(zone).Format(time.TimeOnly)
 	}

@@ -62,7 +62,8 @@ func New(host screen.Host) *Screen {
 	s := &Screen{host: host, life: life, end: end}
 	s.list, s.watchers, s.result = rows.New(host.Theme, s.listRows), rows.New(host.Theme, s.watcherRows), rows.New(host.Theme, s.resultRows)
 	s.Split = screen.NewSplit(host, screen.Plan{
-		Panes:   []screen.Place{{Context: inCaches, Pane: s.list}, {Context: inWatchers, Pane: s.watchers}, {Context: inResult, Pane: s.result}},
+		Panes: []screen.Place{{Context: inCaches, Pane: s.list}, {Context: inWatchers, Pane: s.watchers},
+			{Context: inResult, Pane: s.result}},
 		Arrange: s.arrange,
 		Line:    s.FindLine(inFind, func() { s.moved(s.At()) }),
 		Absent:  func(pane int) bool { return pane == resultPart && !s.hasResult() },
@@ -140,7 +141,8 @@ func (s *Screen) place() {
 	case !s.heard || len(s.caches.Rows) == 0:
 	case s.led:
 		s.led = false
-		s.host.Complain(s.host.Theme().Words.Phrase("there is no watch cache of %s: events have none, nor what --watch-cache-sizes takes it from", draw.Clean(s.want)))
+		s.host.Complain(s.host.Theme().Words.Phrase(
+			"there is no watch cache of %s: events have none, nor what --watch-cache-sizes takes it from", draw.Clean(s.want)))
 		s.choose(nameIn(s.caches.Rows[min(max(s.list.Cursor(), 0), len(s.caches.Rows)-1)]))
 	default: // its resource is no longer served
 		s.choose(nameIn(s.caches.Rows[min(max(s.list.Cursor(), 0), len(s.caches.Rows)-1)]))

@@ -187,7 +187,9 @@ func (s *progress) advice(from start, cache *v1alpha1.Cache) []string {
 	}
 	if cache != nil {
 		after := cache.Status.History.After
-		lines = append(lines, fmt.Sprintf("The cache has the events after %d, and etcd those that it has not compacted: %s from %d on goes through.", after, keys.AtRevision.Key(), after))
+		lines = append(lines,
+			fmt.Sprintf("The cache has the events after %d, and etcd those that it has not compacted: %s from %d on goes through.",
+				after, keys.AtRevision.Key(), after))
 		if n, err := strconv.ParseInt(from.revision, 10, 64); err == nil && n >= after {
 			lines[len(lines)-1] = fmt.Sprintf("The cache has the events after %d by now.", after)
 		}

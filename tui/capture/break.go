@@ -25,7 +25,8 @@ func (s *Screen) whyNoBreaking() string {
 		return why
 	}
 	if s.steps.Mark() >= 0 {
-		return s.phrase("this is what a watch cache does for all requests: %s keeps it behind, and %s has all faults", keys.StaleCache.Key(), keys.ToRules.Key())
+		return s.phrase("this is what a watch cache does for all requests: %s keeps it behind, and %s has all faults",
+			keys.StaleCache.Key(), keys.ToRules.Key())
 	}
 	return s.whyNoRequest()
 }
@@ -42,7 +43,8 @@ func (s *Screen) breakHere() tea.Cmd {
 	menu := screen.Menu{Title: s.phrase("What goes wrong at %d %s of %s", h.Step+1, h.ID, row.Name), Hint: rules.Typed}
 	if slices.Contains([]string{"update", "patch", "delete"}, row.Spec.Verb) {
 		menu.Choices = append(menu.Choices, screen.Choice{
-			Title: s.phrase("lose the race"), Help: s.phrase("another writer commits first; the request stays held"), Why: s.whyNoSteal(), Do: s.steal,
+			Title: s.phrase("lose the race"), Help: s.phrase("another writer commits first; the request stays held"),
+			Why: s.whyNoSteal(), Do: s.steal,
 		})
 	}
 	for _, e := range rules.Effects("", row.Spec.Verb) {
@@ -90,7 +92,8 @@ func (s *Screen) breaking(name string, h *v1alpha1.HeldStep, e rules.Effect) (sc
 
 // cacheChoice is the choice that keeps the cache behind, or makes it catch up.
 func (s *Screen) cacheChoice() screen.Choice {
-	c := screen.Choice{Title: s.phrase("keep the cache behind"), Help: s.phrase("it hears nothing new until you press %s again", keys.StaleCache.Key()), Why: s.whyNoStale(), Do: s.stale}
+	c := screen.Choice{Title: s.phrase("keep the cache behind"),
+		Help: s.phrase("it hears nothing new until you press %s again", keys.StaleCache.Key()), Why: s.whyNoStale(), Do: s.stale}
 	if _, behind := s.staleRule(); behind {
 		c.Title, c.Help = s.phrase("let the cache catch up"), s.phrase("it hears what is new again")
 	}

@@ -103,7 +103,8 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 	}
 	s.sources = sources.New(host, s.supply)
 	s.Split = screen.NewSplit(host, screen.Plan{
-		Panes: []screen.Place{{Context: keys.List, Pane: s.list}, {Context: keys.Steps, Pane: s.steps}, {Context: keys.Detail, Pane: s.detail}},
+		Panes: []screen.Place{{Context: keys.List, Pane: s.list}, {Context: keys.Steps, Pane: s.steps},
+			{Context: keys.Detail, Pane: s.detail}},
 		Arrange: func(w, h int) []layout.Rect {
 			return layout.ForCapture(w, h, s.Behind(), *s.Borders())
 		},
@@ -111,7 +112,8 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 		Line: &screen.Line{Context: keys.Filter, Begin: func() string { return s.applied }},
 	})
 	s.open.cancel = func() {}
-	s.steps.Message("", " "+s.phrase("Here come the steps of a request:"), " "+s.phrase("which code it went through, how long it took, and why it went that way."))
+	s.steps.Message("", " "+s.phrase("Here come the steps of a request:"),
+		" "+s.phrase("which code it went through, how long it took, and why it went that way."))
 	s.detail.Message("", "Here comes what is known of one step.")
 	s.list.SetEmpty(s.emptyList())
 	return s
@@ -280,7 +282,8 @@ func (s *Screen) emptyList() []string {
 	}
 	lines := []string{"  " + s.phrase("No requests yet. Send one from another terminal:"), "    " + kubectl}
 	if s.options.Own != nil && s.options.Own() {
-		lines = append(lines, "  "+s.phrase("or press %s for a demo: a definition, objects of it, and a conflict over one", keys.Example.Key()))
+		lines = append(lines,
+			"  "+s.phrase("or press %s for a demo: a definition, objects of it, and a conflict over one", keys.Example.Key()))
 	}
 	return lines
 }

@@ -60,7 +60,9 @@ func (s *Screen) createDemo() tea.Cmd {
 				s.host.Complain(err.Error())
 				return nil
 			}
-			s.host.Say(s.phrase("the demo is there: %s walks through this GET, and %s tells it; above are a conflict, and a patch that was tried twice", keys.Next.Key(), keys.Tell.Key()))
+			s.host.Say(s.phrase(
+				"the demo is there: %s walks through this GET, and %s tells it; above are a conflict, and a patch that was tried twice",
+				keys.Next.Key(), keys.Tell.Key()))
 			return nil
 		}
 	})
@@ -145,13 +147,15 @@ func raced(ctx context.Context, server *api.Client) error {
 		case <-time.After(demoPause):
 		}
 	}
-	err := patch(ctx, server, "apply-patch+yaml", "?fieldManager=another-writer", `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"annotations":{"example.com/fast":"`+now+`"}}}`)
+	err := patch(ctx, server, "apply-patch+yaml", "?fieldManager=another-writer",
+		`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"annotations":{"example.com/fast":"`+now+`"}}}`)
 	return errors.Join(err, <-patched)
 }
 
 // patch patches demoObject.
 func patch(ctx context.Context, server *api.Client, kind, query, body string) error {
-	return server.JSON(ctx, api.Request{Method: http.MethodPatch, Path: demoObject + query, Header: http.Header{"Content-Type": {"application/" + kind}}, Body: []byte(body)}, nil)
+	return server.JSON(ctx, api.Request{Method: http.MethodPatch, Path: demoObject + query,
+		Header: http.Header{"Content-Type": {"application/" + kind}}, Body: []byte(body)}, nil)
 }
 
 // demoPause is the interval between two looks at a definition.

@@ -66,14 +66,15 @@ func (s *Screen) fetch(id string) tea.Cmd {
 		kept, early = nil, nil
 	}
 	s.open = subject{id: id, request: request, cancel: cancel, journey: kept, fetching: true, early: early}
-	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return s.session.Get(ctx, id) }), func(j journey, err error) tea.Cmd {
-		var asked []tea.Cmd
-		if request == s.open.request { // else the cursor is elsewhere by now
-			s.fetched(j, err)
-			asked = s.askedEarly()
-		}
-		return tea.Batch(append(asked, s.sync())...) // it may be later by now
-	})
+	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return s.session.Get(ctx, id) }),
+		func(j journey, err error) tea.Cmd {
+			var asked []tea.Cmd
+			if request == s.open.request { // else the cursor is elsewhere by now
+				s.fetched(j, err)
+				asked = s.askedEarly()
+			}
+			return tea.Batch(append(asked, s.sync())...) // it may be later by now
+		})
 }
 
 // coming reports whether the first fetch of the steps under the cursor is still under way.

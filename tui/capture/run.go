@@ -20,13 +20,17 @@ func (s *Screen) runCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "run.to", Meaning: keys.RunTo, Contexts: keys.Panes, WhyNot: s.whyNoRunTo, Do: s.runTo,
 			Help: "Send the request again, held when it reaches the step under the cursor. A request that is held runs to a step that you name."},
-		{ID: "run.next-layer", Meaning: keys.NextLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.run, toLayer)),
+		{ID: "run.next-layer", Meaning: keys.NextLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
+			Do:   s.onceOpen(keys.With(s.run, toLayer)),
 			Help: "Go to the next step in another lane. A held request runs to there."},
-		{ID: "run.last-layer", Meaning: keys.LastLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goBack, toLayer)),
+		{ID: "run.last-layer", Meaning: keys.LastLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
+			Do:   s.onceOpen(keys.With(s.goBack, toLayer)),
 			Help: "Go back to the step before that was in another lane."},
-		{ID: "run.next-change", Meaning: keys.NextChange, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.run, toChange)),
+		{ID: "run.next-change", Meaning: keys.NextChange, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
+			Do:   s.onceOpen(keys.With(s.run, toChange)),
 			Help: "Go to the next step that changed the object, or wrote it to etcd. A held request runs until a step has done that."},
-		{ID: "run.last-change", Meaning: keys.LastChange, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goBack, toChange)),
+		{ID: "run.last-change", Meaning: keys.LastChange, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
+			Do:   s.onceOpen(keys.With(s.goBack, toChange)),
 			Help: "Go back to the step before that changed the object, or wrote it to etcd."},
 	}
 }

@@ -40,7 +40,8 @@ func (s *Screen) chooseForm() tea.Cmd {
 	words := s.host.Theme().Words
 	offer := func(what string, ids []string, i int) {
 		f := savedAs[i]
-		c := screen.Choice{Title: s.phrase("%s as %s", what, words.Text(f.title)), Help: words.Text(f.help), Do: func() tea.Cmd { return s.save(ids, f.ending) }}
+		c := screen.Choice{Title: s.phrase("%s as %s", what, words.Text(f.title)),
+			Help: words.Text(f.help), Do: func() tea.Cmd { return s.save(ids, f.ending) }}
 		if s.options.Export == nil && f.ending != captureForm {
 			c.Why = s.phrase("this program has no such form")
 		}

@@ -23,9 +23,11 @@ import (
 // stepCommands step through a request, and hold others.
 func (s *Screen) stepCommands() []keys.Command {
 	return []keys.Command{
-		{ID: "step.into", Meaning: keys.Into, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionInto), WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionInto)),
+		{ID: "step.into", Meaning: keys.Into, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionInto),
+			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionInto)),
 			Help: "Go to the first step that this one calls, or else to the next. A held request runs to there."},
-		{ID: "step.out", Meaning: keys.Out, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionOut), WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionOut)),
+		{ID: "step.out", Meaning: keys.Out, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionOut),
+			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionOut)),
 			Help: "Go to the step after the one that called this one. A held request runs to there."},
 		{ID: "step.continue", Meaning: keys.Continue, Contexts: keys.Panes, Hint: "continue", Next: func() string { return "continue" },
 			WhyNot: s.whyNoContinue, Do: keys.With(s.goOn, v1alpha1.ActionContinue),
@@ -33,9 +35,11 @@ func (s *Screen) stepCommands() []keys.Command {
 		{ID: "step.continue-all", Meaning: keys.ContinueAll, Contexts: keys.Panes, WhyNot: s.whyNoneHeld,
 			Do:   s.continueAll,
 			Help: "Let all held requests run to the next breakpoint, or to their ends."},
-		{ID: "step.break", Meaning: keys.Break, Contexts: keys.Panes, Hint: "break", WhyNot: s.whyNoBreak, Do: keys.With(s.askRule, v1alpha1.BreakpointHold),
+		{ID: "step.break", Meaning: keys.Break, Contexts: keys.Panes, Hint: "break", WhyNot: s.whyNoBreak,
+			Do:   keys.With(s.askRule, v1alpha1.BreakpointHold),
 			Help: "Hold the requests that reach this step. You can change the filter that says which."},
-		{ID: "step.trace", Meaning: keys.Trace, Contexts: keys.Panes, WhyNot: s.whyNoBreak, Do: keys.With(s.askRule, v1alpha1.BreakpointTrace),
+		{ID: "step.trace", Meaning: keys.Trace, Contexts: keys.Panes, WhyNot: s.whyNoBreak,
+			Do:   keys.With(s.askRule, v1alpha1.BreakpointTrace),
 			Help: "Count the requests that reach this step and note it in their journeys, without holding them."},
 		{ID: "breakpoints.open", Meaning: keys.ToRules, Contexts: keys.Panes, Do: keys.With(s.host.Go, screen.Target(screen.ToRules{})),
 			Help: "Show all breakpoints, tracepoints and faults with their hits, and the requests that are held."},
@@ -168,7 +172,8 @@ const stopWait = 10 * time.Second
 // waits.
 func (s *Screen) step(ctx context.Context, id string, spec v1alpha1.JourneyCommandSpec) (*v1alpha1.Journey, error) {
 	j, err := s.held.Tell(ctx, id, spec)
-	for began := time.Now(); err == nil && len(j.Status.Held) == 0 && j.Status.Phase == v1alpha1.JourneyRunning && time.Since(began) < stopWait; {
+	for began := time.Now(); err == nil && len(j.Status.Held) == 0 &&
+		j.Status.Phase == v1alpha1.JourneyRunning && time.Since(began) < stopWait; {
 		j, err = s.session.Get(ctx, id)
 	}
 	return j, err
@@ -229,9 +234,10 @@ func (s *Screen) take(j journey) {
 
 // heldSame reports whether a journey is held at the same places as before.
 func heldSame(before, now *v1alpha1.Journey) bool {
-	return before != nil && before.Name == now.Name && slices.EqualFunc(before.Status.Held, now.Status.Held, func(a, b v1alpha1.HeldStep) bool {
-		return a.Step == b.Step && a.At == b.At && a.Since.Equal(&b.Since)
-	})
+	return before != nil && before.Name == now.Name && slices.EqualFunc(before.Status.Held, now.Status.Held,
+		func(a, b v1alpha1.HeldStep) bool {
+			return a.Step == b.Step && a.At == b.At && a.Since.Equal(&b.Since)
+		})
 }
 
 // moveOn moves the cursor in a request that is not held: n to the next row, so that p leads back, i and o as the
@@ -319,7 +325,8 @@ func (s *Screen) heldFacts() []string {
 		return nil
 	}
 	took := max(time.Since(since), 0)
-	return []string{s.host.Theme().Notice("|| " + s.phrase("held %d %02d:%02d", len(view.Held), int(took.Minutes()), int(took.Seconds())%60))}
+	return []string{s.host.Theme().Notice("|| " + s.phrase("held %d %02d:%02d", len(view.Held),
+		int(took.Minutes()), int(took.Seconds())%60))}
 }
 
 // pausedState returns the line of state for a held request.

@@ -99,9 +99,11 @@ func (s *Screen) legend() string {
 	w, _ := s.Size()
 	var parts []draw.Part
 	for i, letter := range trace.Lanes {
-		parts = append(parts, draw.Part{Text: "  " + s.host.Theme().Lanes[i](string(letter)) + " " + s.host.Theme().Words.Text(trace.LaneName(i)), Weight: len(trace.Lanes) - i})
+		parts = append(parts, draw.Part{Text: "  " + s.host.Theme().Lanes[i](string(letter)) + " " +
+			s.host.Theme().Words.Text(trace.LaneName(i)), Weight: len(trace.Lanes) - i})
 	}
-	return draw.Fitting(w, append([]draw.Part{{Text: s.host.Theme().Dim(" " + s.phrase("lanes") + " "), Weight: len(trace.Lanes) + 1}}, parts...)...)
+	return draw.Fitting(w,
+		append([]draw.Part{{Text: s.host.Theme().Dim(" " + s.phrase("lanes") + " "), Weight: len(trace.Lanes) + 1}}, parts...)...)
 }
 
 // caretLine marks the place of the typed filter's error.

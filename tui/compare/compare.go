@@ -113,7 +113,8 @@ func (s *Screen) toDifference(step int) bool {
 func (s *Screen) Commands() []keys.Command {
 	both := s.Panes()
 	return []keys.Command{
-		{ID: "compare.next", Meaning: keys.Next, Contexts: both, Hint: "next difference", WhyNot: s.whyNothing, Do: keys.Call(func() { s.seek(1) }),
+		{ID: "compare.next", Meaning: keys.Next, Contexts: both, Hint: "next difference", WhyNot: s.whyNothing,
+			Do:   keys.Call(func() { s.seek(1) }),
 			Help: "Go to the next step that only one request took, or that went another way."},
 		{ID: "compare.previous", Meaning: keys.Previous, Contexts: both, WhyNot: s.whyNothing, Do: keys.Call(func() { s.seek(-1) }),
 			Help: "Go to the previous step that only one request took, or that went another way."},

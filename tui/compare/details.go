@@ -124,7 +124,8 @@ func orNothing(s string) string {
 func (d *details) one(k kind, s *v1alpha1.Step) {
 	mark := map[kind]string{first: "<", second: ">"}[k]
 	for _, f := range []struct{ name, text string }{
-		{"step", s.ID + "  " + s.Title}, {"about", s.Subject}, {"why", s.Why}, {"error", s.Error}, {"function", s.Function}, {d.words.Phrase("upstream"), s.Upstream},
+		{"step", s.ID + "  " + s.Title}, {"about", s.Subject}, {"why", s.Why}, {"error", s.Error},
+		{"function", s.Function}, {d.words.Phrase("upstream"), s.Upstream},
 	} {
 		if f.text != "" {
 			d.fact(k, mark, d.words.Text(f.name), f.text)

@@ -62,7 +62,9 @@ func (s *Screen) request(look theme.Theme, name string, j *v1alpha1.Journey) str
 // verdict counts the common and the different steps.
 func (s *Screen) verdict(look theme.Theme) string {
 	both, differ, onlyA, onlyB := align.Count(s.all)
-	return look.Dim("     " + look.Words.Phrase("%d steps in both, %d of them went otherwise (~); %d in A alone (<), %d in B alone (>)", both, differ, onlyA, onlyB))
+	return look.Dim("     " + look.Words.Phrase(
+		"%d steps in both, %d of them went otherwise (~); %d in A alone (<), %d in B alone (>)",
+		both, differ, onlyA, onlyB))
 }
 
 const tookWidth = 8
@@ -78,8 +80,10 @@ func (s *Screen) stepRows() rows.Content {
 	w, _ := s.steps.Size()
 	w -= 5 // the frame, the cursor and the mark
 	return rows.Content{
-		Title: look.Title(look.Words.Phrase("Steps of both")), Head: []string{look.Dim("   " + columns(w, look.Words.Phrase("step"), look.Words.Phrase("A took"), look.Words.Phrase("B took")))}, Counted: true,
-		Rows: len(s.rows), Row: func(i int) rows.Row { return s.pair(s.rows[i], w, look) },
+		Title:   look.Title(look.Words.Phrase("Steps of both")),
+		Head:    []string{look.Dim("   " + columns(w, look.Words.Phrase("step"), look.Words.Phrase("A took"), look.Words.Phrase("B took")))},
+		Counted: true,
+		Rows:    len(s.rows), Row: func(i int) rows.Row { return s.pair(s.rows[i], w, look) },
 	}
 }
 

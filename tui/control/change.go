@@ -228,7 +228,8 @@ func (c *Control) connected(ctx context.Context) {
 // second.
 func (c *Control) Tell(ctx context.Context, id string, spec v1alpha1.JourneyCommandSpec) (*v1alpha1.Journey, error) {
 	var j v1alpha1.Journey
-	err := c.api.Create(ctx, heldPath+"/"+url.PathEscape(id)+"/step", &v1alpha1.JourneyCommand{TypeMeta: typeMeta("JourneyCommand"), Spec: spec}, &j)
+	err := c.api.Create(ctx, heldPath+"/"+url.PathEscape(id)+"/step",
+		&v1alpha1.JourneyCommand{TypeMeta: typeMeta("JourneyCommand"), Spec: spec}, &j)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,8 @@ func (s *Screen) revisionCommands() []keys.Command {
 			Help: "Show the whole tree as it was at a revision. esc goes back to now."},
 		{ID: "etcd.now", Meaning: keys.AtPresent, Contexts: panes, WhyNot: s.whyNow, Do: keys.With(s.travel, 0),
 			Help: "Go back from an earlier revision to now."},
-		{ID: "etcd.diff", Meaning: keys.Differences, Contexts: revisions, Hint: "diff", WhyNot: s.hasRevision, Do: keys.With(s.showForm, formDiff),
+		{ID: "etcd.diff", Meaning: keys.Differences, Contexts: revisions, Hint: "diff", WhyNot: s.hasRevision,
+			Do:   keys.With(s.showForm, formDiff),
 			Help: "Compare the value with that of the marked revision, or else of the one before."},
 		{ID: "etcd.mark", Meaning: keys.Mark, Contexts: []keys.Context{inRevisions}, Hint: "mark", WhyNot: s.hasRevision, Do: s.mark,
 			Help: "Mark the revision that others are compared with, or unmark it."},
@@ -40,12 +41,14 @@ func (s *Screen) revisionCommands() []keys.Command {
 // readCommands read, copy and compact etcd.
 func (s *Screen) readCommands() []keys.Command {
 	return []keys.Command{
-		{ID: "etcd.refresh", Meaning: keys.Refresh, Contexts: panes, Do: s.refresh, Help: "Read all that is unfolded, and the key's history, again."},
+		{ID: "etcd.refresh", Meaning: keys.Refresh, Contexts: panes, Do: s.refresh,
+			Help: "Read all that is unfolded, and the key's history, again."},
 		{ID: "etcd.follow", Meaning: keys.Follow, Contexts: panes, WhyNot: s.whyNoFollow, Do: s.toggleFollow,
 			Help: "Watch etcd, and mark the keys that change."},
 		{ID: "etcd.edit", Meaning: keys.InEditor, Contexts: []keys.Context{inRevisions, inValue}, WhyNot: s.hasText, Do: s.edit,
 			Help: "Open a copy of the value in $EDITOR. What you change there is not written to etcd."},
-		{ID: "etcd.copy-command", Meaning: keys.CopyCommand, Contexts: panes, Do: s.copyCommand, Help: "Copy the kx etcd command that shows the same."},
+		{ID: "etcd.copy-command", Meaning: keys.CopyCommand, Contexts: panes, Do: s.copyCommand,
+			Help: "Copy the kx etcd command that shows the same."},
 		{ID: "etcd.compact", Meaning: keys.Compact, Contexts: panes, Do: s.askCompact,
 			Help: "Make etcd forget what was before the revision under the cursor, or before now. Older watches end with 410 Gone."},
 	}
@@ -202,7 +205,8 @@ func (s *Screen) mark() tea.Cmd {
 	}
 	s.chosen.marked = at
 	if at != 0 {
-		s.host.Say(s.host.Theme().Words.Phrase("revision %d is marked: %s on another shows what they differ in", at, keys.Differences.Key()))
+		s.host.Say(s.host.Theme().Words.Phrase("revision %d is marked: %s on another shows what they differ in",
+			at, keys.Differences.Key()))
 	}
 	return s.fetch()
 }
@@ -275,7 +279,8 @@ func (s *Screen) askRevision() tea.Cmd {
 	if s.At() != keysPart && s.revisionAt() > 0 {
 		initial = strconv.FormatInt(max(s.revisionAt(), oldest), 10)
 	}
-	question := s.host.Theme().Words.Phrase("as at which revision, %d to %d, or -20 for twenty before now (nothing: now)?", oldest, s.head.Revision)
+	question := s.host.Theme().Words.Phrase("as at which revision, %d to %d, or -20 for twenty before now (nothing: now)?",
+		oldest, s.head.Revision)
 	return s.host.Propose(question, initial, func(answer string) tea.Cmd {
 		answer = strings.TrimSpace(answer)
 		revision, err := strconv.ParseInt(answer, 10, 64)
@@ -288,7 +293,8 @@ func (s *Screen) askRevision() tea.Cmd {
 		case err != nil:
 			s.host.Complain(s.host.Theme().Words.Phrase("%q is no revision: it is a number", draw.Clean(answer)))
 		case revision < oldest:
-			s.host.Complain(s.host.Theme().Words.Phrase("etcd no longer has revision %d: it was compacted, and has %d to %d", revision, oldest, s.head.Revision))
+			s.host.Complain(s.host.Theme().Words.Phrase("etcd no longer has revision %d: it was compacted, and has %d to %d",
+				revision, oldest, s.head.Revision))
 		case revision > s.head.Revision:
 			s.host.Complain(s.host.Theme().Words.Phrase("etcd has not come to revision %d: it is at %d", revision, s.head.Revision))
 		default:
@@ -305,7 +311,8 @@ func (s *Screen) askCompact() tea.Cmd {
 		revision = s.revisionAt()
 		what = s.host.Theme().Words.Phrase("revision %d", revision)
 	}
-	question := s.host.Theme().Words.Phrase("make etcd forget what was before %s? Nothing brings it back; watches from before end with 410 Gone", what)
+	question := s.host.Theme().Words.Phrase(
+		"make etcd forget what was before %s? Nothing brings it back; watches from before end with 410 Gone", what)
 	return s.host.Confirm(question, func() tea.Cmd { return s.compact(revision) })
 }
 

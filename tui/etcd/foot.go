@@ -19,7 +19,8 @@ func (s *Screen) Foot() (same, state string) {
 	case s.Typing():
 		state = look.Dim(screen.FindHelp(look.Words))
 	case s.unfollowed != "" && s.at == 0:
-		state = look.Bad(" ! " + look.Words.Phrase("not followed: %s; %s reads all again", look.Words.Text(s.unfollowed), keys.Refresh.Key()))
+		state = look.Bad(" ! " + look.Words.Phrase("not followed: %s; %s reads all again",
+			look.Words.Text(s.unfollowed), keys.Refresh.Key()))
 	default:
 		state = s.about()
 	}

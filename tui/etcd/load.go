@@ -354,7 +354,8 @@ func (s *Screen) compact(revision int64) tea.Cmd {
 			s.host.Complain(s.host.Theme().Words.Phrase("etcd was not compacted: %s", draw.Clean(api.Reason(err))))
 			return nil
 		}
-		s.host.Say(s.host.Theme().Words.Phrase("etcd has forgotten what was before revision %d, in %s", done.Status.Revision, micros(done.Status.TookMicros)))
+		s.host.Say(s.host.Theme().Words.Phrase("etcd has forgotten what was before revision %d, in %s",
+			done.Status.Revision, micros(done.Status.TookMicros)))
 		return s.reread()
 	})
 }

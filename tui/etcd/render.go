@@ -50,12 +50,14 @@ func (s *Screen) asAt() string {
 func (s *Screen) keyRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.keys.Size()
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Keys")), Rows: len(s.tree.rows), Empty: []string{"", "  " + look.Words.Phrase("Asking etcd ...")}}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Keys")), Rows: len(s.tree.rows),
+		Empty: []string{"", "  " + look.Words.Phrase("Asking etcd ...")}}
 	if s.at > 0 {
 		c.Title += look.Notice(fmt.Sprintf(" @ %d", s.at))
 	}
 	columns := columnsFor(w - 5)
-	c.Head = []string{look.Dim("   " + columns.line(look.Words.Phrase("key"), look.Words.Phrase("keys"), look.Words.Phrase("bytes"), look.Words.Phrase("changed"), "v"))}
+	c.Head = []string{look.Dim("   " + columns.line(look.Words.Phrase("key"), look.Words.Phrase("keys"),
+		look.Words.Phrase("bytes"), look.Words.Phrase("changed"), "v"))}
 	c.Row = func(i int) rows.Row { return s.keyRow(s.tree.rows[i], columns, look) }
 	return c
 }
@@ -154,12 +156,15 @@ func (s *Screen) aboutDirectory() []string {
 		return []string{"", "  " + s.host.Theme().Words.Phrase("Choose a key: its revisions are shown here, and its value.")}
 	}
 	st := &r.node.item.Status
-	lines := []string{"", "  " + draw.Clean(r.node.key()), "  " + s.host.Theme().Words.Phrase("%s, %d bytes, changed last at revision %d", keysText(st.Keys), st.Bytes, st.ModRevision)}
+	lines := []string{"", "  " + draw.Clean(r.node.key()),
+		"  " + s.host.Theme().Words.Phrase("%s, %d bytes, changed last at revision %d", keysText(st.Keys), st.Bytes, st.ModRevision)}
 	if st.Measured < st.Keys {
-		lines = append(lines, "  "+s.host.Theme().Words.Phrase("Bytes and revision are of the first %d keys: more are not read at once.", st.Measured))
+		lines = append(lines,
+			"  "+s.host.Theme().Words.Phrase("Bytes and revision are of the first %d keys: more are not read at once.", st.Measured))
 	}
 	if r.node.rough {
-		lines = append(lines, "  "+s.host.Theme().Words.Phrase("The bytes do not count all that changed since: %s reads them again.", keys.Refresh.Key()))
+		lines = append(lines,
+			"  "+s.host.Theme().Words.Phrase("The bytes do not count all that changed since: %s reads them again.", keys.Refresh.Key()))
 	}
 	return append(lines, "", "  "+s.host.Theme().Words.Phrase("enter unfolds it. Choose a key to see its revisions and its value."))
 }
@@ -257,7 +262,8 @@ func (s *Screen) diffRows(c rows.Content) rows.Content {
 		c.Head = []string{look.Dim(" " + look.Words.Phrase("Both are the same."))}
 	}
 	if masked(before) || masked(after) {
-		c.Head = append(c.Head, look.Notice(" "+look.Words.Phrase("A Secret is masked: two of its values of the same length look the same.")))
+		c.Head = append(c.Head,
+			look.Notice(" "+look.Words.Phrase("A Secret is masked: two of its values of the same length look the same.")))
 	}
 	c.Rows = len(d.lines)
 	c.Row = func(i int) rows.Row {

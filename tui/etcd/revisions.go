@@ -103,7 +103,8 @@ func (s *Screen) revisionRows() rows.Content {
 	}
 	w, _ := s.revisions.Size()
 	columns := revisionColumnsFor(w - 5)
-	c.Head = []string{look.Dim("   " + columns.line("mod", "create", "ver", "op", "by", look.Words.Phrase("bytes"), look.Words.Phrase("written")))}
+	c.Head = []string{look.Dim("   " + columns.line("mod", "create", "ver", "op", "by",
+		look.Words.Phrase("bytes"), look.Words.Phrase("written")))}
 	c.Rows = len(h.Revisions)
 	c.Row = func(i int) rows.Row { return s.revisionRow(i, columns) }
 	var foot []string
@@ -169,7 +170,8 @@ func (s *Screen) revisionRow(i int, columns revisionColumns) rows.Row {
 	case s.at > 0 && r.Revision > s.at:
 		who = "(later) " + who
 	}
-	row := rows.Row{Full: fmt.Sprint(r.Revision, " ", r.Operation, " ", who), Text: columns.line(fmt.Sprint(r.Revision), number(r.CreateRevision), number(r.Version), draw.Clean(r.Operation), who, bytes, written)}
+	row := rows.Row{Full: fmt.Sprint(r.Revision, " ", r.Operation, " ", who), Text: columns.line(
+		fmt.Sprint(r.Revision), number(r.CreateRevision), number(r.Version), draw.Clean(r.Operation), who, bytes, written)}
 	switch {
 	case r.Revision == s.chosen.marked:
 		row.Mark, row.Style = "m", look.Notice

@@ -66,7 +66,8 @@ func New(host screen.Host) *Screen {
 	s := &Screen{host: host, life: life, end: end, tree: newTree(), following: true}
 	s.keys, s.revisions, s.text = rows.New(host.Theme, s.keyRows), rows.New(host.Theme, s.revisionRows), rows.New(host.Theme, s.valueRows)
 	s.Split = screen.NewSplit(host, screen.Plan{
-		Panes:   []screen.Place{{Context: inKeys, Pane: s.keys}, {Context: inRevisions, Pane: s.revisions}, {Context: inValue, Pane: s.text}},
+		Panes: []screen.Place{{Context: inKeys, Pane: s.keys}, {Context: inRevisions, Pane: s.revisions},
+			{Context: inValue, Pane: s.text}},
 		Arrange: s.arrange, Head: s.headLine, HeadLines: 1, Line: s.FindLine(inFind, nil), Moved: s.moved,
 	})
 	return s

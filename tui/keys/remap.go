@@ -57,7 +57,8 @@ func read(value *yaml.Node) ([]string, error) {
 			key = " "
 		}
 		if !isKey(key) {
-			return nil, fmt.Errorf("%q is not a key: a key is a character, such as x, or a name, such as enter, space, f5, ctrl+x or alt+x", key)
+			return nil, fmt.Errorf(
+				"%q is not a key: a key is a character, such as x, or a name, such as enter, space, f5, ctrl+x or alt+x", key)
 		}
 		keys = append(keys, key)
 	}

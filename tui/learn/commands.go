@@ -61,7 +61,8 @@ func (s *Screen) taskCommands() []keys.Command {
 			Help: "Change the commands of the task."},
 		{ID: "lesson.editor", Meaning: keys.InEditor, Contexts: places, WhyNot: s.whyNoTask, Do: s.inEditor,
 			Help: "Change the commands of the task in your editor."},
-		{ID: "lesson.send", Meaning: keys.Send, Contexts: []keys.Context{textPlace, scriptText}, Hint: "run", WhyNot: s.whyNotSend, Do: s.sendText,
+		{ID: "lesson.send", Meaning: keys.Send, Contexts: []keys.Context{textPlace, scriptText}, Hint: "run",
+			WhyNot: s.whyNotSend, Do: s.sendText,
 			Help: "Run the commands of the task, and see what holds then. After a failure: run the commands of the block once more."},
 		{ID: "lesson.hint", Meaning: keys.Hint, Contexts: places, Hint: "hint", WhyNot: s.whyNoHint, Do: s.hint,
 			Help: "Show the next hint for the task."},
@@ -104,12 +105,18 @@ func (s *Screen) typingCommands() []keys.Command {
 	line, text := []keys.Context{commandLine}, []keys.Context{scriptText}
 	return []keys.Command{
 		{ID: "lesson.accept", Meaning: keys.Accept, Contexts: line, Hint: "run", Do: s.accept, Help: "Run the command."},
-		{ID: "lesson.newline", Meaning: keys.NewLine, Contexts: text, Do: keys.Call(func() { s.script.Newline() }), Help: "Begin a new line."},
-		{ID: "lesson.indent", Meaning: keys.Indent, Contexts: text, Do: keys.Call(func() { s.Type([]rune("  ")) }), Help: "Insert two spaces."},
-		{ID: "lesson.undo", Meaning: keys.Undo, Contexts: text, Do: keys.Call(func() { s.script.Undo() }), Help: "Undo the last change of the commands."},
-		{ID: "lesson.redo", Meaning: keys.Redo, Contexts: text, Do: keys.Call(func() { s.script.Redo() }), Help: "Redo the change that was undone last."},
-		{ID: "lesson.page-down", Meaning: keys.PageDown, Contexts: text, Do: keys.Call(func() { s.script.Handle(keys.HalfDown) }), Help: "Go down half a page."},
-		{ID: "lesson.page-up", Meaning: keys.PageUp, Contexts: text, Do: keys.Call(func() { s.script.Handle(keys.HalfUp) }), Help: "Go up half a page."},
+		{ID: "lesson.newline", Meaning: keys.NewLine, Contexts: text, Do: keys.Call(func() { s.script.Newline() }),
+			Help: "Begin a new line."},
+		{ID: "lesson.indent", Meaning: keys.Indent, Contexts: text, Do: keys.Call(func() { s.Type([]rune("  ")) }),
+			Help: "Insert two spaces."},
+		{ID: "lesson.undo", Meaning: keys.Undo, Contexts: text, Do: keys.Call(func() { s.script.Undo() }),
+			Help: "Undo the last change of the commands."},
+		{ID: "lesson.redo", Meaning: keys.Redo, Contexts: text, Do: keys.Call(func() { s.script.Redo() }),
+			Help: "Redo the change that was undone last."},
+		{ID: "lesson.page-down", Meaning: keys.PageDown, Contexts: text, Do: keys.Call(func() { s.script.Handle(keys.HalfDown) }),
+			Help: "Go down half a page."},
+		{ID: "lesson.page-up", Meaning: keys.PageUp, Contexts: text, Do: keys.Call(func() { s.script.Handle(keys.HalfUp) }),
+			Help: "Go up half a page."},
 	}
 }
 

@@ -132,7 +132,8 @@ func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 		if len(part.Flags) > 0 {
 			flags = strings.Join(part.Flags, " ")
 		}
-		s.layWait(i, e, s.phrase("The server began anew, %s.", flags), s.phrase("%s starts the lesson's server anew on the same data, %s.", goKey, flags))
+		s.layWait(i, e, s.phrase("The server began anew, %s.", flags),
+			s.phrase("%s starts the lesson's server anew on the same data, %s.", goKey, flags))
 	case lesson.Predict:
 		s.layQuestion(i, part, e)
 	case lesson.Expect:

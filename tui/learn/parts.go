@@ -269,7 +269,8 @@ func (s *Screen) layRead(i int, part lesson.Read, e *entry) {
 		}
 		step := r.step
 		n := p.add(link{journey: r.journey, step: r.id, source: &screen.ToSource{
-			File: step.File, Line: int(step.Line), Function: step.Function, Upstream: step.Upstream, UpstreamFile: step.UpstreamFile, Release: step.UpstreamRelease,
+			File: step.File, Line: int(step.Line), Function: step.Function,
+			Upstream: step.Upstream, UpstreamFile: step.UpstreamFile, Release: step.UpstreamRelease,
 		}})
 		p.sayLink("→ ", r.id+"  "+step.Function, p.look.Key, n)
 		p.verbatim("    ", fmt.Sprintf("%s:%d", step.File, step.Line), nil)

@@ -228,11 +228,12 @@ func (s *Screen) runLine(line string) tea.Cmd {
 	n := len(e.asides) - 1
 	s.reveal()
 	run := func(ctx context.Context) (play.Outcome, error) { return s.play.Shell(ctx, line) }
-	return tea.Batch(s.host.Go(screen.ToNewest{}), start(s, s.phrase("runs your command"), s.next, run, func(o play.Outcome, err error) tea.Cmd {
-		if n < len(e.asides) {
-			e.asides[n].outcome, e.asides[n].err, e.asides[n].ended = o, err, true
-		}
-		s.reveal()
-		return nil
-	}))
+	return tea.Batch(s.host.Go(screen.ToNewest{}), start(s, s.phrase("runs your command"), s.next, run,
+		func(o play.Outcome, err error) tea.Cmd {
+			if n < len(e.asides) {
+				e.asides[n].outcome, e.asides[n].err, e.asides[n].ended = o, err, true
+			}
+			s.reveal()
+			return nil
+		}))
 }

@@ -86,7 +86,8 @@ const (
 func (s *Screen) content() rows.Content {
 	look := s.host.Theme()
 	w, h := s.Size()
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Log")), NoMarks: true, Counted: true, Rows: len(s.lines), Empty: []string{"  " + look.Words.Phrase("Nothing was logged.")}}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Log")), NoMarks: true, Counted: true,
+		Rows: len(s.lines), Empty: []string{"  " + look.Words.Phrase("Nothing was logged.")}}
 	if s.dropped > 0 {
 		c.Note = look.Words.Phrase(", %d before them are in the file alone", s.dropped)
 	}

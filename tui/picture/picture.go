@@ -43,7 +43,8 @@ func Row(b *bytes.Buffer, n int, line string, look func(codes string) Look) {
 	}
 	pieces(func(cell int, text string, l Look) {
 		if l.Back != "" {
-			fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, Border+cell*CellWidth, n*RowHeight-RowHeight*13/18, draw.Width(text)*CellWidth, RowHeight, l.Back)
+			fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, Border+cell*CellWidth,
+				n*RowHeight-RowHeight*13/18, draw.Width(text)*CellWidth, RowHeight, l.Back)
 		}
 	})
 	fmt.Fprintf(b, `<text y="%d">`, n*RowHeight)

@@ -133,7 +133,8 @@ func (c *command) failure(fails bool) error {
 var inherited = []string{"PATH", "USER", "LOGNAME", "SYSTEMROOT"}
 
 // ofGo lists those for Go's tools, if the lesson needs Go.
-var ofGo = []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN"}
+var ofGo = []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOPROXY",
+	"GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN"}
 
 // environment returns the environment of the lesson's commands.
 func (p *Play) environment(ctx context.Context) ([]string, error) {

@@ -46,8 +46,8 @@ type Options struct {
 	Output func(id, text string)
 }
 
-// Play is a lesson being played. mu guards runs and rules. Only one method runs at a time, except for Close: it locks mu
-// to read the command of each span.
+// Play is a lesson being played. mu guards runs and rules. Only one method runs at a time, except for Close: it locks
+// mu to read the command of each span.
 type Play struct {
 	Options
 	root    string // has everything of the lesson

@@ -26,15 +26,19 @@ func (s *Screen) Commands() []keys.Command {
 func (s *Screen) makeCommands() []keys.Command {
 	held, both := []keys.Context{heldPane}, s.Panes()
 	return []keys.Command{
-		{ID: "breakpoints.new", Meaning: keys.Break, Contexts: both, Hint: "break", WhyNot: keys.With(s.refused, control.Breakpoint), Do: keys.With(s.ask, v1alpha1.BreakpointHold),
+		{ID: "breakpoints.new", Meaning: keys.Break, Contexts: both, Hint: "break",
+			WhyNot: keys.With(s.refused, control.Breakpoint), Do: keys.With(s.ask, v1alpha1.BreakpointHold),
 			Help: "Hold the requests that reach a step. Type which, such as: step:etcd.txn resource:configmaps"},
-		{ID: "breakpoints.new-tracepoint", Meaning: keys.Trace, Contexts: both, WhyNot: keys.With(s.refused, control.Breakpoint), Do: keys.With(s.ask, v1alpha1.BreakpointTrace),
+		{ID: "breakpoints.new-tracepoint", Meaning: keys.Trace, Contexts: both, WhyNot: keys.With(s.refused, control.Breakpoint),
+			Do:   keys.With(s.ask, v1alpha1.BreakpointTrace),
 			Help: "Count the requests that reach a step and note it in their journeys, without holding them."},
-		{ID: "breakpoints.new-fault", Meaning: keys.GoWrong, Contexts: both, Hint: "fault", WhyNot: keys.With(s.refused, control.Fault), Do: s.newFault,
+		{ID: "breakpoints.new-fault", Meaning: keys.GoWrong, Contexts: both, Hint: "fault",
+			WhyNot: keys.With(s.refused, control.Fault), Do: s.newFault,
 			Help: "Make requests fail, wait, or get answers from an old cache. Choose from a menu, or write YAML."},
 		{ID: "breakpoints.continue", Meaning: keys.Continue, Contexts: held, Hint: "continue", WhyNot: s.anyHeld, Do: s.letGo,
 			Help: "Let the request under the cursor run to the next breakpoint, or to its end."},
-		{ID: "breakpoints.continue-all", Meaning: keys.ContinueAll, Contexts: both, Hint: "continue all", WhyNot: s.anyHeld, Do: s.continueAll,
+		{ID: "breakpoints.continue-all", Meaning: keys.ContinueAll, Contexts: both, Hint: "continue all",
+			WhyNot: s.anyHeld, Do: s.continueAll,
 			Help: "Let all held requests run to the next breakpoint, or to their ends."},
 		{ID: "breakpoints.copy-all", Meaning: keys.CopyCommand, Contexts: both, WhyNot: s.noRule, Do: s.copyCommand,
 			Help: "Copy a command for a shell that makes all rules with kubectl create -f."},
@@ -234,22 +238,24 @@ func (s *Screen) editFilter(r control.Rule, initial string) tea.Cmd {
 			s.host.Complain(screen.FilterError(s.host.Theme().Words, err))
 			return s.editFilter(r, text)
 		}
-		return s.replace(r, change(r.Spec, func(b *v1alpha1.BreakpointSpec) { b.Filter = text }, func(f *v1alpha1.FaultSpec) { f.Filter = text }))
+		return s.replace(r, change(r.Spec, func(b *v1alpha1.BreakpointSpec) { b.Filter = text },
+			func(f *v1alpha1.FaultSpec) { f.Filter = text }))
 	})
 }
 
 func (s *Screen) editCounts(r control.Rule) tea.Cmd {
 	skip, count := r.Counts()
-	return s.host.Ask(s.host.Theme().Words.Phrase("matches that pass first, and hits at most (0: no limit):"), fmt.Sprintf("%d %d", skip, count), func(text string) tea.Cmd {
-		skip, count, err := readCounts(text)
-		if err != nil {
-			s.host.Complain(err.Error())
-			return nil
-		}
-		return s.replace(r, change(r.Spec,
-			func(b *v1alpha1.BreakpointSpec) { b.Skip, b.Count = skip, count },
-			func(f *v1alpha1.FaultSpec) { f.Skip, f.Count = skip, count }))
-	})
+	return s.host.Ask(s.host.Theme().Words.Phrase("matches that pass first, and hits at most (0: no limit):"),
+		fmt.Sprintf("%d %d", skip, count), func(text string) tea.Cmd {
+			skip, count, err := readCounts(text)
+			if err != nil {
+				s.host.Complain(err.Error())
+				return nil
+			}
+			return s.replace(r, change(r.Spec,
+				func(b *v1alpha1.BreakpointSpec) { b.Skip, b.Count = skip, count },
+				func(f *v1alpha1.FaultSpec) { f.Skip, f.Count = skip, count }))
+		})
 }
 
 func readCounts(text string) (skip, count int64, err error) {

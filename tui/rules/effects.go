@@ -70,7 +70,8 @@ func Effects(step, verb string) []Effect {
 
 func failing(code int32) Effect {
 	return Effect{
-		Title: strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(int(code)))), Help: "the step fails, and does not do what it is there for",
+		Title: strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(int(code)))),
+		Help:  "the step fails, and does not do what it is there for",
 		Fault: v1alpha1.FaultSpec{Effect: v1alpha1.FaultFail, Code: code},
 	}
 }

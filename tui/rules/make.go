@@ -112,10 +112,12 @@ func askFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec, ini
 
 func (s *Screen) newFault() tea.Cmd {
 	return Break(s.host, s.control, "", "", "", 0,
-		screen.Choice{Title: "keep a cache behind", Help: "a watch cache hears nothing new, as long as the fault is there", Do: func() tea.Cmd {
-			return askFault(s.host, s.control, v1alpha1.FaultSpec{Effect: v1alpha1.FaultStaleCache}, "resource:configmaps")
-		}},
-		screen.Choice{Title: "write it as YAML", Help: "all fields, in your editor: also how likely, and what the client is told", Do: s.writeFault})
+		screen.Choice{Title: "keep a cache behind",
+			Help: "a watch cache hears nothing new, as long as the fault is there", Do: func() tea.Cmd {
+				return askFault(s.host, s.control, v1alpha1.FaultSpec{Effect: v1alpha1.FaultStaleCache}, "resource:configmaps")
+			}},
+		screen.Choice{Title: "write it as YAML",
+			Help: "all fields, in your editor: also how likely, and what the client is told", Do: s.writeFault})
 }
 
 func (s *Screen) writeFault() tea.Cmd {

@@ -124,7 +124,8 @@ func fitting(w int, rules []control.Rule) (shown []column, filter int) {
 func (s *Screen) ruleRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.rules.Size()
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Breakpoints and faults")), Note: s.counts(), NoMarks: true, Rows: len(s.view.Rules)}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Breakpoints and faults")), Note: s.counts(),
+		NoMarks: true, Rows: len(s.view.Rules)}
 	if c.Rows == 0 {
 		c.Empty = s.nothing(w, look)
 		return c
@@ -166,7 +167,8 @@ func (s *Screen) nothing(w int, look theme.Theme) []string {
 		}
 	}
 	if len(lines) == 2 {
-		lines = append(lines, "  "+look.Key("b")+" "+look.Words.Phrase("holds requests at a step, such as step:etcd.txn resource:configmaps"),
+		lines = append(lines,
+			"  "+look.Key("b")+" "+look.Words.Phrase("holds requests at a step, such as step:etcd.txn resource:configmaps"),
 			"  "+look.Key("X")+" "+look.Words.Phrase("has them fail or wait"))
 	}
 	return lines
@@ -199,7 +201,8 @@ func (s *Screen) heldText(j *v1alpha1.Journey) string {
 		if h.At == v1alpha1.AtEnd {
 			edge = s.host.Theme().Words.Phrase("end of") + " "
 		}
-		at = append(at, s.host.Theme().Words.Phrase("at %s%d %s since %s by %s", edge, h.Step+1, h.ID, h.Since.In(s.host.Zone()).Format("15:04:05"), h.By))
+		at = append(at, s.host.Theme().Words.Phrase("at %s%d %s since %s by %s", edge, h.Step+1, h.ID,
+			h.Since.In(s.host.Zone()).Format("15:04:05"), h.By))
 	}
 	return j.Name + "  " + what + "  " + strings.Join(at, ", ")
 }
@@ -216,7 +219,8 @@ func (s *Screen) Foot() (same, state string) {
 	case r.Note != "":
 		state = look.Notice(" " + draw.Clean(r.Name+" is off: "+r.Note))
 	case r.Status.Missed > 0:
-		state = look.Notice(" " + look.Words.Phrase("%s would have held %d more: too many were held already", draw.Clean(r.Name), r.Status.Missed))
+		state = look.Notice(" " + look.Words.Phrase("%s would have held %d more: too many were held already",
+			draw.Clean(r.Name), r.Status.Missed))
 	case r.Sent:
 		state = look.Dim(" " + look.Words.Phrase("%s holds the request that Send sent, and goes when that is answered", draw.Clean(r.Name)))
 	case r.On && !r.Mine:

@@ -98,7 +98,8 @@ func (s *Split) finder() finder { return s.plan.Panes[s.focus].Pane.(finder) }
 func (s *Split) FindCommands(name string) []keys.Command {
 	id := func(verb string) keys.ID { return keys.ID(name + "." + verb) }
 	return []keys.Command{
-		{ID: id("find"), Meaning: keys.Find, Contexts: s.Panes(), Hint: "find", Do: keys.Call(s.OpenLine), Help: "Go to the next row that has a text."},
+		{ID: id("find"), Meaning: keys.Find, Contexts: s.Panes(), Hint: "find", Do: keys.Call(s.OpenLine),
+			Help: "Go to the next row that has a text."},
 		{ID: id("find-next"), Meaning: keys.Next, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, 1),
 			Help: "Go to the next row that has the text."},
 		{ID: id("find-previous"), Meaning: keys.Previous, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, -1),

@@ -153,7 +153,8 @@ func eventLines(a *exchange.Answer, raw bool, zone *time.Location) []string {
 		if e.Namespace != "" {
 			name = e.Namespace + "/" + name
 		}
-		all = append(all, fmt.Sprintf("%s  %-8s  %s %s  rv %s", e.At.In(zone).Format("15:04:05.000"), e.Type, e.Kind, name, orDash(e.ResourceVersion)))
+		all = append(all, fmt.Sprintf("%s  %-8s  %s %s  rv %s", e.At.In(zone).Format("15:04:05.000"),
+			e.Type, e.Kind, name, orDash(e.ResourceVersion)))
 	}
 	return all
 }
@@ -311,7 +312,8 @@ func (p *answerPane) head(e *entry, look theme.Theme) []string {
 	case a.Err != nil:
 		second = look.Bad("! " + draw.Clean(a.Err.Error()))
 	case a.HeldAt != "" && a.Code == 0 && !a.Ended:
-		second = look.Notice("|| "+look.Words.Phrase("held at %s", draw.Clean(a.HeldAt))) + "  " + look.Words.Phrase("journey %s", draw.Clean(a.Journey)) + look.Dim("  "+look.Words.Phrase("(enter: step it)"))
+		second = look.Notice("|| "+look.Words.Phrase("held at %s", draw.Clean(a.HeldAt))) + "  " +
+			look.Words.Phrase("journey %s", draw.Clean(a.Journey)) + look.Dim("  "+look.Words.Phrase("(enter: step it)"))
 	case a.Journey != "":
 		second = look.Words.Phrase("journey %s", draw.Clean(a.Journey)) + look.Dim("  "+look.Words.Phrase("(enter: see its steps)"))
 	case e.at.IsZero():
@@ -339,7 +341,8 @@ func (p *answerPane) tabLine(watch bool, look theme.Theme) string {
 func (p *answerPane) render(e *entry, look theme.Theme) []string {
 	if e == nil {
 		var lines []string
-		for _, l := range draw.Wrap(look.Words.Phrase("Nothing was sent yet: %s sends the request, %s holds it at its first step.", keys.Send.Key(), keys.SendHeld.Key()), p.w) {
+		for _, l := range draw.Wrap(look.Words.Phrase("Nothing was sent yet: %s sends the request, %s holds it at its first step.",
+			keys.Send.Key(), keys.SendHeld.Key()), p.w) {
 			lines = append(lines, look.Dim(l))
 		}
 		return draw.Block(lines, p.w, p.h)

@@ -174,7 +174,8 @@ const loadBytesMost = editor.BytesMost
 
 // loadObject fetches the current object of the request.
 func (s *Screen) loadObject() tea.Cmd {
-	r := request.Request{Verb: request.Get, Resource: s.form.resource, Namespace: s.form.namespace, Name: s.form.name, Subresource: s.form.part()}
+	r := request.Request{Verb: request.Get, Resource: s.form.resource, Namespace: s.form.namespace,
+		Name: s.form.name, Subresource: s.form.part()}
 	h, err := r.Build(s.resources)
 	if err != nil {
 		s.host.Complain(err.Error())

@@ -19,7 +19,8 @@ func (s *Screen) Commands() []keys.Command {
 func (s *Screen) requestCommands() []keys.Command {
 	panes := s.Panes()
 	return []keys.Command{
-		{ID: "send.send", Meaning: keys.Send, Contexts: append(s.Panes(), textContext), Hint: "send", WhyNot: s.sendable, Do: keys.With(s.send, false),
+		{ID: "send.send", Meaning: keys.Send, Contexts: append(s.Panes(), textContext), Hint: "send",
+			WhyNot: s.sendable, Do: keys.With(s.send, false),
 			Help: "Send the request with the body as it is now. In the history: send what is under the cursor again."},
 		{ID: "send.held", Meaning: keys.SendHeld, Contexts: panes, Hint: "send held", WhyNot: s.sendable, Do: keys.With(s.send, true),
 			Help: "Send the request, held at its first step. The screen Capture steps it from there."},
@@ -40,12 +41,15 @@ func (s *Screen) bodyCommands() []keys.Command {
 			Help: "Change the body here. esc ends that."},
 		{ID: "send.editor", Meaning: keys.InEditor, Contexts: panes, Hint: "$EDITOR", WhyNot: s.withBody, Do: s.external,
 			Help: "Change the body in your editor."},
-		{ID: "send.template", Meaning: keys.Example, Contexts: panes, Hint: "template", WhyNot: s.withTemplate, Do: keys.Call(s.writeTemplate),
+		{ID: "send.template", Meaning: keys.Example, Contexts: panes, Hint: "template", WhyNot: s.withTemplate,
+			Do:   keys.Call(s.writeTemplate),
 			Help: "Replace the body with an example of the kind: the fields that it needs, and what each field is."},
 		{ID: "send.load", Meaning: keys.Refresh, Contexts: panes, WhyNot: s.loadable, Do: s.fetchObject,
 			Help: "Replace the body with the object that the request names, as the server has it now."},
-		{ID: "send.undo", Meaning: keys.Undo, Contexts: body, WhyNot: s.withBody, Do: keys.Call(s.undo), Help: "Undo the last change of the body."},
-		{ID: "send.redo", Meaning: keys.Redo, Contexts: body, WhyNot: s.withBody, Do: keys.Call(s.redo), Help: "Redo the change of the body that was undone last."},
+		{ID: "send.undo", Meaning: keys.Undo, Contexts: body, WhyNot: s.withBody, Do: keys.Call(s.undo),
+			Help: "Undo the last change of the body."},
+		{ID: "send.redo", Meaning: keys.Redo, Contexts: body, WhyNot: s.withBody, Do: keys.Call(s.redo),
+			Help: "Redo the change of the body that was undone last."},
 		{ID: "send.problem", Meaning: keys.Next, Contexts: body, WhyNot: s.whyNoProblem, Do: keys.Call(s.nextProblem),
 			Help: "Go to the next problem of the body."},
 	}
@@ -59,7 +63,8 @@ func (s *Screen) fileCommands() []keys.Command {
 			Help: "Copy the whole command that sends the same request."},
 		{ID: "send.program", Meaning: keys.AnotherForm, Contexts: panes, Hint: "kubectl/kx/curl", Do: keys.Call(s.nextProgram),
 			Help: "Turn to the next form of that command: for kubectl, kx or curl."},
-		{ID: "send.save", Meaning: keys.Save, Contexts: panes, Hint: "save", Do: s.save, Help: "Save the request to a file, which kx send -f sends too."},
+		{ID: "send.save", Meaning: keys.Save, Contexts: panes, Hint: "save", Do: s.save,
+			Help: "Save the request to a file, which kx send -f sends too."},
 		{ID: "send.open", Meaning: keys.OpenFile, Contexts: panes, Do: s.open,
 			Help: "Open a file of requests. The first is shown, and all are in the history."},
 	}
@@ -69,12 +74,18 @@ func (s *Screen) fileCommands() []keys.Command {
 func (s *Screen) typingCommands() []keys.Command {
 	text, value := []keys.Context{textContext}, []keys.Context{valueContext}
 	return []keys.Command{
-		{ID: "send.newline", Meaning: keys.NewLine, Contexts: text, Do: keys.Call(func() { s.body.Newline() }), Help: "Begin a new line, with the indent of YAML."},
-		{ID: "send.indent", Meaning: keys.Indent, Contexts: text, Do: keys.Call(func() { s.Type([]rune("  ")) }), Help: "Insert two spaces."},
-		{ID: "send.page-down", Meaning: keys.PageDown, Contexts: text, Do: keys.Call(func() { s.body.Handle(keys.HalfDown) }), Help: "Go down half a page."},
-		{ID: "send.page-up", Meaning: keys.PageUp, Contexts: text, Do: keys.Call(func() { s.body.Handle(keys.HalfUp) }), Help: "Go up half a page."},
-		{ID: "send.choose", Meaning: keys.Accept, Contexts: value, Hint: "take", Do: s.choose, Help: "Take the typed text, or the value under the cursor."},
-		{ID: "send.complete", Meaning: keys.Complete, Contexts: value, Hint: "complete", Do: s.complete, Help: "Put the value under the cursor into the line."},
+		{ID: "send.newline", Meaning: keys.NewLine, Contexts: text, Do: keys.Call(func() { s.body.Newline() }),
+			Help: "Begin a new line, with the indent of YAML."},
+		{ID: "send.indent", Meaning: keys.Indent, Contexts: text, Do: keys.Call(func() { s.Type([]rune("  ")) }),
+			Help: "Insert two spaces."},
+		{ID: "send.page-down", Meaning: keys.PageDown, Contexts: text, Do: keys.Call(func() { s.body.Handle(keys.HalfDown) }),
+			Help: "Go down half a page."},
+		{ID: "send.page-up", Meaning: keys.PageUp, Contexts: text, Do: keys.Call(func() { s.body.Handle(keys.HalfUp) }),
+			Help: "Go up half a page."},
+		{ID: "send.choose", Meaning: keys.Accept, Contexts: value, Hint: "take", Do: s.choose,
+			Help: "Take the typed text, or the value under the cursor."},
+		{ID: "send.complete", Meaning: keys.Complete, Contexts: value, Hint: "complete", Do: s.complete,
+			Help: "Put the value under the cursor into the line."},
 	}
 }
 

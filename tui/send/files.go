@@ -64,7 +64,8 @@ func paths(typed string) []string {
 	}
 	var all []string
 	for _, e := range list {
-		if !strings.HasPrefix(e.Name(), prefix) || strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(prefix, ".") || len(all) == pathsMost {
+		if !strings.HasPrefix(e.Name(), prefix) ||
+			strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(prefix, ".") || len(all) == pathsMost {
 			continue
 		}
 		name := dir + e.Name()
@@ -129,7 +130,8 @@ func (s *Screen) saveTo(path string, data []byte, how int) tea.Cmd {
 		return func() tea.Cmd {
 			switch {
 			case errors.Is(err, fs.ErrExist):
-				return s.host.Confirm(s.host.Theme().Words.Phrase("%s is there already: write over it?", path), func() tea.Cmd { return s.saveTo(path, data, os.O_TRUNC) })
+				return s.host.Confirm(s.host.Theme().Words.Phrase("%s is there already: write over it?", path),
+					func() tea.Cmd { return s.saveTo(path, data, os.O_TRUNC) })
 			case err != nil:
 				s.host.Complain(s.host.Theme().Words.Phrase("save the request: %s", err.Error()))
 			default:
@@ -154,13 +156,14 @@ func write(path string, data []byte, how int) error {
 // open reads requests from a file.
 func (s *Screen) open() tea.Cmd {
 	s.askPath("open requests of the file", func(path string) tea.Cmd {
-		return screen.Do(s.host, func() ([]request.Request, error) { return read(path) }, func(requests []request.Request, err error) tea.Cmd {
-			if err != nil {
-				s.host.Complain(err.Error())
-				return nil
-			}
-			return s.opened(path, requests)
-		})
+		return screen.Do(s.host, func() ([]request.Request, error) { return read(path) },
+			func(requests []request.Request, err error) tea.Cmd {
+				if err != nil {
+					s.host.Complain(err.Error())
+					return nil
+				}
+				return s.opened(path, requests)
+			})
 	})
 	return nil
 }

@@ -90,7 +90,8 @@ func New(host screen.Host, holding func(breakpoint string)) *Screen {
 	}
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{
-			place(requestContext, requestPart), place(bodyContext, bodyPart), place(answerContext, answerPart), place(historyContext, historyPart),
+			place(requestContext, requestPart), place(bodyContext, bodyPart),
+			place(answerContext, answerPart), place(historyContext, historyPart),
 		},
 		Arrange: s.arrange,
 		Absent:  func(pane int) bool { return pane == bodyPart && !s.form.hasBody() },
@@ -220,7 +221,8 @@ func (s *Screen) Type(text []rune) {
 		}
 	case s.editing:
 		if !s.body.Insert(text) {
-			s.host.Complain(s.host.Theme().Words.Phrase("a body may have %s here: %s opens it in your editor", size(editor.BytesMost), keys.InEditor.Key()))
+			s.host.Complain(s.host.Theme().Words.Phrase("a body may have %s here: %s opens it in your editor",
+				size(editor.BytesMost), keys.InEditor.Key()))
 		}
 	}
 }

@@ -36,7 +36,8 @@ func (s *Screen) send(held bool) tea.Cmd {
 		return nil
 	}
 	if r.Verb == request.DeleteCollection && r.Query.Get("dryRun") == "" {
-		return s.host.Confirm(s.host.Theme().Words.Phrase("delete all of %s that it selects?", r.Title()[len(request.DeleteCollection)+1:]), func() tea.Cmd {
+		return s.host.Confirm(s.host.Theme().Words.Phrase("delete all of %s that it selects?",
+			r.Title()[len(request.DeleteCollection)+1:]), func() tea.Cmd {
 			s.start(r, h, held)
 			return nil
 		})
@@ -54,7 +55,8 @@ type hold struct {
 // start sends a request in the background.
 func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
 	e := &entry{request: r.Clone(), at: s.now(), held: held}
-	e.exchange = exchange.Start(s.host.Context(), s.host.API(), h, exchange.Options{Held: held, HeldAt: s.holdAt.step, Skip: s.holdAt.skip, Made: s.holding, Guard: s.host.Guard}, s.now, s.host.Changed)
+	e.exchange = exchange.Start(s.host.Context(), s.host.API(), h, exchange.Options{Held: held,
+		HeldAt: s.holdAt.step, Skip: s.holdAt.skip, Made: s.holding, Guard: s.host.Guard}, s.now, s.host.Changed)
 	s.holdAt = hold{}
 	e.answer = exchange.Answer{Started: e.at}
 	s.history.add(e)

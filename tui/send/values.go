@@ -127,7 +127,8 @@ func (s *Screen) find() tea.Cmd {
 			if r.Namespaced {
 				scope = "namespaced"
 			}
-			all = append(all, pick{r.ID(), fmt.Sprintf("%-28s %-8s %-26s %s", r.Plural, strings.Join(r.Short, ","), r.Kind.Kind, r.Kind.APIVersion()+"  "+scope)})
+			all = append(all, pick{r.ID(), fmt.Sprintf("%-28s %-8s %-26s %s", r.Plural, strings.Join(r.Short, ","),
+				r.Kind.Kind, r.Kind.APIVersion()+"  "+scope)})
 		}
 		return all
 	}

@@ -112,7 +112,8 @@ func (s *Screen) Foot() (sameAs, state string) {
 	case s.at.Theirs:
 		return s.host.Theme().Dim(" "+s.host.Theme().Words.Phrase("published at")+"  ") + s.here(), ""
 	}
-	return s.host.Theme().Dim(" "+s.host.Theme().Words.Phrase("in an editor")+"  ") + "$EDITOR +" + strconv.Itoa(max(s.at.Line, 1)) + " " + s.at.File, ""
+	return s.host.Theme().Dim(" "+s.host.Theme().Words.Phrase("in an editor")+"  ") + "$EDITOR +" +
+		strconv.Itoa(max(s.at.Line, 1)) + " " + s.at.File, ""
 }
 
 func (s *Screen) Show(to screen.Target) tea.Cmd {
@@ -146,6 +147,7 @@ func (s *Screen) give() tea.Cmd {
 // place returns the place in the server's own code.
 func (s *Screen) place() source.Place {
 	return source.Place{
-		File: s.at.File, Line: s.at.Line, Function: s.at.Function, Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile, Release: s.at.Release,
+		File: s.at.File, Line: s.at.Line, Function: s.at.Function,
+		Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile, Release: s.at.Release,
 	}
 }

@@ -167,20 +167,22 @@ func (s *Screen) fit() {
 func (s *Screen) content() rows.Content {
 	words := s.host.Theme().Words
 	if s.journey == nil {
-		return rows.Content{Title: words.Phrase("Story"), Empty: []string{words.Phrase("No request is told: press %s on one in Capture.", keys.Tell.Key())}}
+		return rows.Content{Title: words.Phrase("Story"),
+			Empty: []string{words.Phrase("No request is told: press %s on one in Capture.", keys.Tell.Key())}}
 	}
 	look := s.host.Theme()
-	return rows.Content{Title: words.Phrase("Story") + "  " + draw.Clean(s.journey.Name), Rows: len(s.lines), Counted: true, Row: func(i int) rows.Row {
-		l := s.lines[i]
-		row := rows.Row{Text: l.text}
-		if s.told[l.sentence].Failed {
-			row.Style = look.Bad
-			if l.first {
-				row.Mark = "!"
+	return rows.Content{Title: words.Phrase("Story") + "  " + draw.Clean(s.journey.Name), Rows: len(s.lines),
+		Counted: true, Row: func(i int) rows.Row {
+			l := s.lines[i]
+			row := rows.Row{Text: l.text}
+			if s.told[l.sentence].Failed {
+				row.Style = look.Bad
+				if l.first {
+					row.Mark = "!"
+				}
 			}
-		}
-		return row
-	}}
+			return row
+		}}
 }
 
 // sentence returns the sentence under the cursor; 0 if there is none.
@@ -222,7 +224,8 @@ func (s *Screen) supply() tea.Cmd {
 	cmd := s.sources.Want(step.File)
 	file, note := s.sources.Get(step.File)
 	s.source.Show(source.Place{
-		File: step.File, Line: int(step.Line), Function: step.Function, Upstream: step.Upstream, UpstreamFile: step.UpstreamFile, Release: step.UpstreamRelease,
+		File: step.File, Line: int(step.Line), Function: step.Function,
+		Upstream: step.Upstream, UpstreamFile: step.UpstreamFile, Release: step.UpstreamRelease,
 	}, file, nil, note)
 	return cmd
 }

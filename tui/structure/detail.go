@@ -305,7 +305,8 @@ func (s *sheet) definition(t *tree, part *v1alpha1.Structure) {
 	if v := d.Serving; v == nil {
 		s.say(dim, "Nothing yet: the next request makes it.")
 	} else {
-		s.has("made", s.words.Phrase("%s, in %s", v.Made.UTC().Format("2006-01-02 15:04:05.000 UTC"), draw.Duration(time.Duration(v.TookMicros)*time.Microsecond)))
+		s.has("made", s.words.Phrase("%s, in %s", v.Made.UTC().Format("2006-01-02 15:04:05.000 UTC"),
+			draw.Duration(time.Duration(v.TookMicros)*time.Microsecond)))
 		s.has("in use by", s.words.Phrase("%d requests", v.Requests))
 		s.has("serves", strings.Join(v.Versions, ", "))
 		s.has("stores", v.StorageVersion)

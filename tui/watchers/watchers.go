@@ -80,7 +80,8 @@ func reason(w *v1alpha1.CacheWatcher, write Write) (why string, isFor bool) {
 	case w.At < write.Revision:
 		return fmt.Sprintf("not yet: it is at revision %d, %d events wait for its client to take them", w.At, w.Queued), true
 	case w.LabelSelector != "" || w.FieldSelector != "":
-		return "its selector did not want the object, before or after: " + strings.Join(nonEmpty(w.LabelSelector, w.FieldSelector), ", "), true
+		return "its selector did not want the object, before or after: " +
+			strings.Join(nonEmpty(w.LabelSelector, w.FieldSelector), ", "), true
 	case w.Journey == "":
 		return "it is the server's own: what it is sent is not recorded", true
 	}

@@ -15,7 +15,8 @@ import (
 // Journey returns a recorded journey.
 func Journey(t testing.TB, name string) *v1alpha1.Journey {
 	t.Helper()
-	for _, file := range []string{filepath.Join("..", "testdata", "journeys.json"), filepath.Join("..", "..", "testdata", "admission.json")} {
+	for _, file := range []string{filepath.Join("..", "testdata", "journeys.json"),
+		filepath.Join("..", "..", "testdata", "admission.json")} {
 		for _, j := range tuitest.Recorded(t, file) {
 			if j.Name == name {
 				return j

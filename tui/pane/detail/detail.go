@@ -198,7 +198,8 @@ func (p *Pane) Render(focused bool) []string {
 	content := p.content()
 	p.clamp(content)
 	p.sizeSources()
-	of := frameOf{linesKey: p.linesOf, theme: p.look().Name, h: p.h, top: p.view.Top, cursor: p.cursor, source: p.source.Version() + p.theirs.Version(), focused: focused}
+	of := frameOf{linesKey: p.linesOf, theme: p.look().Name, h: p.h, top: p.view.Top, cursor: p.cursor,
+		source: p.source.Version() + p.theirs.Version(), focused: focused}
 	of.tab, of.w = p.tab, p.w
 	return p.frame.Draw(of, func() []string { return p.render(content, focused) })
 }

@@ -191,7 +191,8 @@ func (b *builder) objects(j *v1alpha1.Journey, before, after []byte, r *blame.Re
 
 // replaced reports whether a removed line is followed by its replacement, which then carries the note.
 func replaced(lines []diff.Line, i int) bool {
-	return lines[i].Mark == '-' && i+1 < len(lines) && lines[i+1].Mark == '+' && strings.Join(lines[i].Path, "\x00") == strings.Join(lines[i+1].Path, "\x00")
+	return lines[i].Mark == '-' && i+1 < len(lines) && lines[i+1].Mark == '+' &&
+		strings.Join(lines[i].Path, "\x00") == strings.Join(lines[i+1].Path, "\x00")
 }
 
 // stepsOf indexes the fields of a report by path.

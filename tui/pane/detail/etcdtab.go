@@ -84,7 +84,8 @@ func (b *builder) transaction(s *v1alpha1.Step, said map[string]string) {
 		b.factTo("written", good, b.words.Phrase("revision %d", revision), to(screen.ToKey{Key: key, Revision: revision}))
 	case said["modRevision"] != "":
 		current, _ := strconv.ParseInt(said["modRevision"], 10, 64)
-		b.factTo("refused", bad, b.words.Phrase("the key is at revision %s, %s bytes; etcd is at %s", said["modRevision"], said["bytes"], said["revision"]),
+		b.factTo("refused", bad, b.words.Phrase("the key is at revision %s, %s bytes; etcd is at %s",
+			said["modRevision"], said["bytes"], said["revision"]),
 			to(screen.ToKey{Key: s.Subject, Revision: current}))
 	case said["revision"] != "":
 		b.fact("refused", bad, b.words.Phrase("etcd is at revision %s", said["revision"]))

@@ -14,10 +14,12 @@ func (p *Pane) Place() source.Place {
 	case p.journey == nil:
 	case p.mark >= 0 && p.mark < len(p.journey.Status.Marks):
 		m := &p.journey.Status.Marks[p.mark]
-		return source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream, UpstreamFile: m.UpstreamFile, Release: m.UpstreamRelease}
+		return source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream,
+			UpstreamFile: m.UpstreamFile, Release: m.UpstreamRelease}
 	case p.selected():
 		s := &p.journey.Status.Steps[p.ranStep()]
-		return source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream, UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease}
+		return source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream,
+			UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease}
 	}
 	return source.Place{}
 }

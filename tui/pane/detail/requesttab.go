@@ -84,7 +84,8 @@ func (b *builder) causes(st *v1alpha1.JourneyStatus) {
 	case c.Journey == "":
 		b.fact("cause", plain, b.words.Phrase("revision %d: who wrote it is not known", c.Revision))
 	default:
-		b.factTo("cause", plain, b.words.Phrase("revision %d, which %s wrote", c.Revision, c.Journey), to(screen.ToRequest{Journey: c.Journey}))
+		b.factTo("cause", plain, b.words.Phrase("revision %d, which %s wrote", c.Revision, c.Journey),
+			to(screen.ToRequest{Journey: c.Journey}))
 	}
 	for i := range st.Effects {
 		e := &st.Effects[i]

@@ -43,14 +43,16 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 		b.attributes(s.Attributes)
 	}
 	b.blank()
-	b.place(source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream, UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease})
+	b.place(source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream,
+		UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease})
 }
 
 // interventions lists the holds and injected failures of a step.
 func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
 	for _, h := range st.Held {
 		if int(h.Step) == step {
-			b.fact("|| held", notice, b.words.Phrase("at its %s by %s, since %s; it can be told: %s", b.words.Text(string(h.At)), h.By, h.Since.UTC().Format("15:04:05"), told(h.Actions)))
+			b.fact("|| held", notice, b.words.Phrase("at its %s by %s, since %s; it can be told: %s",
+				b.words.Text(string(h.At)), h.By, h.Since.UTC().Format("15:04:05"), told(h.Actions)))
 		}
 	}
 	for _, i := range st.Interventions {
@@ -76,7 +78,8 @@ func told(actions []v1alpha1.JourneyAction) string {
 
 // place names the function that ran, and the corresponding one in the Kubernetes API server.
 func (b *builder) place(p source.Place) {
-	code := screen.ToSource{File: p.File, Line: p.Line, Function: p.Function, Upstream: p.Upstream, UpstreamFile: p.UpstreamFile, Release: p.Release}
+	code := screen.ToSource{File: p.File, Line: p.Line, Function: p.Function, Upstream: p.Upstream,
+		UpstreamFile: p.UpstreamFile, Release: p.Release}
 	b.add(label, "in this binary")
 	b.fact("function", plain, p.Function)
 	if p.File != "" {
@@ -99,7 +102,8 @@ func (b *builder) mark(j *v1alpha1.Journey, m *v1alpha1.Mark, cause int) {
 	}
 	b.fact("when", plain, b.words.Phrase("+%s, from the beginning of the request", draw.Duration(micros(m.AfterMicros))))
 	b.blank()
-	b.place(source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream, UpstreamFile: m.UpstreamFile, Release: m.UpstreamRelease})
+	b.place(source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream,
+		UpstreamFile: m.UpstreamFile, Release: m.UpstreamRelease})
 }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

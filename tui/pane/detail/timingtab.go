@@ -61,7 +61,8 @@ func (b *builder) bars(j *v1alpha1.Journey, r *timing.Report, selected int) {
 		}
 		return out + draw.FitRight(own, ownWidth) + draw.FitRight(took, ownWidth)
 	}
-	b.lines = append(b.lines, text{kind: label, text: line(b.words.Phrase("step"), b.words.Phrase("when"), b.words.Phrase("itself"), b.words.Phrase("in all"))})
+	b.lines = append(b.lines,
+		text{kind: label, text: line(b.words.Phrase("step"), b.words.Phrase("when"), b.words.Phrase("itself"), b.words.Phrase("in all"))})
 	filters, count := time.Duration(0), 0
 	for i := range r.Steps {
 		if j.Status.Steps[i].Layer == trace.LayerFilter.String() && i != selected {

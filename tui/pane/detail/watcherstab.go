@@ -33,7 +33,8 @@ func (b *builder) marks(j *v1alpha1.Journey) {
 	b.blank()
 	b.add(label, "what the watch cache did with the event")
 	for _, m := range j.Status.Marks {
-		b.pair("+"+draw.Duration(micros(m.AfterMicros)), nameWidth, plain, b.words.Phrase("%s  %s  at %d", m.ID, b.words.Text(m.Title), m.Revision))
+		b.pair("+"+draw.Duration(micros(m.AfterMicros)), nameWidth, plain,
+			b.words.Phrase("%s  %s  at %d", m.ID, b.words.Text(m.Title), m.Revision))
 	}
 }
 

@@ -157,7 +157,8 @@ func (p *Pane) lines(focused bool) []string {
 	}
 	say := p.look().Words.Phrase
 	lines := []string{p.look().Dim(c.line("", cells{
-		id: "#", time: say("time"), verb: say("verb"), resource: say("resource"), object: say("ns/name"), code: say("code"), took: say("took"), rev: say("rev"), try: say("try"),
+		id: "#", time: say("time"), verb: say("verb"), resource: say("resource"), object: say("ns/name"),
+		code: say("code"), took: say("took"), rev: say("rev"), try: say("try"),
 		steps: say("steps"), user: say("user"),
 	}))}
 	for i := p.scroll.Top; i < last; i++ {
@@ -200,7 +201,8 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 
 // Failed reports whether a request got an error or no answer, or was a watch that ended with an error.
 func Failed(j *v1alpha1.Journey) bool {
-	return j.Status.Code >= 400 || j.Status.WatchError != 0 || j.Status.Phase == v1alpha1.JourneyComplete && j.Status.Code == 0 && !j.IsInstall()
+	return j.Status.Code >= 400 || j.Status.WatchError != 0 ||
+		j.Status.Phase == v1alpha1.JourneyComplete && j.Status.Code == 0 && !j.IsInstall()
 }
 
 func (p *Pane) cells(row *session.Row) cells {
@@ -223,7 +225,8 @@ func (p *Pane) cells(row *session.Row) cells {
 	if row.Status.Phase == v1alpha1.JourneyHeld {
 		c.took = p.look().Words.Phrase("held")
 	}
-	c.rev, c.try, c.steps = count(row.Status.Revision), count(int64(row.Status.Tries)), count(int64(max(int(row.Status.StepCount), len(row.Status.Steps))))
+	c.rev, c.try, c.steps = count(row.Status.Revision), count(int64(row.Status.Tries)),
+		count(int64(max(int(row.Status.StepCount), len(row.Status.Steps))))
 	if row.Gone {
 		c.took = p.look().Words.Phrase("gone")
 	}

@@ -57,7 +57,8 @@ func done(st *v1alpha1.JourneyStatus, step int, words lang.Language) []string {
 	var out []string
 	for _, h := range st.Held {
 		if int(h.Step) == step {
-			out = append(out, words.Phrase("|| held by %s at its %s: it holds no lock, and others go on", h.By, strings.ToLower(words.Text(string(h.At)))))
+			out = append(out, words.Phrase("|| held by %s at its %s: it holds no lock, and others go on",
+				h.By, strings.ToLower(words.Text(string(h.At)))))
 		}
 	}
 	for _, i := range st.Interventions {

@@ -59,7 +59,8 @@ func columnsFor(w, steps int) columns {
 // head names the columns.
 func (p *Pane) head(c columns) string {
 	say := p.look().Words.Phrase
-	return c.line("", rowText{layer: say("layer"), lanes: lanesHead(), number: "#", title: say("step"), why: say("why"), changed: say("chg"), took: say("took")})
+	return c.line("", rowText{layer: say("layer"), lanes: lanesHead(), number: "#", title: say("step"),
+		why: say("why"), changed: say("chg"), took: say("took")})
 }
 
 // line puts the cells of a row together.
@@ -163,15 +164,18 @@ func (p *Pane) textOf(n *node, i int) rowText {
 	case isMark:
 		m := &st.Marks[n.index]
 		from := p.layerAbove(n, i)
-		return rowText{layer: m.Layer, lanes: causes(from, m.Layer), title: words.Text(m.Title), took: after(m.AfterMicros), why: words.Phrase("caused by revision %d", m.Revision)}
+		return rowText{layer: m.Layer, lanes: causes(from, m.Layer), title: words.Text(m.Title),
+			took: after(m.AfterMicros), why: words.Phrase("caused by revision %d", m.Revision)}
 	case isDelivery:
 		d := &st.Deliveries[n.index]
-		return rowText{layer: "watch", lanes: causes(trace.LayerCacher.String(), trace.LayerHandler.String()), title: words.Phrase("%s to %s", d.Type, watcher(d, words)), took: after(d.AfterMicros),
+		return rowText{layer: "watch", lanes: causes(trace.LayerCacher.String(), trace.LayerHandler.String()),
+			title: words.Phrase("%s to %s", d.Type, watcher(d, words)), took: after(d.AfterMicros),
 			why: words.Phrase("caused by revision %d, sent by journey %s", d.Revision, d.Watcher)}
 	}
 	s := &st.Steps[n.step]
 	t := rowText{
-		layer: s.Layer, lanes: called(st.Steps, n.step, p.stepAbove(i)), number: strconv.Itoa(n.step + 1), title: words.Text(s.Title), subject: s.Subject,
+		layer: s.Layer, lanes: called(st.Steps, n.step, p.stepAbove(i)), number: strconv.Itoa(n.step + 1),
+		title: words.Text(s.Title), subject: s.Subject,
 		why: words.Why(s), took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != "", touched: p.touched[n.step],
 	}
 	if s.Error != "" {

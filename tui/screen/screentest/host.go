@@ -147,7 +147,8 @@ func (h *Host) Attach(s screen.Screen) {
 		cmd, _ := s.Handle(id)
 		return cmd
 	}
-	own := append(s.Commands(), keys.Command{ID: keys.Back, Meaning: keys.GoBack, Contexts: s.Contexts(), Do: func() tea.Cmd { return shared(keys.Back) }})
+	own := append(s.Commands(), keys.Command{ID: keys.Back, Meaning: keys.GoBack, Contexts: s.Contexts(),
+		Do: func() tea.Cmd { return shared(keys.Back) }})
 	table, err := keys.New(append(own, keys.Shared(s.Contexts(), own, shared)...))
 	if err != nil {
 		h.t.Fatal(err)

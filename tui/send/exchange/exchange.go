@@ -190,7 +190,8 @@ func (e *Exchange) event(raw []byte) {
 	}
 	_ = json.Unmarshal(raw, &in) // what it is not stays empty; the raw event is kept
 	m := in.Object.Metadata
-	ev := Event{At: e.now(), Type: in.Type, Kind: in.Object.Kind, Namespace: m.Namespace, Name: m.Name, ResourceVersion: m.ResourceVersion, Raw: raw}
+	ev := Event{At: e.now(), Type: in.Type, Kind: in.Object.Kind, Namespace: m.Namespace, Name: m.Name,
+		ResourceVersion: m.ResourceVersion, Raw: raw}
 	if in.Type == "ERROR" && ev.Name == "" {
 		ev.Name = in.Object.Message
 	}

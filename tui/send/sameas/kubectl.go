@@ -23,7 +23,8 @@ var flags = map[request.Verb]map[string]string{
 }
 
 // applyFlags is the same for kubectl apply --server-side.
-var applyFlags = map[string]string{"dryRun": "--dry-run", "fieldManager": "--field-manager", "fieldValidation": "--validate", "force": "--force-conflicts"}
+var applyFlags = map[string]string{"dryRun": "--dry-run", "fieldManager": "--field-manager",
+	"fieldValidation": "--validate", "force": "--force-conflicts"}
 
 // kubectl returns kubectl's own command for a request, or one with --raw.
 func kubectl(r *request.Request, h *request.HTTP, w Where) Way {
@@ -83,7 +84,8 @@ func own(r *request.Request, w Where) (words []string, ok bool) {
 	case apply:
 		words = append(words, "apply", "--server-side", "-f", "-")
 	case r.Verb == request.Patch:
-		words = append(words, "patch", kubectlResource(r.Resource), r.Name, "--type", string(r.Patch), "-p", strings.TrimSuffix(r.Body, "\n"))
+		words = append(words, "patch", kubectlResource(r.Resource), r.Name, "--type", string(r.Patch),
+			"-p", strings.TrimSuffix(r.Body, "\n"))
 	case r.Verb == request.Delete:
 		words = append(words, "delete", kubectlResource(r.Resource), r.Name, "--wait=false")
 	default:

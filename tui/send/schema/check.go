@@ -186,7 +186,8 @@ func fits(n *yaml.Node, types []string) bool {
 		case t == "object" && n.Kind == yaml.MappingNode, t == "array" && n.Kind == yaml.SequenceNode:
 			return true
 		case n.Kind != yaml.ScalarNode:
-		case t == "boolean" && n.ShortTag() == "!!bool", t == "integer" && whole(n), t == "number" && (whole(n) || n.ShortTag() == "!!float"):
+		case t == "boolean" && n.ShortTag() == "!!bool", t == "integer" && whole(n),
+			t == "number" && (whole(n) || n.ShortTag() == "!!float"):
 			return true
 		case t == "string" && (n.ShortTag() == "!!str" && !oldBool(n) || n.ShortTag() == "!!timestamp" || n.ShortTag() == "!!binary"):
 			return true
@@ -289,10 +290,12 @@ func (c *checker) scalar(n *yaml.Node, s *Schema, path string) {
 		}
 	}
 	text := n.ShortTag() == "!!str"
-	if length := len([]rune(n.Value)); text && (s.MinLength != nil && length < *s.MinLength || s.MaxLength != nil && length > *s.MaxLength) {
+	if length := len([]rune(n.Value)); text && (s.MinLength != nil && length < *s.MinLength ||
+		s.MaxLength != nil && length > *s.MaxLength) {
 		c.say(n, path, "%d characters: %s", length, between(intOf(s.MinLength), intOf(s.MaxLength)))
 	}
-	if number, err := strconv.ParseFloat(n.Value, 64); err == nil && !text && (s.Minimum != nil && number < *s.Minimum || s.Maximum != nil && number > *s.Maximum) {
+	if number, err := strconv.ParseFloat(n.Value, 64); err == nil && !text &&
+		(s.Minimum != nil && number < *s.Minimum || s.Maximum != nil && number > *s.Maximum) {
 		c.say(n, path, "%s: %s", n.Value, between(s.Minimum, s.Maximum))
 	}
 	if s.Format == "int32" && whole(n) {
