@@ -11,13 +11,13 @@
 // program only through screen.Host. Screens are plain structs, and so are their parts:
 //
 //	capture …  the screens
-//	learn      a lesson, beside the screen that is seen
-//	pane/…     what is seen of a screen, and its cursor
-//	layout     where things go on a terminal of a size
-//	keys       which command a key is, in which context
-//	session    what the server says of requests, live
+//	learn      a lesson, beside the current screen
+//	pane/…     the visible parts of a screen, with their cursors
+//	layout     the places of panes on a terminal of a size
+//	keys       the command of a key in a context
+//	session    the requests of the server, live
 //	api        the client of all screens
-//	prompt     a line that is typed into
+//	prompt     a line of input
 //	draw       text that fits; theme, its colours
 //
 // # Invariants

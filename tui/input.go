@@ -42,7 +42,7 @@ func (m *model) key(name string) tea.Cmd {
 	ctx := m.context()
 	c := m.table.Resolve(ctx, name)
 	if m.frame.TooSmall && ctx != keys.Confirm && (c == nil || c.ID != quitID && c.ID != quitAlwaysID) {
-		return nil // nobody would see what it did
+		return nil // the effect would be invisible
 	}
 	if c != nil {
 		return m.do(c)

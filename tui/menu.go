@@ -47,7 +47,7 @@ func (o *menu) found() (found []screen.Choice, wrong string) {
 		return found, err.Error()
 	}
 	for i, c := range found {
-		if c.Title == own.Title { // what was typed is in the list: it comes first
+		if c.Title == own.Title { // the typed choice is in the list: it comes first
 			copy(found[1:i+1], found[:i])
 			found[0] = c
 			return found, ""

@@ -38,14 +38,14 @@ type model struct {
 
 	terminal  *theme.Terminal
 	theme     theme.Theme
-	keptTheme theme.Name      // what the next run shall have
-	used      map[keys.ID]int // how often commands were taken from the palette
+	keptTheme theme.Name      // for the next run
+	used      map[keys.ID]int // runs from the palette, by command
 
 	changed chan struct{} // holds a signal when a screen has something to drain
 	drained time.Time
 
 	revisions revisions
-	returns   int              // how often the server had come back when the screens were told
+	returns   int              // the server's returns that the screens know of
 	held      *control.Control // closed by the screen of breakpoints
 	table     *keys.Table
 	screens   map[screen.Name]screen.Screen
@@ -62,8 +62,8 @@ type model struct {
 	mouse bool
 
 	overlay keys.Context // Palette, Help, Ask, Menu or Confirm; empty for none
-	helpOf  keys.Context // whose keys help lists
-	typing  prompt.Line  // what is typed into the palette
+	helpOf  keys.Context // the context of the listed keys
+	typing  prompt.Line  // the typed text of the palette
 	chosen  pane.Scroll  // the row of the palette
 	reading pane.View    // the window on help
 	asking  question
@@ -130,7 +130,7 @@ func newModel(ctx context.Context, o Options, t *theme.Terminal, out io.Writer, 
 	if m.table, err = m.keys(); err != nil {
 		return nil, err
 	}
-	if o.Saved == nil { // what was filtered there is nothing to this capture
+	if o.Saved == nil { // the kept filter is not for this capture
 		broken = errors.Join(broken, m.restore(kept))
 	}
 	if broken != nil {
@@ -211,7 +211,7 @@ func (m *model) connected(msg connectedMsg) tea.Cmd {
 }
 
 func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
-	next = m // what is returned after a panic too
+	next = m // returned after a panic too
 	defer m.crash.caught()
 	m.crash.note(msg)
 	switch msg := msg.(type) {
@@ -245,7 +245,7 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	default:
 		return m, nil
 	}
-	m.place() // what was done may have moved the border of a lesson
+	m.place() // the message may have moved the border of a lesson
 	m.dirty = true
 	return m, cmd
 }
@@ -253,7 +253,7 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 // guarded runs a command so that a panic in it is caught.
 func (m *model) guarded(cmd tea.Cmd) tea.Cmd {
 	return func() (msg tea.Msg) {
-		msg = crashedMsg{} // what is returned if cmd panics
+		msg = crashedMsg{} // returned if cmd panics
 		defer m.crash.caught()
 		return cmd()
 	}

@@ -21,7 +21,7 @@ const (
 // revisions holds the revisions of etcd and of the watch caches, from the server's last answer.
 type revisions struct {
 	asked         time.Time
-	asking, again bool // again: something happened since it was asked
+	asking, again bool // again: something changed after the request was sent
 
 	known         bool
 	etcd, watches int64

@@ -62,7 +62,7 @@ func readState(file string) (state, error) {
 // restore passes the kept state to the screens.
 func (m *model) restore(s state) error {
 	var errs []error
-	for _, c := range m.table.Commands() { // others were of another version
+	for _, c := range m.table.Commands() { // other commands belong to another version of kx
 		if n := s.Used[c.ID]; n > 0 {
 			if m.used == nil {
 				m.used = map[keys.ID]int{}

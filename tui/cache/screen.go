@@ -48,8 +48,8 @@ type Screen struct {
 	wrong  string          // why the server did not answer
 
 	stream  *stream  // the user's watch
-	watched progress // what it had brought when it was looked at
-	report  *report  // or what came of a question
+	watched progress // its events at the last Drain
+	report  *report  // or the result of a question
 
 	list, watchers, result *rows.Pane
 }

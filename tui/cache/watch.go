@@ -69,7 +69,7 @@ type stream struct {
 	mu     sync.Mutex
 	path   string
 	lines  []line
-	gone   int // how many events were let go
+	gone   int // the number of dropped events
 	events int
 	ended  bool
 	err    error

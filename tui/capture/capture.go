@@ -49,7 +49,7 @@ type Screen struct {
 
 	sources  *sources.Library
 	watching cacheAnswer // the watch cache that Detail is given
-	found    string      // what was looked for last
+	found    string      // the text of the last search
 	// lastMarked is the request on the other side of a comparison.
 	lastMarked string
 
@@ -59,7 +59,7 @@ type Screen struct {
 // led is the user's destination until the cursor is there.
 type led struct {
 	screen.ToRequest
-	// asked reports that the request was requested from the server, because the list does not have it.
+	// asked reports that the server was queried for the request, because the list does not have it.
 	asked bool
 }
 

@@ -10,7 +10,7 @@ import (
 
 // hiddenCount counts the server's requests while a filter shows none of them. The filter may be from an earlier run.
 type hiddenCount struct {
-	filter   string // the one that this was asked of
+	filter   string // the filter of this count
 	requests int
 }
 

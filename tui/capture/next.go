@@ -31,7 +31,7 @@ func (s *Screen) wantAlike() tea.Cmd {
 	}
 	get := func() (*v1alpha1.Journey, error) { return s.session.Get(s.host.Context(), like) }
 	return screen.Do(s.host, get, func(j *v1alpha1.Journey, err error) tea.Cmd {
-		if err == nil && id == s.precedent.of { // else it is gone by now: what the keys do is said without it
+		if err == nil && id == s.precedent.of { // else the cursor has moved on: the hints do without it
 			s.precedent.journey = j
 		}
 		return nil
@@ -73,7 +73,7 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 	}
 	h := s.heldHere(held)
 	if action == v1alpha1.ActionInto && h.At == v1alpha1.AtEnd {
-		action = v1alpha1.ActionNext // what it called has ended
+		action = v1alpha1.ActionNext // its calls have ended
 	}
 	steps := j.Status.Steps
 	if action == v1alpha1.ActionOut && (int(h.Step) >= len(steps) || steps[h.Step].Parent < 0) {
@@ -94,7 +94,7 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 		return s.phrase("out of %s", steps[steps[h.Step].Parent].ID)
 	}
 	if int(h.Step) < len(steps) && steps[h.Step].Parent < 0 && h.At != v1alpha1.AtEnd && steps[h.Step].Layer != filterLayer {
-		return s.phrase("to its end") // it is what the whole request is
+		return s.phrase("to its end") // the root step is the whole request
 	}
 	return s.phrase("past it")
 }

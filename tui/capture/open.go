@@ -24,7 +24,7 @@ type subject struct {
 	step     string           // the ID of the step that the user was led to, until it is there
 	field    string           // and the field
 	tab      string           // and the tab of Detail
-	early    []func() tea.Cmd // what was asked of its steps before they were there
+	early    []func() tea.Cmd // commands that wait for its steps
 }
 
 // sync shows the request under the cursor in Steps and Detail.

@@ -35,7 +35,7 @@ func (s *Screen) wantRelated() tea.Cmd {
 	s.related = related{of: j}
 	get := func() ([]*v1alpha1.Journey, error) { return s.session.Related(s.host.Context(), j) }
 	return screen.Do(s.host, get, func(all []*v1alpha1.Journey, err error) tea.Cmd {
-		if err == nil && s.related.of == j { // else the card says what is known without them
+		if err == nil && s.related.of == j { // else the card does without them
 			s.related.journeys = all
 			s.detail.GiveRelated(all)
 		}

@@ -31,7 +31,7 @@ func runnable(j *v1alpha1.Journey) (text, note string) {
 		return sameAs(&j.Spec), note + ": put it into " + file
 	case j.Spec.Method == "PATCH":
 		s := j.Spec
-		s.ContentType = again.ContentType // an apply is one of those now
+		s.ContentType = again.ContentType // replay turns an apply into another kind of patch
 		return command(&s, file, []string{"--type", patchType(s.ContentType), "-p", string(escape.JSON(again.Body))}), note
 	}
 	text = command(&j.Spec, "-", nil)

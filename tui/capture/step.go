@@ -227,7 +227,7 @@ func (s *Screen) take(j journey) {
 	s.steps.Show(j.Journey, j.changed)
 	if held := j.Status.Held; len(held) > 0 && !heldSame(before, j.Journey) {
 		s.steps.SelectStep(int(held[0].Step))
-		s.host.Say("") // that it is held is news, whatever was said before
+		s.host.Say("") // a new hold replaces any earlier note
 	}
 	s.showStep()
 }
@@ -266,7 +266,7 @@ func stepAfter(all []v1alpha1.Step, at int, action v1alpha1.JourneyAction) int {
 	if at < 0 || at >= len(all) {
 		return -1
 	}
-	within := -1 // what lies below is passed
+	within := -1 // the steps below this one are skipped; -1 for none
 	switch action {
 	case v1alpha1.ActionNext:
 		within = at

@@ -40,7 +40,7 @@ func (s *Screen) Facts() []string {
 			facts = append(facts, look.Notice(fmt.Sprintf("%s %d", f.what, f.n)))
 		}
 	}
-	if s.applied != "" { // how many more there are, the server does not say
+	if s.applied != "" { // the server does not report how many more there are
 		return append(facts, s.phrase("matching %d", s.ring.Len()))
 	}
 	return append(facts, s.phrase("REC %d", s.ring.Len()))

@@ -20,8 +20,8 @@ type kind uint8
 const (
 	plain kind = iota
 	label
-	first  // what A has
-	second // what B has
+	first  // A's value
+	second // B's value
 	differ
 )
 

@@ -150,8 +150,9 @@ func (c *Control) Delete(ctx context.Context, key Key) error {
 	return nil
 }
 
-// Replace changes a rule. The server's rules are immutable, so it deletes the rule and makes a new one, which
-// releases held requests. If the server refuses the new rule, the old one comes back.
+// Replace changes a rule. A rule that is off is only changed here. The server's rules are immutable, so it deletes
+// the rule and makes a new one, which releases held requests. If the server refuses the new rule, the old one comes
+// back.
 func (c *Control) Replace(ctx context.Context, old Rule, spec Spec) error {
 	if !old.On {
 		c.mu.Lock()
@@ -178,7 +179,7 @@ func (c *Control) check(ctx context.Context, spec Spec) error {
 	const name = "kx-tui-may-it"
 	err := c.api.Create(ctx, Key{Kind: spec.Sort()}.collection()+"?dryRun=All", spec.object(name), nil)
 	if api.Code(err) == http.StatusConflict {
-		return nil // of that name: another who asks has it, and may
+		return nil // another client checks with the same name, so it is allowed to
 	}
 	return err
 }

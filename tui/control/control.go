@@ -137,7 +137,7 @@ func (c *Control) View() View {
 	v := View{Version: c.version, Refused: maps.Clone(c.refused), Recording: c.recording()}
 	for key, r := range c.rules {
 		if own := c.own[key]; own != nil && own.on {
-			r.Mine, r.Spec = true, own.spec // without what was added to it
+			r.Mine, r.Spec = true, own.spec // without the lease that create added
 		}
 		r.Sent = c.sent[key]
 		v.Rules = append(v.Rules, r)

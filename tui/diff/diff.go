@@ -14,7 +14,7 @@ import (
 
 // Line is a line of a diff.
 type Line struct {
-	Mark  byte // ' ' for what is the same, '+' for what came, '-' for what went
+	Mark  byte // ' ' for unchanged, '+' for added, '-' for removed
 	Depth int
 	Text  string
 	// Path is the place of the line's value: names, and numbers in lists. Unchanged lines have none.

@@ -2,7 +2,7 @@
 // another.
 //
 // Its input is untrusted text (names, errors, URIs). Its output can only show characters on the terminal: [Clean]
-// escapes the control characters that core/escape classifies as hostile.
+// replaces the characters that core/escape classifies as hostile.
 //
 // # Invariants
 //

@@ -35,7 +35,7 @@ type follower struct {
 
 	mu     sync.Mutex
 	events []event
-	lost   int // how many did not fit
+	lost   int // the number of dropped events
 	ended  bool
 	err    error
 }

@@ -196,7 +196,7 @@ type selection struct {
 	stale   bool // it changed while its history was on the way
 	history v1alpha1.KeyHistoryStatus
 	known   bool   // there is a history
-	err     string // why there is none
+	err     string // why it failed
 	// wanted is the revision that the cursor goes to once the history is there; 0 is the newest. asked is the
 	// revision of the target.
 	wanted, asked int64
@@ -264,7 +264,7 @@ func (s *Screen) heard(h *v1alpha1.KeyHistory, err error) tea.Cmd {
 	if !c.known && c.wanted == 0 {
 		c.wanted = s.at
 	} else if c.known && c.wanted == 0 && s.revisions.Cursor() > 0 {
-		c.wanted = at // who looks at an older one goes on doing so
+		c.wanted = at // a cursor on an older revision stays there
 	}
 	c.history, c.known, c.err = h.Status, true, ""
 	s.toWanted()

@@ -46,12 +46,12 @@ type Screen struct {
 	following  bool // as the user wants it
 	follower   *follower
 	unfollowed string // why it is not followed although it is wanted
-	ends       int    // how many watches in a row ended that brought nothing
+	ends       int    // the number of watches in a row that ended without an event
 	seen       bool
 
 	keys, revisions, text *rows.Pane
 	form                  form
-	all                   bool // of differences: what is the same too
+	all                   bool // differences include unchanged fields
 	compared              comparison
 }
 
@@ -83,10 +83,10 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	case !s.tree.root.loaded:
 		cmds = append(cmds, s.read(s.tree.root, false))
 	case !was && s.at == 0:
-		cmds = append(cmds, s.reread()) // nobody followed meanwhile
+		cmds = append(cmds, s.reread()) // no watch followed in the meantime
 	}
 	if to, ok := to.(screen.ToKey); ok {
-		cmds = append(cmds, s.leadTo(to)) // the way there is by what is read anew
+		cmds = append(cmds, s.leadTo(to)) // leadTo uses the new answers
 	}
 	return tea.Batch(cmds...)
 }

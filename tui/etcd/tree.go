@@ -17,7 +17,7 @@ type node struct {
 	// The fields below are for directories.
 	open, loading, loaded bool
 	children              []*node // in the order of their keys
-	next                  string  // how the rest of them is read; empty if there is none
+	next                  string  // the token for the next page; empty if there is none
 	err                   string  // why they could not be read
 	revision              int64   // the one that they are of
 

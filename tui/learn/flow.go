@@ -26,7 +26,7 @@ type entry struct {
 	state    state
 	outcome  play.Outcome
 	err      error
-	live     string // what it prints while it works
+	live     string // its output so far
 	replayed bool
 	ended    time.Time
 	// asides holds the commands that the learner typed before the part.
@@ -198,7 +198,7 @@ func (s *Screen) goOn() tea.Cmd {
 	case !s.text.AtEnd():
 		s.turnPage()
 		return nil
-	case s.work != nil: // the line of state says what
+	case s.work != nil: // the line of state names the work
 		return nil
 	case s.play == nil:
 		return s.open()

@@ -21,7 +21,7 @@ type page struct {
 	links []link
 
 	part int // the one that is laid out
-	news int // the line from which on a task has something new; -1 for none
+	news int // the first line of a task's news; -1 for none
 	// texts caches the layout of the parts that never change, for one width and theme.
 	texts map[int][]markdown.Line
 	// outputs caches the layout of commands' outputs, by their text.
@@ -38,7 +38,7 @@ type texture struct {
 // line is one line of the page.
 type line struct {
 	text  string
-	link  int // the index of the link that it is; -1 for none
+	link  int // the index of the line's link; -1 for none
 	part  int
 	first bool // a paragraph begins
 }
@@ -337,7 +337,7 @@ func (s *Screen) layOutput(text string) {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return
 	}
-	const kept = 64 // what grows is another text each time
+	const kept = 64 // growing output is a new text each time
 	lines := p.outputs[text]
 	if lines == nil {
 		if len(p.outputs) > kept {

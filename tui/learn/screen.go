@@ -85,13 +85,13 @@ type Screen struct {
 	page    page
 	play    Play
 	entries []entry           // of each part, and one for the end
-	next    int               // the part that is to be done; those before it are done
-	lacking map[string]string // what this machine does not have and a run or task needs
+	next    int               // the next part; those before it are done
+	lacking map[string]string // needs of a run or task that this machine does not meet
 	before  int               // the parts up to which an earlier run of the screen has come
 	acted   int               // the part that the learner did something about last
 	quick   bool              // the learner wants the questions alone
 	full    bool              // long outputs are shown as a whole
-	below   bool              // there is text below what is in view
+	below   bool              // there is text below the view
 	work    *work
 	failed  error // why the lesson's server is not there
 	link    int   // the one of the page's links that the keys are about, of so many
@@ -107,7 +107,7 @@ type Screen struct {
 	keeping, unkept bool
 
 	mu     sync.Mutex
-	prints map[string]string // what came of runs since the last Drain
+	prints map[string]string // the output of runs since the last Drain
 }
 
 var _ screen.Screen = (*Screen)(nil)
@@ -194,7 +194,7 @@ func (s *Screen) SetSize(w, h int) {
 // Focus reports whether the learner is in the context.
 func (s *Screen) Focus(ctx keys.Context) bool {
 	if ctx == commandLine {
-		return false // it is opened by who knows what for
+		return false // only commands open the line
 	}
 	return ctx == s.Context()
 }
@@ -259,7 +259,7 @@ func (s *Screen) Close() {
 		s.work.end()
 	}
 	if s.unkept && s.options.Keep != nil {
-		_ = s.options.Keep(cloned(s.record)) // nobody is there any more to be told
+		_ = s.options.Keep(cloned(s.record)) // an error can't be shown any more
 	}
 }
 

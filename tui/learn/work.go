@@ -16,7 +16,7 @@ import (
 // work is the piece of work that runs.
 type work struct {
 	what  string
-	part  int // whose work it is; -1 for the lesson's
+	part  int // the part of the work; -1 for the lesson itself
 	began time.Time
 	end   func()
 	clock *time.Timer // has the time drawn that it takes

@@ -3,7 +3,7 @@
 //
 // # Invariants
 //
-//  1. Render returns exactly the lines and cells that SetSize said, whatever the pane shows.
+//  1. Render returns exactly the lines and cells of the last SetSize, whatever the pane shows.
 //  2. A pane's work is proportional to what is visible of it, not to what it holds.
 //  3. A pane never reads or writes anything outside of it, and knows no other pane: the root routes.
 package pane

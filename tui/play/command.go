@@ -27,7 +27,7 @@ const pipeWait = time.Second
 type command struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed at its end
-	err  error         // what Wait returned; set before done is closed
+	err  error         // the result of Wait; set before done is closed
 
 	mu      sync.Mutex
 	output  strings.Builder
@@ -59,7 +59,7 @@ func (p *Play) run(script string, limit time.Duration, tell func(string)) (*comm
 		defer close(c.done)
 		defer cancel()
 		err := c.cmd.Wait()
-		_ = killGroup(c.cmd) // what it left in the background
+		_ = killGroup(c.cmd) // background processes of the script
 		if cause := context.Cause(ctx); cause != nil && err != nil {
 			err = cause
 		}

@@ -52,7 +52,7 @@ type Play struct {
 	Options
 	root    string // has everything of the lesson
 	shell   string
-	ports   []int // those of the lesson
+	ports   []int // the lesson's ports
 	env     []string
 	address Address
 	api     *api.Client
@@ -71,7 +71,7 @@ type Play struct {
 type span struct {
 	// mark is the newest journey from before the run; empty if there was none.
 	mark    string
-	command *command // what it ran last
+	command *command // the last command
 }
 
 // ErrClosed is the cause of an end by [Play.Close].

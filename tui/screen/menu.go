@@ -16,7 +16,7 @@ type Menu struct {
 // Choice is one row of a menu.
 type Choice struct {
 	Title string // a few words
-	Help  string // what it means
+	Help  string // its meaning
 	// Why is the reason why the choice is disabled; empty if it is enabled.
 	Why string
 	Do  func() tea.Cmd

@@ -47,8 +47,8 @@ type answerPane struct {
 	view pane.View
 	w, h int
 
-	text  []string // what the tab has, line by line
-	lines []string // as it is shown: what is long in Raw is wrapped
+	text  []string // the lines of the tab
+	lines []string // for display: long lines of Raw are wrapped
 	of    answerKey
 }
 

@@ -34,7 +34,7 @@ func (s *Screen) known(err error) tea.Cmd {
 func (s *Screen) Returned() tea.Cmd {
 	maps.DeleteFunc(s.schemas, func(_ request.Kind, got *schemas) bool { return got.err != nil })
 	if !s.seen {
-		return nil // it is asked when it is
+		return nil // Show requests them
 	}
 	return s.askResources()
 }

@@ -21,7 +21,7 @@ type form struct {
 	method, path string
 
 	options map[string]string
-	query   url.Values // what is no option
+	query   url.Values // parameters other than options
 	header  map[string][]string
 
 	version int // another after every change
@@ -161,8 +161,8 @@ type row struct {
 	label   string
 	value   string
 	help    string
-	choices []string // those that there are, if they are few
-	bad     string   // what is wrong with the value
+	choices []string // the possible values, if they are few
+	bad     string   // the problem of the value
 }
 
 // The rows other than options.

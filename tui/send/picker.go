@@ -15,7 +15,7 @@ import (
 // pick is a choice of a picker.
 type pick struct {
 	value string
-	text  string // what is shown; value if empty
+	text  string // the displayed text; value if empty
 }
 
 // picker is a typed line, with a list of choices below it.

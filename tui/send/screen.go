@@ -48,12 +48,12 @@ type Screen struct {
 	formRows pane.Scroll
 
 	body     editor.Editor
-	template string // the template that the body is, as long as nobody has changed it
+	template string // the body's template, while the body is unchanged
 	checked  verdict
 
 	answer  answerPane
 	history history
-	shown   *entry // whose answer is seen
+	shown   *entry // the entry of the answer in view
 	way     int    // which program's command is seen
 	file    string // that was saved or opened last
 
@@ -260,7 +260,7 @@ type build struct {
 	http    request.HTTP
 	err     error
 
-	way     *sameas.Way // the command of a program, once somebody asked for it
+	way     *sameas.Way // the command of a program, made on first use
 	program int
 }
 

@@ -44,7 +44,7 @@ func (s *Screen) becomeRaw() {
 	}
 	query := url.Values{}
 	for name, values := range h.Query {
-		if _, other := s.form.query[name]; !other { // those stay fields of their own
+		if _, other := s.form.query[name]; !other { // the others stay fields of their own
 			query[name] = values
 		}
 	}

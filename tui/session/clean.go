@@ -5,7 +5,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// clean escapes every text of a journey for a terminal. Objects stay as they are: they are parsed as JSON first.
+// clean cleans every text of a journey for a terminal. Objects stay as they are: they are parsed as JSON first.
 func clean(j *v1alpha1.Journey) {
 	j.ManagedFields, j.Labels, j.Annotations = nil, nil, nil // nothing of them is shown
 	j.Texts(draw.Clean)

@@ -18,7 +18,7 @@ import (
 
 const journeys = api.KX + "/journeys"
 
-// client asks a server for journeys.
+// client requests journeys from a server.
 type client struct{ api *api.Client }
 
 // Answers of a server that callers tell apart from other failures.

@@ -34,7 +34,7 @@ type Batch struct {
 	State   State
 
 	changes  []change
-	present  map[string]bool // after a list: what the server has
+	present  map[string]bool // after a list: the server's journeys
 	filtered bool            // with Reset: there is a filter
 }
 

@@ -40,8 +40,8 @@ type Screen struct {
 	failed  string
 	want    *screen.ToStructure // where the user was led, as long as the parts are not there
 
-	whole    map[string]*v1alpha1.Structure // the parts that were fetched whole
-	fresh    map[string]bool                // those of them that were fetched since all parts were
+	whole    map[string]*v1alpha1.Structure // the parts that were fetched whole, by name
+	fresh    map[string]bool                // those fetched since the last list of all parts
 	fetching string
 	cancel   context.CancelFunc
 
@@ -99,7 +99,7 @@ func (s *Screen) Close() { s.cancel() }
 // Returned implements screen.Returner: the server may have other parts by now.
 func (s *Screen) Returned() tea.Cmd {
 	if s.loading == 0 {
-		return nil // nobody has looked yet
+		return nil // the screen was never shown
 	}
 	return s.load()
 }

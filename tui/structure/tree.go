@@ -19,7 +19,7 @@ type node struct {
 	parent   *node
 	children []*node
 	depth    int
-	words    string // what a filter looks at, in small letters
+	words    string // the text that filters match, in lower case
 }
 
 // The headings. Those of groups begin with groupID.
@@ -39,8 +39,8 @@ type tree struct {
 	first  map[[2]string]string // by group and resource, the part of the first version that the server has it in
 	open   map[string]bool
 	filter string
-	rows   []*node // what is seen
-	found  int     // how many parts the filter wants
+	rows   []*node // the visible nodes
+	found  int     // the number of parts that match the filter
 }
 
 func newTree() *tree {

@@ -16,7 +16,7 @@ const (
 	bothFrom  = 90
 	treeLeast = 40
 	treeMost  = 72
-	leastWide = 30 // what a border that the user moves leaves on both sides
+	leastWide = 30 // the least width on both sides of a border that the user moves
 )
 
 // columnMost limits the width of names in the tree.

@@ -3,8 +3,8 @@ package theme
 import "github.com/kx-apiserver/kx/core/trace"
 
 // palette holds the colours of a theme. Text colours have a contrast of 4.5:1 or more with a usual background; in
-// high-contrast, 7:1. In colour-blind, good and bad are blue and orange, which every kind of colour vision tells
-// apart.
+// high-contrast, 7:1. In colour-blind, good and bad are blue and orange, which stay distinct in the common kinds of
+// colour blindness.
 type palette struct {
 	text, dim, border, focus, selectedBack, key, good, bad, notice, layer string
 	// lanes holds the colours of the lanes, from the client to etcd.

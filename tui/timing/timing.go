@@ -107,7 +107,7 @@ func (r *Report) add(steps []v1alpha1.Step) {
 // Marks of a bar's cells.
 const (
 	OwnCell       = '#' // the step itself
-	CallsCell     = '-' // what it called
+	CallsCell     = '-' // its calls
 	OnPurposeCell = '=' // held, or made to wait
 )
 

@@ -32,11 +32,11 @@ type Server struct {
 	journeys []*v1alpha1.Journey
 	untold   map[string]*v1alpha1.Journey
 	seq      int
-	log      []logged      // what happened, for watches
+	log      []logged      // the events for watches
 	changed  chan struct{} // closed and replaced when something did
 	ended    chan struct{} // closed and replaced to end the watches
 	refused  int           // the status code of every answer; 0 for none
-	expired  bool          // the next watch is told 410
+	expired  bool          // the next watch gets a 410
 }
 
 type logged struct {

@@ -16,29 +16,29 @@ type Pane struct {
 	w, h    int
 	journey *v1alpha1.Journey
 	step    int
-	mark    int // the index of the mark that is looked at; -1 for none
+	mark    int // the index of the selected mark; -1 for none
 	sameAs  string
 	shared  bool
 	message []string
 
 	tab    Tab
-	all    bool // Diff shows what is the same too
+	all    bool // Diff includes unchanged fields
 	whole  bool // Diff is of the whole request
-	before bool // Object is what went into the step
+	before bool // Object shows the step's input
 	form   form
 
 	card      *refusal.Card // why the request was refused, if it was
 	others    []*v1alpha1.Journey
-	report    *blame.Report // what Diff shows, unless it is to be looked up
+	report    *blame.Report // the changes for Diff, once they are computed
 	reportErr error
 	source    *source.View
-	theirs    *source.View // what does the same upstream
+	theirs    *source.View // the upstream code
 	upstream  bool         // Source shows that, beside the server's own where there is room
 	cache     *v1alpha1.Cache
 	cacheNote string
 
 	view    pane.View
-	cursor  int // the line that is chosen, of those that lead somewhere; -1 for none
+	cursor  int // the chosen line, of those with links; -1 for none
 	lines   []text
 	linesOf linesKey
 	version uint64

@@ -139,7 +139,7 @@ func (p *Pane) Find(find string) bool {
 	}
 	p.view.Top, p.cursor = i, i
 	for p.cursor < len(content) && content[p.cursor].link == nil {
-		p.cursor++ // what leads on is in the line, or below it
+		p.cursor++ // the link is in the line, or below it
 	}
 	p.clamp(content)
 	return true

@@ -69,7 +69,7 @@ const marksWidth = 5
 var (
 	least    = columns{id: len("#"), time: 8, verb: 6, code: 4, took: 6, rev: 4, try: 3, steps: 5, user: 8}
 	userMost = 24
-	usual    = 20 // what resource and object have where there is room, also if they need less
+	usual    = 20 // the widths of resource and object where there is room, even if they need less
 )
 
 // widen makes the columns wide enough for a row.

@@ -31,10 +31,10 @@ type View struct {
 	w, h   int
 	place  Place
 	file   *File
-	note   string // what is said in the place of a file
+	note   string // the text in place of a file
 	ran    map[int]int
 	scroll pane.Scroll
-	left   int // how many cells of each line are scrolled out
+	left   int // the number of cells scrolled out at the left
 
 	version uint64
 }
@@ -104,7 +104,7 @@ func (v *View) center() {
 	v.scroll.Cursor = v.place.Line - 1
 	v.scroll.Top = v.scroll.Cursor - room/2
 	if begin := v.file.function(v.place.Line) - 1; v.scroll.Cursor-begin < room*2/3 {
-		v.scroll.Top = begin - 1 // what the function goes on to do is more than what is above it
+		v.scroll.Top = begin - 1 // the rest of the function matters more than the lines above it
 	}
 	v.scroll.Clamp(v.lines(), room)
 }

@@ -20,16 +20,16 @@ type Pane struct {
 	look    func() theme.Theme
 	w, h    int
 	journey *v1alpha1.Journey
-	changed []int   // by step: how many fields of the object it changed
+	changed []int   // by step: the number of fields that it changed
 	touched []bool  // by step: whether something was done to it that would not have happened by itself
 	held    []bool  // by step: whether the request is held there
-	alone   []int64 // by step: how long it took without those that it called
+	alone   []int64 // by step: its time without the steps that it called
 	shared  bool
 	message []string // shown while there is no journey
 
 	roots   []*node
 	rows    []*node
-	folds   map[foldKey]bool // what the user folded or unfolded
+	folds   map[foldKey]bool // the user's choices
 	scroll  pane.Scroll
 	version uint64
 

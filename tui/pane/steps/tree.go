@@ -14,14 +14,14 @@ type kind uint8
 const (
 	isStep     kind = iota
 	isGroup         // filters, or details of one step
-	isMark          // what the watch cache did with the event of a write
+	isMark          // the watch cache's handling of the event of a write
 	isDelivery      // the event on its way to a watcher
 )
 
 // node is a row of the tree: a step, a group of steps, or a consequence of a write.
 type node struct {
 	kind     kind
-	step     int // the index of the step, or of the one that caused it; -1 for a group, and where nobody knows the cause
+	step     int // the index of the step, or of the step that caused the row; -1 for a group, and for an unknown cause
 	index    int // of the mark or delivery
 	first    int // the index of the first step in it
 	depth    int

@@ -171,7 +171,7 @@ func (h *Host) Sizes() {
 	h.t.Helper()
 	h.sizes()
 	english := h.Look
-	h.Look.Words, h.Look.Name = lang.Chinese, english.Name+" in Chinese" // what was drawn with another look is drawn anew
+	h.Look.Words, h.Look.Name = lang.Chinese, english.Name+" in Chinese" // a frame of another look must be drawn anew
 	h.sizes()
 	h.Look = english
 }

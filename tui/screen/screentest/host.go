@@ -76,7 +76,7 @@ type Host struct {
 	table   *keys.Table
 	changed chan struct{}
 	panics  chan string
-	swept   int // how often it was drawn at many sizes
+	swept   int // counts the calls of Sizes
 	gone    atomic.Bool
 
 	// Look is the theme; plain by default.

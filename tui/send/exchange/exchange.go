@@ -47,7 +47,7 @@ type Answer struct {
 	First, Took time.Duration
 
 	Body  []byte
-	Bytes int64 // of the body, those that are not kept too
+	Bytes int64 // of the whole body, including the dropped part
 
 	Watch         bool
 	Events        []Event // the latest
@@ -188,7 +188,7 @@ func (e *Exchange) event(raw []byte) {
 			Metadata struct{ Namespace, Name, ResourceVersion string }
 		}
 	}
-	_ = json.Unmarshal(raw, &in) // what it is not stays empty; the raw event is kept
+	_ = json.Unmarshal(raw, &in) // fields that do not parse stay empty; the raw event is kept
 	m := in.Object.Metadata
 	ev := Event{At: e.now(), Type: in.Type, Kind: in.Object.Kind, Namespace: m.Namespace, Name: m.Name,
 		ResourceVersion: m.ResourceVersion, Raw: raw}

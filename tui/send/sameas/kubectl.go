@@ -42,7 +42,7 @@ func kubectl(r *request.Request, h *request.HTTP, w Where) Way {
 			return way
 		}
 		if json, err := yaml.YAMLToJSON(body); err == nil && len(body) > 0 {
-			body = json // --raw sends anything as if it were JSON
+			body = json // --raw declares any body as JSON
 		}
 	case slices.Contains(words, "-p"):
 		body = nil // it is in the words

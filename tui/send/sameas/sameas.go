@@ -12,7 +12,7 @@ import (
 type Way struct {
 	Program string
 	Text    string // empty if the program has no command for it
-	Note    string // what is different, or why there is none
+	Note    string // the differences, or why there is no command
 }
 
 // Short returns the command in one line.

@@ -149,11 +149,11 @@ func (c *checker) whole() bool { return c.of.Patch == "" }
 // value checks a value and its contents.
 func (c *checker) value(n *yaml.Node, s *Schema, path string, depth int) {
 	if n.Kind == yaml.AliasNode || depth > depthMost {
-		return // what an alias stands for is checked where it is
+		return // an anchor's value is checked at the anchor
 	}
 	s = c.d.resolve(s)
 	if null(n) {
-		return // as if it were not there; in a merge patch it removes
+		return // null counts as absent; in a merge patch it removes the field
 	}
 	types := s.types()
 	if !fits(n, types) {

@@ -56,7 +56,7 @@ func (c *checker) metadata(n *yaml.Node) {
 	m := find(n, "metadata")
 	name, generate := find(m, "name"), find(m, "generateName")
 	of := c.of
-	asked := of.Patch == "" && !nameless[of.Kind.Group] && c.d.Has(of.Kind) // a patch and what is not kept may have no name
+	asked := of.Patch == "" && !nameless[of.Kind.Group] && c.d.Has(of.Kind) // patches and objects that are not stored may have no name
 	switch {
 	case name == nil && generate == nil && asked && of.Name == "":
 		at := m

@@ -116,7 +116,7 @@ func fromNode(n *yaml.Node) field {
 const (
 	generateDeep = 8
 	generateMost = 40 // fields of an object
-	offDeep      = 1  // how deep optional fields are named: those of the object, and those of its spec
+	offDeep      = 1  // the depth to which optional fields are named: those of the object, and those of its spec
 )
 
 // generated returns a schema's required and optional fields. An optional field whose value may be invalid becomes a
@@ -215,7 +215,7 @@ func scalar(text string) string {
 	if strings.Contains(text, "\n") {
 		return strconv.Quote(text)
 	}
-	out, err := yaml.Marshal(text) // quotes what YAML 1.1 has another meaning for
+	out, err := yaml.Marshal(text) // quotes words that YAML 1.1 reads differently
 	if err != nil {
 		return `""`
 	}
@@ -259,7 +259,7 @@ func (w *writer) field(f field, of *Schema, needed bool, indent int, lead string
 	if of != nil {
 		s = w.d.resolve(of)
 		if indent > 0 || !slices.Contains([]string{"apiVersion", "kind", "metadata"}, f.name) {
-			comment = w.comment(s, needed) // everybody knows those
+			comment = w.comment(s, needed) // those need no comment
 		}
 	} else {
 		s = &Schema{Unknown: true}
