@@ -170,7 +170,7 @@ func (s *Screen) bodyTitle() string {
 	return words.Phrase("Body")
 }
 
-// formLines are the rows of the form, and what the one under the cursor is for.
+// formLines draws the rows of the form, and the help for the row under the cursor.
 func (s *Screen) formLines(w, h int, focused bool, look theme.Theme) []string {
 	rows := s.rows()
 	room := max(h-1, 1)
