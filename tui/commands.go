@@ -83,7 +83,8 @@ func (m *model) lessonCommands(contexts []keys.Context) []keys.Command {
 	}
 	return []keys.Command{{
 		ID: "lesson", Meaning: keys.ToLesson, Contexts: panesOf(contexts), Next: m.otherSide, Do: keys.Call(m.turnSides),
-		Help: "Give the focus to the lesson, or back to the screen beside it. On a narrow terminal the screen is below it, and has all once it has the focus.",
+		Help: "Give the focus to the lesson, or back to the screen beside it. On a narrow terminal the screen is below it, and has all " +
+			"once it has the focus.",
 	}}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// recordingFacts say in the header what the server lets the screen do: record objects, break at steps.
+// recordingFacts tells in the header what the server lets the screen do.
 func (m *model) recordingFacts() []string {
 	r := m.held.View().Recording
 	if !r.Known {
@@ -28,7 +28,7 @@ func (m *model) recordingFacts() []string {
 	return facts
 }
 
-// whyNoRecording is why objects can't be switched on or off.
+// whyNoRecording returns the reason why recordings can't be made or ended; empty if they can.
 func (m *model) whyNoRecording() string {
 	switch why := m.client.Absent(); {
 	case why != "":
@@ -39,7 +39,7 @@ func (m *model) whyNoRecording() string {
 	return ""
 }
 
-// toggleRecording switches the recording of objects on, with all that the server's flags let it allow, or everything off.
+// toggleRecording makes a recording, or ends all recordings.
 func (m *model) toggleRecording() tea.Cmd {
 	if m.held.View().Recording.Objects {
 		end := func() (struct{}, error) { return struct{}{}, m.held.EndRecordings(m.ctx) }
@@ -58,7 +58,8 @@ func (m *model) toggleRecording() tea.Cmd {
 			m.complain(err.Error())
 			return nil
 		}
-		m.say(m.theme.Words.Phrase("the objects of all requests are recorded until %s", r.Status.Until.In(m.options.Zone).Format(time.TimeOnly)))
+		until := r.Status.Until.In(m.options.Zone).Format(time.TimeOnly)
+		m.say(m.theme.Words.Phrase("the objects of all requests are recorded until %s", until))
 		return nil
 	})
 }

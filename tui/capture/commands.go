@@ -84,7 +84,8 @@ func (s *Screen) detailCommands() []keys.Command {
 			Help: "In Diff, show the fields that stayed the same and all of managedFields, or only their number."},
 		{ID: "detail.before", Meaning: keys.OtherSide, Contexts: inDetail, Hint: "other side",
 			WhyNot: s.detail.WhyNotSides, Do: keys.Call(s.detail.Turn),
-			Help: "In Object, turn between the object before the step and after it. In Source, show the code of the Kubernetes API server that does the same: then y copies a link to it."},
+			Help: "In Object, turn between the object before the step and after it. In Source, show the code of the Kubernetes API " +
+				"server that does the same: then y copies a link to it."},
 		{ID: "detail.form", Meaning: keys.AnotherForm, Contexts: inDetail, Hint: "form", WhyNot: s.detail.WhyNotObject,
 			Do:   keys.Call(s.detail.NextForm),
 			Help: "In Object, turn to the next form: YAML, JSON, or raw as it was recorded."},
@@ -99,9 +100,11 @@ func (s *Screen) fileCommands() []keys.Command {
 		{ID: "request.refresh", Meaning: keys.Refresh, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.refetch,
 			Help: "Fetch the request again: one that runs has more steps by now, and a write has more deliveries."},
 		{ID: "capture.save", Meaning: keys.Save, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.chooseForm,
-			Help: "Save this request, or all of the list: as a page for any browser, as Markdown for an issue, as a drawing, or as a capture for kx tui -r and kx trace. Secrets are masked."},
+			Help: "Save this request, or all of the list: as a page for any browser, as Markdown for an issue, as a drawing, or as a " +
+				"capture for kx tui -r and kx trace. Secrets are masked."},
 		{ID: "demo.create", Meaning: keys.Example, Contexts: keys.Panes, WhyNot: s.host.API().Absent, Do: s.createDemo,
-			Help: "Create a demo over the API: the definition of a resource CronTab, two objects of it, a conflict, a patch that is tried twice, and a GET."},
+			Help: "Create a demo over the API: the definition of a resource CronTab, two objects of it, a conflict, a patch that is " +
+				"tried twice, and a GET."},
 	}
 }
 

@@ -6,7 +6,8 @@ import "github.com/kx-apiserver/kx/tui/keys"
 func (s *Screen) foldCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "list.discovery", Meaning: keys.Hidden, Contexts: keys.Panes, WhyNot: s.whyNoFold, Do: keys.Call(s.toggleDiscovery),
-			Help: "Show the requests by which clients find out what the server has, or fold them into a number. A filter shows all that it wants."},
+			Help: "Show the requests by which clients find out what the server has, or fold them into a number. A filter shows all " +
+				"that it wants."},
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 func (s *Screen) runCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "run.to", Meaning: keys.RunTo, Contexts: keys.Panes, WhyNot: s.whyNoRunTo, Do: s.runTo,
-			Help: "Send the request again, held when it reaches the step under the cursor. A request that is held runs to a step that you name."},
+			Help: "Send the request again, held when it reaches the step under the cursor. A request that is held runs to a step that " +
+				"you name."},
 		{ID: "run.next-layer", Meaning: keys.NextLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
 			Do:   s.onceOpen(keys.With(s.run, toLayer)),
 			Help: "Go to the next step in another lane. A held request runs to there."},

@@ -80,8 +80,9 @@ func (s *Screen) stepRows() rows.Content {
 	w, _ := s.steps.Size()
 	w -= 5 // the frame, the cursor and the mark
 	return rows.Content{
-		Title:   look.Title(look.Words.Phrase("Steps of both")),
-		Head:    []string{look.Dim("   " + columns(w, look.Words.Phrase("step"), look.Words.Phrase("A took"), look.Words.Phrase("B took")))},
+		Title: look.Title(look.Words.Phrase("Steps of both")),
+		Head: []string{look.Dim("   " +
+			columns(w, look.Words.Phrase("step"), look.Words.Phrase("A took"), look.Words.Phrase("B took")))},
 		Counted: true,
 		Rows:    len(s.rows), Row: func(i int) rows.Row { return s.pair(s.rows[i], w, look) },
 	}

@@ -126,7 +126,7 @@ type View struct {
 	// Refused holds the reasons why the server accepts no rules of a kind; empty if it accepts them, or has not
 	// refused yet.
 	Refused map[Kind]string
-	// Recording is what the server records and allows.
+	// Recording tells what the server records and allows.
 	Recording Recording
 }
 

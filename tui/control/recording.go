@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// Recording is what a server records and allows at one moment. The zero value is what a server says that tells nothing of it.
+// Recording tells what a server records and allows at one moment. It is zero for a server that has no recordings.
 type Recording struct {
 	// Known says that the server has told: it always has the recording that says what its flags allow.
 	Known bool
@@ -64,8 +64,8 @@ func (c *Control) recording() Recording {
 	return sum
 }
 
-// Record has the server record the objects of all requests for a while, and allow what it does not allow yet unless its flags forbid
-// that. It returns what is recorded.
+// Record makes a recording of all requests, which also allows the rules that the server does not allow yet, unless its
+// flags forbid them.
 func (c *Control) Record(ctx context.Context) (*v1alpha1.Recording, error) {
 	c.mu.Lock()
 	now := c.recording()

@@ -45,7 +45,8 @@ func (s *Screen) partCommands() []keys.Command {
 		{ID: "lesson.pass", Meaning: keys.PassOver, Contexts: places, WhyNot: s.whyNotPass, Do: s.passOver,
 			Help: "Go on without a part that failed, a task or a question."},
 		{ID: "lesson.questions", Meaning: keys.QuestionsOnly, Contexts: places, WhyNot: s.whyNoServer, Do: s.quicken,
-			Help: "Stop at the questions alone: the rest runs by itself, tasks are left out, the lesson is not done so. Again: stop everywhere."},
+			Help: "Stop at the questions alone: the rest runs by itself, tasks are left out, the lesson is not done so. Again: stop " +
+				"everywhere."},
 		{ID: "lesson.full", Meaning: keys.Hidden, Contexts: places, Do: keys.Call(s.unfold),
 			Help: "Show long outputs as a whole, or their beginning and end alone."},
 		{ID: "lesson.anew", Meaning: keys.Anew, Contexts: places, Do: s.anew,

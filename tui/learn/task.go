@@ -112,8 +112,8 @@ func (s *Screen) whyNoServer() string {
 	return ""
 }
 
-// edit opens the commands of a task: in the line if the task begins with a single line and a single line solves it, in a
-// text otherwise.
+// edit opens the commands of a task: in the line if the task begins with a single line and a single line solves it,
+// otherwise in a text.
 func (s *Screen) edit() {
 	e := s.at()
 	task, _ := s.task()

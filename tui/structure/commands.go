@@ -23,7 +23,8 @@ func (s *Screen) Commands() []keys.Command {
 		{ID: "structure.keys", Meaning: keys.ToEtcd, Contexts: panes, Hint: "etcd", WhyNot: s.noKeys, Do: s.toKeys,
 			Help: "Show where the objects of the resource are stored, on the screen etcd."},
 		{ID: "structure.send", Meaning: keys.Send, Contexts: panes, Hint: "send", WhyNot: s.noSend, Do: s.toSend,
-			Help: "Put a request to the resource on the screen Send: of the route under the cursor, or else a list. There the same key sends it."},
+			Help: "Put a request to the resource on the screen Send: of the route under the cursor, or else a list. There the same key " +
+				"sends it."},
 		{ID: "structure.refresh", Meaning: keys.Refresh, Contexts: panes, Do: s.load,
 			Help: "Fetch the structure again: definitions come and go, and caches fill."},
 		{ID: "structure.filter-apply", Meaning: keys.Accept, Contexts: []keys.Context{inFilter}, Hint: "done", Do: keys.Call(s.CloseLine),
