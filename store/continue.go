@@ -15,7 +15,8 @@ import (
 
 // What can be wrong with a continue token.
 var (
-	ErrInvalidStartRV             = errors.New("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+	ErrInvalidStartRV = errors.New("continue key is not valid: " +
+		"incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
 	ErrEmptyStartKey              = errors.New("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
 	ErrGenericInvalidKey          = errors.New("continue key is not valid")
 	ErrUnrecognizedEncodedVersion = errors.New("continue key is not valid: server does not recognize this encoded version")
@@ -76,7 +77,8 @@ func EncodeContinue(key, keyPrefix string, resourceVersion int64) (string, error
 
 // PrepareContinueToken returns the token that follows keyLastItem and how many objects are left after this page, of
 // the itemsCount that there were before it. With a selector nobody knows how many of those match: the count is nil.
-func PrepareContinueToken(keyLastItem, keyPrefix string, resourceVersion, itemsCount int64, hasMoreItems bool, opts ListOptions) (string, *int64, error) {
+func PrepareContinueToken(keyLastItem, keyPrefix string, resourceVersion, itemsCount int64, hasMoreItems bool, opts ListOptions) (string,
+	*int64, error) {
 	if !hasMoreItems {
 		return "", nil, nil
 	}

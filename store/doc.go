@@ -2,8 +2,8 @@
 //
 // It owns one interface, [Interface], its options, its errors, the predicate that selects objects, and the form of
 // continue tokens and keys. Beside it stands [EncodedStorage], which reads and writes the same without decoding it. The
-// package has no storage of its own: store/etcd3 implements both on etcd, store/cacher in front of another implementation,
-// and store/registry calls them.
+// package has no storage of its own: store/etcd3 implements both on etcd, store/cacher in front of another
+// implementation, and store/registry calls them.
 //
 // What comes in: a key below the resource's prefix, a runtime.Object and options. What goes out: objects written into
 // the caller's out-parameters, with their resourceVersion set, or one of the errors of this package.
@@ -17,8 +17,10 @@
 //  2. An object that goes out carries the revision of its last change, never the one it had when it came in.
 //  3. What is stored carries no resourceVersion and no selfLink.
 //  4. What came in is not modified, and what went out is not modified later. The one exception is an object that is
-//     suggested as the present state: it has no resourceVersion while the call lasts, so nobody else may look at it then.
+//     suggested as the present state: it has no resourceVersion while the call lasts, so nobody else may look at it
+//     then.
 //
-// Selectors. A predicate asks each object, so a selector of many terms is compiled ([CompileLabels], [CompileFields]): an object costs one
-// look for each label or field that is named, not for each term. server/handler bounds how many of both a client may name.
+// Selectors. A predicate asks each object, so a selector of many terms is compiled ([CompileLabels], [CompileFields]):
+// an object costs one look for each label or field that is named, not for each term. server/handler bounds how many of
+// both a client may name.
 package store

@@ -10,11 +10,11 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// EncodedStorage reads and writes objects without decoding them. What Interface returns of the same storage is what these
-// return, decoded.
+// EncodedStorage reads and writes objects without decoding them. What Interface returns of the same storage is what
+// these return, decoded.
 //
-// The objects are shared: to look into one costs a decoding, once for all who look, and nobody may change what they see. An
-// object that can't be read fails when somebody looks, and not earlier, with the error of Interface.Get.
+// The objects are shared: to look into one costs a decoding, once for all who look, and nobody may change what they
+// see. An object that can't be read fails when somebody looks, and not earlier, with the error of Interface.Get.
 type EncodedStorage interface {
 	// GetEncoded is Interface.Get. It returns nil if nothing is at the key and opts.IgnoreNotFound is set.
 	GetEncoded(ctx context.Context, key string, opts GetOptions) (*object.Encoded, error)
@@ -36,15 +36,16 @@ type EncodedStorage interface {
 // ListReader reads lists item by item. Beside every EncodedStorage there may be others, whose items are decoded already
 // because somebody had to convert them.
 type ListReader interface {
-	// ListEncoded is Interface.GetList. It fails on objects that can't be read, as far as they are at hand. Later ones end
-	// the items with their error.
+	// ListEncoded is Interface.GetList. It fails on objects that can't be read, as far as they are at hand. Later ones
+	// end the items with their error.
 	ListEncoded(ctx context.Context, key string, opts ListOptions) (*EncodedList, error)
 }
 
 // EncodedList is a list at one revision of the storage.
 type EncodedList struct {
 	Revision int64
-	// Continue is the token of the next page. Remaining is how many objects follow this page, nil if nobody counted them.
+	// Continue is the token of the next page. Remaining is how many objects follow this page, nil if nobody counted
+	// them.
 	Continue  string
 	Remaining *int64
 	// Items are at hand, or are read while somebody takes them, in the context of whoever does.
@@ -63,33 +64,34 @@ func (l *EncodedList) Into(ctx context.Context, versioner Versioner, listObj run
 type EncodedSource interface {
 	EncodedStorage
 
-	// KeyRevision returns the revision of the object's last change, 0 if nothing is at key, and the revision of the storage.
-	// It is a linearizable read, and does not read the object.
+	// KeyRevision returns the revision of the object's last change, 0 if nothing is at key, and the revision of the
+	// storage. It is a linearizable read, and does not read the object.
 	KeyRevision(ctx context.Context, key string) (object, storage int64, err error)
 
-	// ReadAll calls each with every object below key, in the order of keys, all at the revision that it returns. It reads
-	// pageSize objects at a time. If that is 0, the storage decides.
+	// ReadAll calls each with every object below key, in the order of keys, all at the revision that it returns. It
+	// reads pageSize objects at a time. If that is 0, the storage decides.
 	ReadAll(ctx context.Context, key string, pageSize int64, each func(*object.Encoded)) (revision int64, err error)
 
 	// Follow watches what is below key after a revision, or FromNowOn. Its first call of handle has no changes and no
-	// revision: the watch has begun. Only then may RequestWatchProgress be called with this context, since the answer to an
-	// earlier request could seem to be about this watch. The calls that come after it have all changes, in order.
+	// revision: the watch has begun. Only then may RequestWatchProgress be called with this context, since the answer
+	// to an earlier request could seem to be about this watch. The calls that come after it have all changes, in order.
 	//
-	// Follow ends when ctx ends, handle fails, the connection is lost or the changes can't be had, and returns that as its
-	// error. A 410 says that they are forgotten. Follow does not check that the revision is of this storage's history.
+	// Follow ends when ctx ends, handle fails, the connection is lost or the changes can't be had, and returns that as
+	// its error. A 410 says that they are forgotten. Follow does not check that the revision is of this storage's
+	// history.
 	Follow(ctx context.Context, key string, revision int64, handle func(Changes) error) error
 
-	// History calls handle with the remembered changes of what is below key, from the one after a revision up to until, in
-	// order and in batches. Each batch has all changes up to its revision, which is until for the last one. History returns
-	// the error of handle. A *CompactedError says from which revision on changes are remembered.
+	// History calls handle with the remembered changes of what is below key, from the one after a revision up to until,
+	// in order and in batches. Each batch has all changes up to its revision, which is until for the last one. History
+	// returns the error of handle. A *CompactedError says from which revision on changes are remembered.
 	History(ctx context.Context, key string, after, until int64, handle func(PastChanges) error) error
 
-	// Holds says whether objects, in the order of their keys, were all that was below key at a revision. It reads all keys. A
-	// 410 says that the revision is forgotten.
+	// Holds says whether objects, in the order of their keys, were all that was below key at a revision. It reads all
+	// keys. A 410 says that the revision is forgotten.
 	Holds(ctx context.Context, key string, revision int64, objects iter.Seq[*object.Encoded]) (bool, error)
 
-	// OnWrite registers the function that is called with each object that this process writes, on the writer's goroutine, as
-	// soon as it is written. Follow has the same change, earlier or later.
+	// OnWrite registers the function that is called with each object that this process writes, on the writer's
+	// goroutine, as soon as it is written. Follow has the same change, earlier or later.
 	OnWrite(seen func(ctx context.Context, obj *object.Encoded))
 }
 

@@ -50,8 +50,8 @@ type Interface interface {
 	// good. destination receives what was stored. If tryUpdate returns what is stored already, nothing is written.
 	//
 	// A missing key is a KeyNotFound error, or an update of a zero object if ignoreNotFound. A cachedExistingObject is
-	// the first guess at the current state, and is modified; if anything fails on a guess, the current state is read and
-	// tried instead.
+	// the first guess at the current state, and is modified; if anything fails on a guess, the current state is read
+	// and tried instead.
 	GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 		preconditions *Preconditions, tryUpdate UpdateFunc, cachedExistingObject runtime.Object) error
 
@@ -91,8 +91,8 @@ type Versioner interface {
 
 // ResponseMeta is what a store knows of an object beside its content.
 type ResponseMeta struct {
-	// TTL is how many seconds the object has left to live, if the store knows. etcd3 says 0 of every object: to know would
-	// be another request to etcd.
+	// TTL is how many seconds the object has left to live, if the store knows. etcd3 says 0 of every object: to know
+	// would be another request to etcd.
 	TTL int64
 	// ResourceVersion is the revision of the object's last change, 0 if it does not exist.
 	ResourceVersion uint64

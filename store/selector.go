@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// A selector's terms are looked through for each object, in the order of a client. One of many terms is compiled: those about one label or
-// field become one set, so that an object costs one look for each label or field that is named, however many values there are.
+// A selector's terms are looked through for each object, in the order of a client. One of many terms is compiled: those
+// about one label or field become one set, so that an object costs one look for each label or field that is named,
+// however many values there are.
 const fewTerms = 8
 
 // CompileLabels returns a selector that selects the same. One with few terms stays as it is: nothing is faster.

@@ -55,7 +55,8 @@ watch-rate as often as --rate says. The same writes with nobody watching are mer
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.kubeconfig, "kubeconfig", options.New().DataDir+"/kubeconfig", "the server's kubeconfig; its user has a certificate or a token, and may create CustomResourceDefinitions")
+	fs.StringVar(&o.kubeconfig, "kubeconfig", options.New().DataDir+"/kubeconfig",
+		"the server's kubeconfig; its user has a certificate or a token, and may create CustomResourceDefinitions")
 	fs.IntSliceVar(&o.objects, "objects", []int{5000}, "how many objects there are")
 	fs.IntSliceVar(&o.size, "size", []int{1500}, "bytes of an object, as sent")
 	fs.StringSliceVar(&o.shape, "shape", []string{bench.Flat}, "flat: a few long fields; nested: 20 small entries of a list")
@@ -96,7 +97,8 @@ func runBench(ctx context.Context, o *benchOptions, out, errOut io.Writer) error
 	}
 	ctx, stop := interruptible(ctx, slog.Default(), func() {})
 	defer stop()
-	result, err := bench.Run(ctx, bench.Options{Config: config, Passes: o.passes(), Only: o.only, PIDs: o.pids, Out: out, Progress: progressOn(errOut)})
+	result, err := bench.Run(ctx, bench.Options{Config: config, Passes: o.passes(), Only: o.only, PIDs: o.pids, Out: out,
+		Progress: progressOn(errOut)})
 	if err != nil {
 		err = fmt.Errorf("bench: %w", err)
 	}

@@ -76,7 +76,8 @@ func (c *caches) read(ctx context.Context, into any, query url.Values, path ...s
 	err := c.client.Get(ctx, strings.Join(append([]string{cachesPath}, path...), "/"), query, into)
 	var refused *api.Error
 	switch {
-	case errors.As(err, &refused) && refused.Status.Details != nil && refused.Status.Details.Kind == "caches" && api.Code(err) == http.StatusNotFound:
+	case errors.As(err, &refused) && refused.Status.Details != nil && refused.Status.Details.Kind == "caches" &&
+		api.Code(err) == http.StatusNotFound:
 		return fmt.Errorf("cache: the server has no cache %q: kx cache ls lists those that it has", path[0])
 	case err != nil:
 		return fmt.Errorf("cache: %w", err)

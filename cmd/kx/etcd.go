@@ -123,8 +123,8 @@ func (o *etcdOptions) sameEtcd() (words []string) {
 	return words
 }
 
-// source opens what the flags name, for reading: the files of a data directory over which no etcd runs, as --file would, and
-// says so.
+// source opens what the flags name, for reading: the files of a data directory over which no etcd runs, as --file
+// would, and says so.
 func (o *etcdOptions) source(ctx context.Context, say func(string)) (admin.Source, error) {
 	if o.file != "" {
 		return admin.OpenFile(o.file)
@@ -164,7 +164,8 @@ func (o *etcdOptions) live(ctx context.Context) (*admin.Live, error) {
 			return nil, err
 		}
 		if _, err := os.Stat(socket); err != nil {
-			return nil, fmt.Errorf("no kx with an etcd runs over %s: start kx serve, or name another with --data-dir, --endpoints or --file", o.dataDir)
+			return nil, fmt.Errorf("no kx with an etcd runs over %s: start kx serve, or name another with --data-dir, "+
+				"--endpoints or --file", o.dataDir)
 		}
 		e.URLs = []string{"unix://" + socket}
 	}

@@ -59,7 +59,8 @@ learning: etcd itself serves a cluster of several machines, with TLS.`,
 	cmd.Flags().IntVar(&o.of, "of", o.of, "how many members the cluster has, the same for all of them")
 	cmd.Flags().IntVar(&o.port, "port", o.port, "the first port of the cluster, the same for all its members")
 	cmd.Flags().StringVar(&o.dir, "data-dir", o.dir, "directory in which each member has one of its own")
-	cmd.Flags().BoolVar(&o.noFsync, "unsafe-no-fsync", o.noFsync, "do not wait for the disk: what was written may be lost if the machine crashes")
+	cmd.Flags().BoolVar(&o.noFsync, "unsafe-no-fsync", o.noFsync,
+		"do not wait for the disk: what was written may be lost if the machine crashes")
 	return cmd
 }
 

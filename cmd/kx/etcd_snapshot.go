@@ -100,7 +100,8 @@ func newSnapshotStatusCommand() *cobra.Command {
 	return cmd
 }
 
-// defaultBump is what etcd's own documentation raises a restored revision by: more than what a busy cluster writes in a week.
+// defaultBump is what etcd's own documentation raises a restored revision by: more than what a busy cluster writes in a
+// week.
 const defaultBump = 1_000_000_000
 
 func newSnapshotRestoreCommand(o *etcdOptions) *cobra.Command {

@@ -91,7 +91,8 @@ func (o *etcdWriteOptions) apply(ctx context.Context, cmd *cobra.Command, editor
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "done at revision %d; undo with: %s\n", revision, shell.Line(append([]string{"kx", "etcd", "undo", file}, o.sameEtcd()...)...))
+	_, err = fmt.Fprintf(out, "done at revision %d; undo with: %s\n", revision,
+		shell.Line(append([]string{"kx", "etcd", "undo", file}, o.sameEtcd()...)...))
 	return err
 }
 

@@ -11,7 +11,8 @@ import (
 // languageVar adds --lang to a command. Without it, the environment says the language.
 func languageVar(cmd *cobra.Command, language *lang.Language) {
 	*language = lang.FromEnvironment(os.Getenv)
-	cmd.Flags().Var(&languageValue{language: language}, "lang", "the language of what kx says of requests: en or zh (default: as LC_ALL, LC_MESSAGES or LANG say)")
+	cmd.Flags().Var(&languageValue{language: language}, "lang",
+		"the language of what kx says of requests: en or zh (default: as LC_ALL, LC_MESSAGES or LANG say)")
 	oneOf(cmd, "lang", lang.Codes()...)
 }
 

@@ -277,7 +277,8 @@ The commands of a file are shown before they run, and run only if you agree. Wit
 		ValidArgsFunction: completeLessons,
 	}
 	cmd.Flags().IntVar(&o.jobs, "jobs", o.jobs, "how many lessons run side by side")
-	cmd.Flags().BoolVar(&o.mutate, "mutate", false, "run each lesson with the change of the server that it names, and see an expectation fail")
+	cmd.Flags().BoolVar(&o.mutate, "mutate", false,
+		"run each lesson with the change of the server that it names, and see an expectation fail")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, yesHelp)
 	return cmd
 }
@@ -398,13 +399,15 @@ does not have, such as a patch, is left to you, and the lesson says so.`,
 			if err := learn.WriteNew(file, data); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: play it with kx learn ./%s, run it without a screen with kx learn verify ./%s\n", file, file, file)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: play it with kx learn ./%s, run it without a screen with kx learn verify ./%s\n", file,
+				file, file)
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&id, "from", "", "the ID of a journey that the lesson is made of")
 	cmd.Flags().StringSliceVar(&steps, "steps", nil, "the steps that it is about (default: the way from the handler downward)")
-	cmd.Flags().StringVar(&from.file, "file", "", "with --from: a capture of kx trace save, or a page of kx trace export, instead of a server; - for standard input")
+	cmd.Flags().StringVar(&from.file, "file", "",
+		"with --from: a capture of kx trace save, or a page of kx trace export, instead of a server; - for standard input")
 	from.addKubeconfig(cmd.Flags(), from.dataDir)
 	return cmd
 }

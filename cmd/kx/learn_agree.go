@@ -93,7 +93,8 @@ const (
 	mostBlank = 2
 )
 
-// rows returns lines as they are shown: whole, with escapes for what acts on a terminal, and with a mark where a long line goes on.
+// rows returns lines as they are shown: whole, with escapes for what acts on a terminal, and with a mark where a long
+// line goes on.
 func (a *agreement) rows(lines []string) (rows []string) {
 	blank := 0
 	end := func() {

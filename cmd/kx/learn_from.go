@@ -30,8 +30,8 @@ const (
 	storedMost = 16 << 10
 )
 
-// stored is the object that a request was about, as the server has it now; nil if there is none, or if a lesson should not have it: a
-// Secret, or an object that fills pages.
+// stored is the object that a request was about, as the server has it now; nil if there is none, or if a lesson should
+// not have it: a Secret, or an object that fills pages.
 func (s *journeySource) stored(ctx context.Context, j *v1alpha1.Journey) []byte {
 	if s.file != "" || j.Spec.Name == "" || j.Spec.Resource == "secrets" {
 		return nil

@@ -63,7 +63,8 @@ CustomResourceDefinition are tried by kx storage what-if.`,
 	fs := cmd.Flags()
 	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "data directory of the kx to ask")
 	o.addKubeconfig(fs, "--data-dir")
-	fs.StringArrayVarP(&o.files, "filename", "f", nil, "file with policies, bindings or params, YAML or JSON; - for standard input; may be given several times")
+	fs.StringArrayVarP(&o.files, "filename", "f", nil,
+		"file with policies, bindings or params, YAML or JSON; - for standard input; may be given several times")
 	fs.StringVar(&o.against, "against", "", "which objects, in kubectl's words for get: 'pods -A', 'deployments.apps web -n shop'")
 	fs.StringVar(&o.operation, "operation", "", "the write to try: create or update")
 	oneOf(cmd, "operation", "create", "update")

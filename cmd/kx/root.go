@@ -42,7 +42,8 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 	}{
 		{groupServe, "Run a server:", []*cobra.Command{newServeCommand(), newTUICommand(), newBenchCommand()}},
 		{groupLook, "See what it does:", []*cobra.Command{newLearnCommand(), newTraceCommand(), newPolicyCommand()}},
-		{groupBelow, "Look at and mend what lies below the API:", []*cobra.Command{newEtcdCommand(), newStorageCommand(), newCacheCommand()}},
+		{groupBelow, "Look at and mend what lies below the API:",
+			[]*cobra.Command{newEtcdCommand(), newStorageCommand(), newCacheCommand()}},
 		{groupUse, "Use it, as with kubectl:", newKubectlCommands(streams)},
 	} {
 		cmd.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
@@ -67,8 +68,8 @@ func checkUse(root *cobra.Command) {
 	checkUsage(root)
 }
 
-// checkUsage applies sayWhere to the errors of a command's arguments and flags, and of the commands below it. Cobra checks
-// the same at the same point.
+// checkUsage applies sayWhere to the errors of a command's arguments and flags, and of the commands below it. Cobra
+// checks the same at the same point.
 func checkUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {

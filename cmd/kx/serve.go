@@ -126,8 +126,8 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	return errors.Join(failure, err)
 }
 
-// ephemeral makes the temporary directory, if one is wanted, and returns what removes it, also where there was no orderly
-// stop.
+// ephemeral makes the temporary directory, if one is wanted, and returns what removes it, also where there was no
+// orderly stop.
 func ephemeral(o *options.Options) (leaveNothing func(), err error) {
 	if !o.Ephemeral {
 		return func() {}, nil

@@ -57,7 +57,8 @@ it asks, or --drop-stored-versions says yes.`,
 	fs.BoolVar(&o.all, "all", false, "all resources that can be listed and patched")
 	fs.Float32Var(&o.rate, "rate", o.rate, "objects a second at most; 0 for as fast as the server is")
 	fs.StringVar(&o.from, "from", "", "go on where a migration was stopped, by the cursor that it showed")
-	fs.BoolVar(&o.drop, "drop-stored-versions", false, "take versions off status.storedVersions of definitions that no object is stored in any more")
+	fs.BoolVar(&o.drop, "drop-stored-versions", false,
+		"take versions off status.storedVersions of definitions that no object is stored in any more")
 	listFormatVar(cmd, &o.format)
 	return cmd
 }
@@ -87,7 +88,8 @@ func (o *storageMigrateOptions) run(cmd *cobra.Command, args []string) error {
 	return o.migrate(ctx, cmd, m, resources, from)
 }
 
-func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command, m *migrate.Migration, resources []schema.GroupVersionResource, from *migrate.Cursor) error {
+func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command, m *migrate.Migration,
+	resources []schema.GroupVersionResource, from *migrate.Cursor) error {
 	list := render.NewList(cmd.OutOrStdout(), o.format, render.Migrations)
 	var failed int64
 	for _, resource := range resources {

@@ -63,7 +63,8 @@ enough. The filter is kx's filter language, in which these flags are written too
 	cmd.Flags().IntVar(&o.wait, "wait", 0, "end when that many requests have matched; those that the server remembers count")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "how long --wait waits")
 	formatVar(cmd, cmd.Flags(), &o.format, "json: a journey a line, without its steps", render.Text, render.JSON)
-	cmd.AddCommand(newTraceListCommand(o), newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o),
+	cmd.AddCommand(newTraceListCommand(o), newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o),
+		newTraceSaveCommand(o),
 		newTraceExportCommand(o), newTraceStepsCommand(), newTraceRecordCommand(o))
 	return cmd
 }
@@ -132,7 +133,8 @@ func (o *traceOptions) filter(args []string) (string, error) {
 	return all.String(), err
 }
 
-// values writes flags' values in the filter language. A value with a * stays a pattern, any other is quoted if necessary.
+// values writes flags' values in the filter language. A value with a * stays a pattern, any other is quoted if
+// necessary.
 func values(all []string) []string {
 	quoted := make([]string, len(all))
 	for i, v := range all {
@@ -187,14 +189,16 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 				return err
 			}
 		case <-late:
-			return fmt.Errorf("trace: %d of %d requests matched within %v: kx trace ls shows what the server remembers", f.written, f.most, o.timeout)
+			return fmt.Errorf("trace: %d of %d requests matched within %v: kx trace ls shows what the server remembers", f.written, f.most,
+				o.timeout)
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// refused is the server's error about a filter that names a request which it does not know. Following would ask again and again.
+// refused is the server's error about a filter that names a request which it does not know. Following would ask again
+// and again.
 func refused(ctx context.Context, s *session.Session, wanted string) error {
 	if f, err := filter.Parse(wanted, trace.Known); err != nil || !f.Asks("after") {
 		return err

@@ -100,8 +100,8 @@ func (s *blamed) tell(ctx context.Context, j *v1alpha1.Journey, path string, in 
 // writes are the verbs of requests that can change an object.
 var writes = []string{"create", "update", "patch", "delete"}
 
-// newestSaved is the last request of a capture that wrote an object, and changed the field at a path, if one is given. A capture knows
-// resources by their plural names alone.
+// newestSaved is the last request of a capture that wrote an object, and changed the field at a path, if one is given.
+// A capture knows resources by their plural names alone.
 func (s *blamed) newestSaved(in io.Reader, resource, name, path string) (newest *v1alpha1.Journey, err error) {
 	wanted := schema.ParseGroupResource(resource)
 	var plurals []string
@@ -183,13 +183,15 @@ func (s *blamed) object(ctx context.Context, resource, name, path string, in io.
 		return s.tell(ctx, j, path, in, out)
 	}
 	if path == "" {
-		return fmt.Errorf("the server remembers no request that wrote %s: give a path, and its managedFields are asked", what(plural, name, path))
+		return fmt.Errorf("the server remembers no request that wrote %s: give a path, and its managedFields are asked",
+			what(plural, name, path))
 	}
 	if j, err = newest(about); err != nil {
 		return err
 	}
 	if j == nil {
-		fmt.Fprintf(errOut, "kx: the server remembers no request that wrote %s: this is what its managedFields say\n", what(plural, name, ""))
+		fmt.Fprintf(errOut, "kx: the server remembers no request that wrote %s: this is what its managedFields say\n",
+			what(plural, name, ""))
 	} else {
 		fmt.Fprintf(errOut, "kx: no request with recorded objects (--trace) changed %s, the newest without them is %s: "+
 			"this is what managedFields say\n",

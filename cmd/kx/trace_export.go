@@ -53,7 +53,8 @@ Secrets are masked in it, as they are in the server. A document has at most 20 M
 			return e.export(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&e.file, "file", "", "a capture of kx trace save, or a page of this command, instead of a server; - for standard input")
+	cmd.Flags().StringVar(&e.file, "file", "",
+		"a capture of kx trace save, or a page of this command, instead of a server; - for standard input")
 	outVar(cmd, &e.out)
 	languageVar(cmd, &e.language)
 	formatVar(cmd, cmd.Flags(), &e.format, "md, html or svg", export.Markdown, export.HTML, export.SVG)

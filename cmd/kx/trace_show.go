@@ -38,7 +38,8 @@ type journeySource struct {
 }
 
 func (s *journeySource) addFlags(cmd *cobra.Command, usage string, formats ...render.Format) {
-	cmd.Flags().StringVar(&s.file, "file", "", "a capture of kx trace save, or a page of kx trace export, instead of a server; - for standard input")
+	cmd.Flags().StringVar(&s.file, "file", "",
+		"a capture of kx trace save, or a page of kx trace export, instead of a server; - for standard input")
 	languageVar(cmd, &s.language)
 	formatVar(cmd, cmd.Flags(), &s.format, usage, append([]render.Format{render.Text}, formats...)...)
 }
@@ -73,7 +74,8 @@ With --file and without an ID, the journeys of the capture are listed.`,
 			return s.show(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	s.addFlags(cmd, "wide (with the ID and function of each step, as on a wide terminal); json or yaml: the whole journey", render.Wide, render.JSON, render.YAML)
+	s.addFlags(cmd, "wide (with the ID and function of each step, as on a wide terminal); json or yaml: the whole journey", render.Wide,
+		render.JSON, render.YAML)
 	cmd.Flags().BoolVar(&s.story, "story", false, "tell the way in sentences, one a step")
 	cmd.Flags().BoolVar(&s.source, "source", false, "show the code of each step: the lines around the one that ran")
 	cmd.MarkFlagsMutuallyExclusive("story", "source")
@@ -82,7 +84,8 @@ With --file and without an ID, the journeys of the capture are listed.`,
 
 func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 && s.file == "" {
-		return errors.New("trace show: which one? Give its ID: the last word of a line of kx trace ls, or the header Kx-Journey of its answer")
+		return errors.New("trace show: which one? Give its ID: the last word of a line of kx trace ls, " +
+			"or the header Kx-Journey of its answer")
 	}
 	if s.source && (s.format != render.Text || len(args) == 0) {
 		return errors.New("trace show: --source shows the code of one journey as text: give its ID, and leave -o out")
@@ -148,7 +151,8 @@ func (s *journeySource) width(out io.Writer) int {
 	return widthOf(out)
 }
 
-// others are the journeys that [refusal.Related] picks. Of a capture on standard input there are none: it is read by now.
+// others are the journeys that [refusal.Related] picks. Of a capture on standard input there are none: it is read by
+// now.
 func (s *journeySource) others(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
 	wanted := refusal.Wanted(j)
 	switch {
@@ -172,11 +176,13 @@ func ownSource(file string) (string, error) {
 	return string(text), err
 }
 
-// files returns the source files of the code that made a journey: the server's or, for a capture, this kx's if they fit.
+// files returns the source files of the code that made a journey: the server's or, for a capture, this kx's if they
+// fit.
 func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files journey.Files, done func(), err error) {
 	if s.file != "" {
 		if err := journey.Fits(j, ownSource); err != nil {
-			return nil, nil, fmt.Errorf("the capture was made by a kx with other source than this one: %w; show it with that kx, or without --source", err)
+			return nil, nil, fmt.Errorf("the capture was made by a kx with other source than this one: "+
+				"%w; show it with that kx, or without --source", err)
 		}
 		return ownSource, func() {}, nil
 	}

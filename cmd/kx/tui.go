@@ -90,8 +90,10 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "follow the server of this kubeconfig, and start none")
 	fs.StringVarP(&o.saved, "read", "r", o.saved, "look at the requests of a capture, or of a page of kx trace export, and start no server")
 	languageVar(cmd, &o.language)
-	fs.BoolVar(&o.linear, "linear", false, "write lines that are only ever added, and take commands by name, for a screen reader; needs no terminal")
-	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, colour-blind or none (default $"+themeVariable+", or what was chosen last)")
+	fs.BoolVar(&o.linear, "linear", false, "write lines that are only ever added, and take commands by name, for a screen reader; "+
+		"needs no terminal")
+	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, "+
+		"colour-blind or none (default $"+themeVariable+", or what was chosen last)")
 	for _, one := range []string{"data-dir", "ephemeral", "listen", "read"} {
 		cmd.MarkFlagsMutuallyExclusive("kubeconfig", one)
 	}
@@ -213,8 +215,8 @@ func (o *ownServer) start(ctx context.Context) (tui.Server, error) {
 	return o.serve(ctx)
 }
 
-// join joins the server that owns the data directory. A server that was started for one command stays until all that joined
-// have left.
+// join joins the server that owns the data directory. A server that was started for one command stays until all that
+// joined have left.
 func (o *ownServer) join() (tui.Server, error) {
 	place, err := join.Running(o.options.DataDir)
 	if err != nil {
@@ -380,8 +382,8 @@ func (l *logCapture) to(f *os.File, err error) error {
 	return err
 }
 
-// restore sends the logs to stderr again, first those still held. A temporary file is kept only after a failure, if it is not
-// empty.
+// restore sends the logs to stderr again, first those still held. A temporary file is kept only after a failure, if it
+// is not empty.
 func (l *logCapture) restore(ok bool) {
 	logTo(os.Stderr)
 	l.mu.Lock()

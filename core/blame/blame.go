@@ -20,7 +20,8 @@ type Change struct {
 	after  any
 }
 
-// is says whether a step of a journey has an ID. Captures of other versions of kx may have IDs that this version does not know.
+// is says whether a step of a journey has an ID. Captures of other versions of kx may have IDs that this version does
+// not know.
 func is(s *v1alpha1.Step, id trace.ID) bool { return s.ID == id.String() }
 
 // does returns what a step does to the object.
@@ -50,7 +51,8 @@ func nameOf(s *v1alpha1.Step) string {
 	return o.Who
 }
 
-// Of finds the steps of a journey that changed the field at path, in their order. It fails if the journey has no objects.
+// Of finds the steps of a journey that changed the field at path, in their order. It fails if the journey has no
+// objects.
 func Of(j *v1alpha1.Journey, path string) ([]Change, error) {
 	where, err := ParsePath(path)
 	if err != nil {
@@ -61,7 +63,8 @@ func Of(j *v1alpha1.Journey, path string) ([]Change, error) {
 		return nil, err
 	}
 	if !o.any {
-		return nil, fmt.Errorf("journey %s has no objects: make the request with --trace, or have the server record those of others by kx trace record", j.Name)
+		return nil, fmt.Errorf("journey %s has no objects: make the request with --trace, "+
+			"or have the server record those of others by kx trace record", j.Name)
 	}
 	changes := o.changes(where, 0, len(o.steps))
 	for i := range changes {

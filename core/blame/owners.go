@@ -17,7 +17,8 @@ type Owner struct {
 	Time        *metav1.Time `json:"time,omitempty"`
 }
 
-// Owners returns a field's value as JSON, and the managers to whom the object's managedFields give it. It needs no request.
+// Owners returns a field's value as JSON, and the managers to whom the object's managedFields give it. It needs no
+// request.
 func Owners(object []byte, path string) (value string, owners []Owner, err error) {
 	parts, err := ParsePath(path)
 	if err != nil {
@@ -80,7 +81,8 @@ func owns(set, v any, path Path) bool {
 	return false
 }
 
-// selects is whether an element of a set of fields is the item of a list: k: has the item's keys, v: its value, and i: its index.
+// selects is whether an element of a set of fields is the item of a list: k: has the item's keys, v: its value, and i:
+// its index.
 func selects(element string, index int, item any) bool {
 	sort, text, _ := strings.Cut(element, ":")
 	if sort == "i" {

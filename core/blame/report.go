@@ -18,7 +18,8 @@ type Field struct {
 	Who  string
 	// Client says that the client sent this value.
 	Client bool
-	// Dropped says that the client sent the field but the server dropped it, and that the object did not have it before.
+	// Dropped says that the client sent the field but the server dropped it, and that the object did not have it
+	// before.
 	Dropped bool
 }
 
@@ -233,7 +234,8 @@ func (o *objects) blame(field *Field, v any, f flow) {
 	field.Who, field.Client = nameOf(s), does(s).Input != trace.NoInput
 }
 
-// sentBy is the step that gave the client's object the value: the decoding step, or one that it called, such as defaulting.
+// sentBy is the step that gave the client's object the value: the decoding step, or one that it called, such as
+// defaulting.
 func (o *objects) sentBy(path Path, v any, decode int) int {
 	changes := o.changes(path, decode, o.below(decode))
 	for i := len(changes) - 1; i >= 0; i-- {

@@ -59,8 +59,8 @@ var whole = map[string]bool{Path{"metadata", "managedFields"}.Key(): true}
 // Whole says whether the field at a path is compared as one value.
 func Whole(path []string) bool { return whole[Path(path).Key()] }
 
-// leaves calls each with the deepest fields in which a and b differ. Lists of different length differ as a whole, because their
-// items can't be matched.
+// leaves calls each with the deepest fields in which a and b differ. Lists of different length differ as a whole,
+// because their items can't be matched.
 func leaves(path Path, a, b any, each func(path Path, a, b any)) {
 	if equal(a, b) {
 		return

@@ -44,7 +44,8 @@ func NewWriter(w io.Writer, server string, saved time.Time) (*Writer, error) {
 	return &Writer{lines}, nil
 }
 
-// visible escapes lines, so that nothing acts on the terminal of somebody who prints the file. Each write is a whole line.
+// visible escapes lines, so that nothing acts on the terminal of somebody who prints the file. Each write is a whole
+// line.
 type visible struct{ to io.Writer }
 
 func (v visible) Write(line []byte) (int, error) {
@@ -90,7 +91,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 	case reader.Header.Kind != kind:
 		return nil, fmt.Errorf("this is no capture: its first line does not say it is a %s", kind)
 	case reader.Header.Version > Version:
-		return nil, fmt.Errorf("the capture has version %d, and this kx reads versions up to %d: use a later kx", reader.Header.Version, Version)
+		return nil, fmt.Errorf("the capture has version %d, and this kx reads versions up to %d: use a later kx", reader.Header.Version,
+			Version)
 	case reader.Header.Version < 1:
 		return nil, fmt.Errorf("the capture has version %d, which there never was", reader.Header.Version)
 	}
@@ -139,7 +141,8 @@ func (r *Reader) next(into any) error {
 		case err == nil:
 			return nil
 		case cutOff(line):
-			return fmt.Errorf("the capture is cut off within line %d: it was not written or copied to its end; what comes before is good, and kx trace show --file shows it", r.line)
+			return fmt.Errorf("the capture is cut off within line %d: "+
+				"it was not written or copied to its end; what comes before is good, and kx trace show --file shows it", r.line)
 		}
 		return fmt.Errorf("line %d of the capture: %w", r.line, err)
 	}

@@ -29,13 +29,15 @@ const (
 	tookMost = 366 * 24 * time.Hour
 )
 
-// crowdedFrom is the length from which a line is counted before it is decoded: a step of three bytes takes hundreds in memory.
+// crowdedFrom is the length from which a line is counted before it is decoded: a step of three bytes takes hundreds in
+// memory.
 const crowdedFrom = 256 << 10
 
 // entries is the length of a list. Its entries have no size.
 type entries []struct{}
 
-// crowded refuses a line with a list that is too long, without decoding the list. It leaves other errors to whoever decodes the line.
+// crowded refuses a line with a list that is too long, without decoding the list. It leaves other errors to whoever
+// decodes the line.
 func crowded(line []byte) error {
 	if len(line) < crowdedFrom {
 		return nil
@@ -78,13 +80,14 @@ func few(values int) error {
 // short refuses lists that are too long.
 func short(lists ...int) error {
 	if n := slices.Max(lists); n > entriesMost {
-		return fmt.Errorf("a list of the journey has %d entries: no journey has more than %d steps, watch events or effects", n, entriesMost)
+		return fmt.Errorf("a list of the journey has %d entries: no journey has more than %d steps, watch events or effects", n,
+			entriesMost)
 	}
 	return nil
 }
 
-// check refuses a journey that no server recorded, so that its readers can add up its times and follow its steps. It takes out
-// objects that are nested too deep, and counts them as missing.
+// check refuses a journey that no server recorded, so that its readers can add up its times and follow its steps. It
+// takes out objects that are nested too deep, and counts them as missing.
 func check(j *v1alpha1.Journey) error {
 	s := &j.Status
 	if err := short(len(s.Steps), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),

@@ -13,7 +13,8 @@ const (
 	PageEnd   = `</script>`
 )
 
-// InPage returns where a Writer writes a capture that stands within a page. Nothing in it ends the element that it is in.
+// InPage returns where a Writer writes a capture that stands within a page. Nothing in it ends the element that it is
+// in.
 func InPage(w io.Writer) io.Writer { return inert{w} }
 
 // inert escapes what HTML has a meaning for. In JSON that stands within strings only.

@@ -1,12 +1,13 @@
 // Package escape makes foreign text safe to show: nothing of it acts on a terminal or reorders a line.
 //
-// What comes in is text of a client, a webhook or a stored object: a path, a User-Agent, a message. In what goes out, an escape
-// such as \x1b, \u009b or \u202e replaces each character that would act instead of being seen: control characters of C0 and C1,
-// marks that reorder or join, line separators, combining marks that pile up, and invalid UTF-8.
+// What comes in is text of a client, a webhook or a stored object: a path, a User-Agent, a message. In what goes out,
+// an escape such as \x1b, \u009b or \u202e replaces each character that would act instead of being seen: control
+// characters of C0 and C1, marks that reorder or join, line separators, combining marks that pile up, and invalid
+// UTF-8.
 //
-// The server escapes foreign text in what it writes itself: journeys, the Status of an error, warnings, conditions, its log and
-// its audit log. Stored objects are answered as they are, also in tables. Printers escape them: kubectl does, and so do kx's own.
-// On the screen tui/draw replaces the same characters, because each must take one cell.
+// The server escapes foreign text in what it writes itself: journeys, the Status of an error, warnings, conditions, its
+// log and its audit log. Stored objects are answered as they are, also in tables. Printers escape them: kubectl does,
+// and so do kx's own. On the screen tui/draw replaces the same characters, because each must take one cell.
 package escape
 
 import (
@@ -29,7 +30,8 @@ func Hostile(r rune) bool {
 // Marks counts the combining marks of a character.
 type Marks int
 
-// marksMost is how many combining marks a character may have. Scripts need four or five; many more are drawn over other lines.
+// marksMost is how many combining marks a character may have. Scripts need four or five; many more are drawn over other
+// lines.
 const marksMost = 8
 
 // Pile says whether the next character of a text is a combining mark too many.
@@ -97,7 +99,8 @@ func writeEscape(out *strings.Builder, r rune) {
 	}
 }
 
-// JSON escapes hostile characters beyond ASCII in a JSON document, which means the same then. JSON itself forbids the others.
+// JSON escapes hostile characters beyond ASCII in a JSON document, which means the same then. JSON itself forbids the
+// others.
 func JSON(data []byte) []byte {
 	return document(data, func(out []byte, r rune) []byte {
 		high, low := utf16.EncodeRune(r)
@@ -105,8 +108,8 @@ func JSON(data []byte) []byte {
 	})
 }
 
-// YAML converts a JSON document with toYAML. If the result would have hostile characters, the document stays JSON, which is
-// YAML in flow style, with escapes.
+// YAML converts a JSON document with toYAML. If the result would have hostile characters, the document stays JSON,
+// which is YAML in flow style, with escapes.
 func YAML(data []byte, toYAML func([]byte) ([]byte, error)) []byte {
 	data = document(data, func(out []byte, r rune) []byte { return fmt.Appendf(out, `\U%08x`, r) })
 	if block, err := toYAML(data); err == nil && Text(string(block)) == string(block) {
@@ -115,7 +118,8 @@ func YAML(data []byte, toYAML func([]byte) ([]byte, error)) []byte {
 	return append(bytes.TrimSpace(data), '\n')
 }
 
-// document escapes foreign characters in a JSON document. beyond writes the escape of a character beyond the basic plane.
+// document escapes foreign characters in a JSON document. beyond writes the escape of a character beyond the basic
+// plane.
 func document(data []byte, beyond func(out []byte, r rune) []byte) []byte {
 	var marks Marks
 	if bytes.IndexFunc(data, func(r rune) bool { return marks.Pile(r) || foreign(r) }) < 0 {

@@ -59,8 +59,8 @@ func (n afterNode) write(w *writer, _ int) {
 
 func (n afterNode) cost() int { return costRequest }
 
-// Resolve returns the filter with the requests that after: names found. began says when a request began; the time is zero if
-// only its number is known. A request that is not known is an [*Error].
+// Resolve returns the filter with the requests that after: names found. began says when a request began; the time is
+// zero if only its number is known. A request that is not known is an [*Error].
 func (f Filter) Resolve(began func(id string) (at time.Time, known bool)) (Filter, error) {
 	if f.root == nil {
 		return f, nil
@@ -107,7 +107,8 @@ func (n afterNode) resolved(began func(string) (time.Time, bool)) (node, *Error)
 		r := &requests[i]
 		at, known := began(r.id)
 		if !known {
-			return n, &Error{Column: r.column, Problem: "no request " + strconv.Quote(r.id) + " is known here", Expected: "the ID of a request, as kx trace ls shows it"}
+			return n, &Error{Column: r.column, Problem: "no request " + strconv.Quote(r.id) + " is known here",
+				Expected: "the ID of a request, as kx trace ls shows it"}
 		}
 		if !at.IsZero() {
 			r.began = at.UnixMicro()

@@ -2,7 +2,8 @@ package filter
 
 import "slices"
 
-// Asks says whether the filter uses one of these fields, named as in [Fields]. A text without a field uses all text fields.
+// Asks says whether the filter uses one of these fields, named as in [Fields]. A text without a field uses all text
+// fields.
 func (f Filter) Asks(fields ...string) bool { return f.root != nil && asks(f.root, fields, true) }
 
 // AsksFor is Asks but for texts without a field: these look only where there is a value.

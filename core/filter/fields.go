@@ -29,7 +29,8 @@ type Field struct {
 	Rare []string
 	// Extensible says that clients can send other values too. A regular expression may ask for those.
 	Extensible bool
-	// OfSteps says that each step has the field: step( ) can ask for it, and anywhere else it asks whether some step fulfils it.
+	// OfSteps says that each step has the field: step( ) can ask for it, and anywhere else it asks whether some step
+	// fulfils it.
 	OfSteps bool
 	// AfterEnd says that the field is known only when the request has ended: breakpoints and faults can't ask for it.
 	AfterEnd bool
@@ -48,7 +49,8 @@ const (
 
 // fields are in the order of help: the request, its client, its outcome, its steps.
 var fields = []Field{
-	{Name: "verb", Kind: Word, Help: "what the request does: get, list, watch, create, update, patch, delete, deletecollection; or install, which must be named", Example: "verb:get,list",
+	{Name: "verb", Kind: Word, Help: "what the request does: get, list, watch, create, update, patch, delete, deletecollection; " +
+		"or install, which must be named", Example: "verb:get,list",
 		Values: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "install"},
 		Rare:   []string{"head", "post", "put", "options", "connect", "trace", "proxy"}, Extensible: true},
 	{Name: "resource", Kind: Word, Help: "the plural name of what it does it to", Example: "resource:configmaps"},
@@ -74,19 +76,27 @@ var fields = []Field{
 	{Name: "code", Aliases: []string{"status"}, Kind: Number, Help: "the HTTP status of the answer", Example: "code>=500"},
 	{Name: "bytes", Kind: Number, Help: "the size of the answer's body", Example: "bytes>100000"},
 	{Name: "dur", Aliases: []string{"duration"}, Kind: Duration, Help: "how long it took", Example: "dur>5ms"},
-	{Name: "touched", Kind: Word, Help: "a field of the object that it changed, or one above that, if objects are recorded", Example: "touched:spec.replicas",
+	{Name: "touched", Kind: Word, Help: "a field of the object that it changed, or one above that, if objects are recorded",
+		Example:  "touched:spec.replicas",
 		AfterEnd: true, named: true, cost: costObjects},
 	{Name: "delivered", Kind: Text, Help: "a client program that was sent the event of its write", Example: "delivered:informer",
 		AfterEnd: true, named: true, cost: costSteps},
-	{Name: "steps", Kind: Number, Help: "how many steps it took; steps(...) counts those that fulfil conditions", Example: "steps>20", cost: costSteps},
-	{Name: "step", Kind: Word, Help: "a step that it took; step(...) asks several things of one step", Example: "step:etcd.txn", OfSteps: true, cost: costSteps},
+	{Name: "steps", Kind: Number, Help: "how many steps it took; steps(...) counts those that fulfil conditions", Example: "steps>20",
+		cost: costSteps},
+	{Name: "step", Kind: Word, Help: "a step that it took; step(...) asks several things of one step", Example: "step:etcd.txn",
+		OfSteps: true, cost: costSteps},
 	{Name: "layer", Kind: Word, Help: "a layer that it reached", Example: "layer:etcd3", OfSteps: true, cost: costSteps},
-	{Name: "key", Aliases: []string{"about"}, Kind: Text, Help: "what one of its steps was about: a key, a path, a resource", Example: "key:/registry/pods/", OfSteps: true, cost: costSteps},
+	{Name: "key", Aliases: []string{"about"}, Kind: Text, Help: "what one of its steps was about: a key, a path, a resource",
+		Example: "key:/registry/pods/", OfSteps: true, cost: costSteps},
 	{Name: "why", Kind: Text, Help: "the reason that one of its steps gave", Example: `why:"retry"`, OfSteps: true, cost: costSteps},
-	{Name: "reason", Kind: Word, Help: "the kind of that reason, in whatever words", Example: "reason:key-moved", OfSteps: true, cost: costSteps},
-	{Name: "error", Kind: Text, Help: "the error that one of its steps ended with", Example: "error:conflict", OfSteps: true, cost: costSteps},
-	{Name: "took", Kind: Duration, Help: "how long one of its steps took; in step(...), dur is the same", Example: "took>5ms", OfSteps: true, cost: costSteps},
-	{Name: "changed", Kind: Number, Help: "how many fields of the object one of its steps changed, if objects are recorded", Example: "changed>3",
+	{Name: "reason", Kind: Word, Help: "the kind of that reason, in whatever words", Example: "reason:key-moved", OfSteps: true,
+		cost: costSteps},
+	{Name: "error", Kind: Text, Help: "the error that one of its steps ended with", Example: "error:conflict", OfSteps: true,
+		cost: costSteps},
+	{Name: "took", Kind: Duration, Help: "how long one of its steps took; in step(...), dur is the same", Example: "took>5ms",
+		OfSteps: true, cost: costSteps},
+	{Name: "changed", Kind: Number, Help: "how many fields of the object one of its steps changed, if objects are recorded",
+		Example: "changed>3",
 		OfSteps: true, AfterEnd: true, cost: costObjects},
 }
 

@@ -121,8 +121,8 @@ type node interface {
 // writer writes the canonical form.
 type writer struct {
 	strings.Builder
-	// ofStep says that conditions of one step are written. bare says that no field was written before in this group of them,
-	// so that a word alone is the step's ID.
+	// ofStep says that conditions of one step are written. bare says that no field was written before in this group of
+	// them, so that a word alone is the step's ID.
 	ofStep, bare bool
 }
 

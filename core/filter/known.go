@@ -8,9 +8,9 @@ import (
 	"github.com/kx-apiserver/kx/core/near"
 )
 
-// Known returns the names that a field may have as values, beside those in the table of fields. A field without any names may have
-// all values. Asked for [Instead] and a word, it returns what does the work of a function of that name which no step is, and where; or
-// nothing.
+// Known returns the names that a field may have as values, beside those in the table of fields. A field without any
+// names may have all values. Asked for [Instead] and a word, it returns what does the work of a function of that name
+// which no step is, and where; or nothing.
 type Known func(field string) []string
 
 // Instead begins the question what does the work of a function.
@@ -49,7 +49,8 @@ type Unknown struct {
 // mostListed is how many names are listed where none is near.
 const mostListed = 16
 
-// exists checks that there is a name of the field's values that fulfils what a filter asks of it, as the word at a place.
+// exists checks that there is a name of the field's values that fulfils what a filter asks of it, as the word at a
+// place.
 func (p *parser) exists(field *Field, at int, word string, asked func(string) bool) error {
 	all := slices.Concat(field.Values, field.Rare)
 	if p.known != nil {

@@ -93,8 +93,8 @@ func (n anywhereNode) match(s Subject) bool {
 	return n.in(s, stepTexts) || n.isFunction(s)
 }
 
-// functionNames are what a subject is asked for the functions of a step: that of kx, and those upstream. They are not among the
-// fields. A text without a field finds a step by the whole name of a function.
+// functionNames are what a subject is asked for the functions of a step: that of kx, and those upstream. They are not
+// among the fields. A text without a field finds a step by the whole name of a function.
 var functionNames = [...]string{"function", "upstream"}
 
 func (n anywhereNode) isFunction(s Subject) bool {

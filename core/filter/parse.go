@@ -42,8 +42,8 @@ func (e *Error) Text() string {
 // Parse reads a filter. A name that is not known is an error. The error, if any, is an [*Error].
 func Parse(s string, known Known) (Filter, error) { return (&parser{s: s, known: known}).filter() }
 
-// ParseRunning reads a filter that decides at a step of a request that still runs, such as that of a breakpoint. What is known
-// only at the request's end is an error.
+// ParseRunning reads a filter that decides at a step of a request that still runs, such as that of a breakpoint. What
+// is known only at the request's end is an error.
 func ParseRunning(s string, known Known) (Filter, error) {
 	return (&parser{s: s, known: known, running: true}).filter()
 }

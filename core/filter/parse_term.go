@@ -242,7 +242,8 @@ func (p *parser) word(more string) (word string, quoted bool, err error) {
 	if strings.HasPrefix(rest, `"`) {
 		q, err := strconv.QuotedPrefix(rest)
 		if err != nil {
-			return "", true, p.errorf(p.at, `a closing " on the same line, and \" or \\ for those two inside`, "the quotes are not complete")
+			return "", true, p.errorf(p.at, `a closing " on the same line, and \" or \\ for those two inside`,
+				"the quotes are not complete")
 		}
 		p.at += len(q)
 		word, _ = strconv.Unquote(q)
@@ -284,8 +285,8 @@ func (p *parser) noWord(ofField bool) error {
 	}
 }
 
-// endOfTerm checks that a term ends here. A parenthesis or quotes right behind a value are more likely a part of the value
-// than a term of their own, so they are an error.
+// endOfTerm checks that a term ends here. A parenthesis or quotes right behind a value are more likely a part of the
+// value than a term of their own, so they are an error.
 func (p *parser) endOfTerm() error {
 	if p.at < len(p.s) && (p.s[p.at] == '(' || p.s[p.at] == '"') {
 		return p.errorf(p.at, "a space before it, or quotes around the whole value", "%q right behind a value", p.s[p.at:p.at+1])

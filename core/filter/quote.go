@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Of writes a filter from pairs of a field's name and its value, and quotes what needs it. A pair with an empty value is left
-// out.
+// Of writes a filter from pairs of a field's name and its value, and quotes what needs it. A pair with an empty value
+// is left out.
 func Of(pairs ...string) string {
 	var terms []string
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -40,7 +40,8 @@ func quoteText(s string) string {
 }
 
 func quoteUnless(s, special string) string {
-	if s == "" || strings.ContainsAny(s, special) || strings.Contains(s, arrow) || strings.ContainsFunc(s, unicode.IsSpace) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+	if s == "" || strings.ContainsAny(s, special) || strings.Contains(s, arrow) || strings.ContainsFunc(s, unicode.IsSpace) ||
+		strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(s)
 	}
 	return s

@@ -93,8 +93,8 @@ func (n countNode) write(w *writer, _ int) {
 
 func (n countNode) cost() int { return max(costSteps, n.condition.cost()) }
 
-// stepAfter is the index of the first step behind the i-th that fulfils a condition, or -1. Where the condition begins with a
-// text, only the steps with that text are looked at.
+// stepAfter is the index of the first step behind the i-th that fulfils a condition, or -1. Where the condition begins
+// with a text, only the steps with that text are looked at.
 func stepAfter(steps Steps, i int, condition node) int {
 	first := condition
 	if and, ok := condition.(andNode); ok {

@@ -10,8 +10,8 @@ import (
 // Entry is a text of the catalogue.
 type Entry struct{ Room, English, Text string }
 
-// Reasons is the room of the reasons and of the words in them. It is apart from the others: what a reason says in one word, such as
-// "held" of a rule, is another word elsewhere.
+// Reasons is the room of the reasons and of the words in them. It is apart from the others: what a reason says in one
+// word, such as "held" of a rule, is another word elsewhere.
 const Reasons = "reasons"
 
 // catalogue is a file of translations.
@@ -33,9 +33,8 @@ func Catalogue(l Language) ([]Entry, []error) {
 	return l.catalogue().entries, l.catalogue().errs
 }
 
-// read reads a catalogue: a [room], and in it pairs of a line with the English text and an indented one with its translation.
-// Empty lines and those that begin with # mean nothing;
-// a text that does so has a backslash in front.
+// read reads a catalogue: a [room], and in it pairs of a line with the English text and an indented one with its
+// translation. Empty lines and those that begin with # mean nothing; a text that does so has a backslash in front.
 func read(file string) *catalogue {
 	c := &catalogue{texts: map[string]string{}, reasons: map[string]string{}}
 	room, english := "", ""

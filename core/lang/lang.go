@@ -56,8 +56,8 @@ func ofLocale(locale string) (Language, bool) {
 	return English, false
 }
 
-// Text is an English text in the language. A text without a translation stays English. Of a word that means two things, the
-// catalogue has a context in front, such as took::open, which nobody sees.
+// Text is an English text in the language. A text without a translation stays English. Of a word that means two things,
+// the catalogue has a context in front, such as took::open, which nobody sees.
 func (l Language) Text(english string) string {
 	if text, ok := l.catalogue().texts[english]; ok {
 		return text
@@ -68,8 +68,8 @@ func (l Language) Text(english string) string {
 	return english
 }
 
-// Phrase is an English format of package fmt in the language, with its values. The English is a literal where Phrase is called,
-// so that a test finds it.
+// Phrase is an English format of package fmt in the language, with its values. The English is a literal where Phrase is
+// called, so that a test finds it.
 func (l Language) Phrase(english string, values ...any) string {
 	format := l.Text(english)
 	if len(values) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Why is the reason of a step: its sentence in the language, with the step's values. A reason that this kx does not know, or
-// has no translation of, is as the server wrote it.
+// Why is the reason of a step: its sentence in the language, with the step's values. A reason that this kx does not
+// know, or has no translation of, is as the server wrote it.
 func (l Language) Why(s *v1alpha1.Step) string {
 	if l == English || s.Reason == nil {
 		return s.Why
@@ -49,8 +49,8 @@ func onlyPlaceholders(sentence string) bool {
 	return strings.HasPrefix(sentence, "{") && strings.IndexByte(sentence, '}') == len(sentence)-1
 }
 
-// Fill replaces what stands in braces. A sentence of Chinese has a space between Chinese and other words; it goes where the
-// value is Chinese too.
+// Fill replaces what stands in braces. A sentence of Chinese has a space between Chinese and other words; it goes where
+// the value is Chinese too.
 func Fill(sentence string, value func(placeholder string) (text string, ok bool)) string {
 	var out strings.Builder
 	for {
@@ -86,8 +86,8 @@ func spaceThenHan(text string) bool {
 
 func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 
-// Journey is a journey whose titles and reasons are in the language, to be shown. It shares everything else with j, which stays as
-// it is. What is saved or sent on is j.
+// Journey is a journey whose titles and reasons are in the language, to be shown. It shares everything else with j,
+// which stays as it is. What is saved or sent on is j.
 func (l Language) Journey(j *v1alpha1.Journey) *v1alpha1.Journey {
 	if l == English {
 		return j
@@ -106,8 +106,8 @@ func (l Language) Journey(j *v1alpha1.Journey) *v1alpha1.Journey {
 	return &shown
 }
 
-// Who is the name of who changed a field, as package blame has it. What such a name says after a comma, such as which plugin it
-// was, stays.
+// Who is the name of who changed a field, as package blame has it. What such a name says after a comma, such as which
+// plugin it was, stays.
 func (l Language) Who(name string) string {
 	if text := l.Text(name); text != name {
 		return text

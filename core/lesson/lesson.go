@@ -103,8 +103,8 @@ type Run struct {
 	Fails bool
 	// Limit is how long it may take; 0 for any time.
 	Limit time.Duration
-	// Needs are what the machine must have for it, beyond what the lesson needs. Where it lacks something, the run and all that speaks
-	// of it are left out.
+	// Needs are what the machine must have for it, beyond what the lesson needs. Where it lacks something, the run and
+	// all that speaks of it are left out.
 	Needs []string
 }
 

@@ -186,7 +186,7 @@ func (b *block) flag(option string) (bool, error) {
 	return ok, nil
 }
 
-// The limit is for what never ends: on a slow machine, each command may take ten seconds. Who looks on stops it with a key.
+// The limit is for what never ends: on a slow machine, each command may take ten seconds. A key stops it.
 const (
 	defaultLimit  = 5 * time.Minute
 	defaultWithin = 10 * time.Second

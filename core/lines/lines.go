@@ -96,7 +96,8 @@ func parts(err error) (all []error) {
 		of = strict.Errors()
 	} else if several, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // what wraps one has words of its own
 		of = several.Errors()
-	} else if several, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(several.Unwrap()...).Error() { //nolint:errorlint // as above
+	} else if several, ok := err.(interface{ Unwrap() []error }); ok &&
+		err.Error() == errors.Join(several.Unwrap()...).Error() { //nolint:errorlint // as above
 		of = several.Unwrap()
 	} else {
 		return []error{err}

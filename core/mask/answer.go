@@ -9,8 +9,8 @@ import (
 // Masked replaces a text that may quote a secret.
 const Masked = "(masked)"
 
-// Answer is an error whose Status only the client may read, since it may quote a secret: the error's text is for journeys, logs and the
-// audit log.
+// Answer is an error whose Status only the client may read, since it may quote a secret: the error's text is for
+// journeys, logs and the audit log.
 type Answer struct {
 	*apierrors.StatusError
 	text string

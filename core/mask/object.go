@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Object is an object as JSON with its secrets masked. confidential says that it belongs to a confidential request. A masked
-// value says how long it was.
+// Object is an object as JSON with its secrets masked. confidential says that it belongs to a confidential request. A
+// masked value says how long it was.
 func Object(obj runtime.Object, confidential bool) []byte {
 	obj, err := decoded(obj)
 	if err != nil {
@@ -98,7 +98,8 @@ func byType(v any) any {
 	return v
 }
 
-// secretKind says whether an object's apiVersion and kind are those of a secret. Without an apiVersion the kind is enough.
+// secretKind says whether an object's apiVersion and kind are those of a secret. Without an apiVersion the kind is
+// enough.
 func secretKind(object map[string]any) bool {
 	kind, _ := object["kind"].(string)
 	version, _ := object["apiVersion"].(string)

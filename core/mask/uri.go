@@ -10,8 +10,8 @@ import (
 // masked replaces a parameter or a value.
 const masked = "masked"
 
-// parameters of the Kubernetes API and of kx.dev keep their values. fieldSelector has rules of its own. The command of an exec is
-// not among them: people put passwords there.
+// parameters of the Kubernetes API and of kx.dev keep their values. fieldSelector has rules of its own. The command of
+// an exec is not among them: people put passwords there.
 var parameters = setOf("allowWatchBookmarks", "container", "continue", "follow", "insecureSkipTLSVerifyBackend", "limitBytes",
 	"ports", "previous", "sinceSeconds", "sinceTime", "stderr", "stdin", "stdout", "stream", "tailLines", "timestamps", "tty",
 	"dryRun", "exact", "fieldManager", "fieldValidation", "filter", "force",

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Attributes are the labels and fields that selectors match. Each object that a selector has matched keeps them, as sorted
-// pairs, which take a third of a map's memory.
+// Attributes are the labels and fields that selectors match. Each object that a selector has matched keeps them, as
+// sorted pairs, which take a third of a map's memory.
 type Attributes struct {
 	Labels, Fields Pairs
 }

@@ -12,8 +12,8 @@ import (
 // canonicalDepth is how deep the scanner follows nested values.
 const canonicalDepth = 100
 
-// canonical describes canonical JSON: byte for byte what encoding/json writes for the same value read into maps. Keys are
-// sorted, there are no spaces, characters are escaped as encoding/json does, and a newline ends it.
+// canonical describes canonical JSON: byte for byte what encoding/json writes for the same value read into maps. Keys
+// are sorted, there are no spaces, characters are escaped as encoding/json does, and a newline ends it.
 type canonical struct {
 	apiVersion, kind string
 	// at is where "resourceVersion" belongs among the metadata's keys. comma says on which side it needs a comma.
@@ -29,8 +29,8 @@ const (
 	commaAfter
 )
 
-// readCanonical reads a stored object. It is not ok if the JSON is not canonical, has a resourceVersion, or is not an object
-// with metadata. Such an object must be decoded and encoded before it is sent.
+// readCanonical reads a stored object. It is not ok if the JSON is not canonical, has a resourceVersion, or is not an
+// object with metadata. Such an object must be decoded and encoded before it is sent.
 func readCanonical(data []byte) (c canonical, ok bool) {
 	s := scanner{data: data}
 	c.at = -1

@@ -1,9 +1,9 @@
 // Package object sets what the storage adds to objects: an object's revision, and a list's revision, continue token and
-// remaining count. And it owns [Encoded], an object kept as its stored bytes: it is decoded when somebody looks inside, and
-// encoded once for all who want the same form.
+// remaining count. And it owns [Encoded], an object kept as its stored bytes: it is decoded when somebody looks inside,
+// and encoded once for all who want the same form.
 //
-// What comes in: objects of any type with standard metadata, typed or unstructured, and etcd's revisions. What goes out:
-// the same objects with their metadata set, or the revision read from them.
+// What comes in: objects of any type with standard metadata, typed or unstructured, and etcd's revisions. What goes
+// out: the same objects with their metadata set, or the revision read from them.
 //
 // Invariants:
 //

@@ -23,8 +23,8 @@ type Format struct {
 	New func() runtime.Object
 	// KeyPrefix is the length of the prefix that the storage puts before its callers' keys.
 	KeyPrefix int
-	// Decode decodes data, read at a revision, into an object. Errors name the key. final says that decoding added, removed and
-	// converted nothing. It is found out only if wantFinal asks, because that may cost time.
+	// Decode decodes data, read at a revision, into an object. Errors name the key. final says that decoding added,
+	// removed and converted nothing. It is found out only if wantFinal asks, because that may cost time.
 	Decode func(key string, data []byte, into runtime.Object, revision int64, wantFinal bool) (final bool, err error)
 	// Forms keep the bytes that encoders write. If it is nil, they live until the next garbage collection.
 	Forms *Forms
@@ -33,11 +33,11 @@ type Format struct {
 	jsonVersions sync.Map // runtime.Identifier → string
 }
 
-// Encoded is one object at one revision: its stored bytes, and decoded or encoded forms that are made on demand. What its
-// methods return never changes, and goroutines may share it.
+// Encoded is one object at one revision: its stored bytes, and decoded or encoded forms that are made on demand. What
+// its methods return never changes, and goroutines may share it.
 //
-// It is a runtime.Object so that encoders take it: they reuse bytes that were written before in the same format and version.
-// [Encoded.Object] is the decoded object.
+// It is a runtime.Object so that encoders take it: they reuse bytes that were written before in the same format and
+// version. [Encoded.Object] is the decoded object.
 type Encoded struct {
 	format   *Format
 	key      string
@@ -57,8 +57,8 @@ type Encoded struct {
 
 	// mu is held while a form is made, so that it is made once.
 	mu sync.Mutex
-	// decoded lives until a garbage collection finds it unused. Most objects are only read as bytes, and a decoded object takes
-	// several times as much memory.
+	// decoded lives until a garbage collection finds it unused. Most objects are only read as bytes, and a decoded
+	// object takes several times as much memory.
 	decoded weak.Pointer[decoded]
 }
 
@@ -228,9 +228,9 @@ func (e *Encoded) Readable() error {
 	return err
 }
 
-// JSON is the object as JSON in its storage version, with resourceVersion and a final newline, as an encoder writes it. ok is
-// false if the object must be decoded and encoded instead: it is not stored as canonical JSON, or decoding changes it. The
-// caller must not change data.
+// JSON is the object as JSON in its storage version, with resourceVersion and a final newline, as an encoder writes it.
+// ok is false if the object must be decoded and encoded instead: it is not stored as canonical JSON, or decoding
+// changes it. The caller must not change data.
 func (e *Encoded) JSON() (data []byte, apiVersion string, ok bool) {
 	p := e.bytes.Load()
 	if p == nil {
@@ -259,7 +259,8 @@ func (e *Encoded) learnJSON() *payload {
 	return &next
 }
 
-// LearnFinal records that decoding this unstructured object adds, removes and converts nothing, for a caller who found out.
+// LearnFinal records that decoding this unstructured object adds, removes and converts nothing, for a caller who found
+// out.
 func (e *Encoded) LearnFinal() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -306,8 +307,8 @@ func (e *Encoded) CacheEncode(id runtime.Identifier, encode func(runtime.Object,
 	return err
 }
 
-// Form is what the encoder called id writes, and whether that was kept from before. If not, encode writes it. The caller must
-// not change data.
+// Form is what the encoder called id writes, and whether that was kept from before. If not, encode writes it. The
+// caller must not change data.
 func (e *Encoded) Form(id runtime.Identifier, encode func(runtime.Object, io.Writer) error) (data []byte, there bool, err error) {
 	if gv, ok := e.format.jsonVersionOf(id); ok {
 		p := e.bytes.Load()

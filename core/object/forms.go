@@ -13,8 +13,8 @@ type formBytes struct{ data []byte }
 // maxFormsBytes bounds the bytes of one Forms: some 30,000 built-in objects as JSON.
 const maxFormsBytes = 64 << 20
 
-// Forms is a bounded queue of the latest bytes that encoders wrote. Only the queue keeps the bytes alive: objects have weak
-// pointers to them. An object that is stored in the form that clients want needs none.
+// Forms is a bounded queue of the latest bytes that encoders wrote. Only the queue keeps the bytes alive: objects have
+// weak pointers to them. An object that is stored in the form that clients want needs none.
 type Forms struct {
 	mu    sync.Mutex
 	forms []*formBytes

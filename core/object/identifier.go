@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// jsonVersionOf returns the version in which the encoder called id writes plain JSON; ok is false for other encoders. It
-// remembers its answers, since a resource has few encoders.
+// jsonVersionOf returns the version in which the encoder called id writes plain JSON; ok is false for other encoders.
+// It remembers its answers, since a resource has few encoders.
 func (f *Format) jsonVersionOf(id runtime.Identifier) (apiVersion string, ok bool) {
 	known, found := f.jsonVersions.Load(id)
 	if !found {

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Items are the objects of a list, one after the other. An item is an *Encoded, or a decoded object if it had to be converted,
-// which then belongs to the reader. An error ends the sequence. It can be read any number of times with the same result.
-// Items are read and converted as they are taken, so the whole list is never in memory.
+// Items are the objects of a list, one after the other. An item is an *Encoded, or a decoded object if it had to be
+// converted, which then belongs to the reader. An error ends the sequence. It can be read any number of times with the
+// same result. Items are read and converted as they are taken, so the whole list is never in memory.
 type Items func(ctx context.Context) iter.Seq2[runtime.Object, error]
 
 // ItemsOf makes Items of objects in memory.
@@ -85,7 +85,8 @@ func (items Items) Into(ctx context.Context, listObj runtime.Object) error {
 		return err
 	}
 	values, err := conversion.EnforcePtr(ptr)
-	if err != nil || values.Kind() != reflect.Slice || !reflect.PointerTo(values.Type().Elem()).Implements(reflect.TypeFor[runtime.Object]()) {
+	if err != nil || values.Kind() != reflect.Slice ||
+		!reflect.PointerTo(values.Type().Elem()).Implements(reflect.TypeFor[runtime.Object]()) {
 		return fmt.Errorf("decode a list: the items of %T are %T, no slice of objects", listObj, ptr)
 	}
 	values.Set(reflect.MakeSlice(values.Type(), 0, 0)) // not nil, which would be encoded as null
@@ -165,8 +166,8 @@ func Own(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
 	return obj, nil
 }
 
-// List is a list whose items come one by one. It is a runtime.Object so that a storage can answer with it. [List.Object] makes
-// the ordinary list with all items in memory.
+// List is a list whose items come one by one. It is a runtime.Object so that a storage can answer with it.
+// [List.Object] makes the ordinary list with all items in memory.
 type List struct {
 	metav1.ListMeta
 	Items Items

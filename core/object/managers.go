@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// WithoutFieldSets returns an unstructured object's metadata without the field sets in managedFields. Decoding these takes most
-// of the time, and validation does not look at them. The result shares memory with metadata.
+// WithoutFieldSets returns an unstructured object's metadata without the field sets in managedFields. Decoding these
+// takes most of the time, and validation does not look at them. The result shares memory with metadata.
 func WithoutFieldSets(metadata map[string]any) map[string]any {
 	managers, ok := metadata["managedFields"].([]any)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// PartialJSON cuts the object's metadata out of its JSON: a PartialObjectMetadata of gv as an encoder writes it, without the
-// final newline. If it is not ok, the object must be decoded and its metadata encoded.
+// PartialJSON cuts the object's metadata out of its JSON: a PartialObjectMetadata of gv as an encoder writes it,
+// without the final newline. If it is not ok, the object must be decoded and its metadata encoded.
 func (e *Encoded) PartialJSON(gv schema.GroupVersion) (data []byte, ok bool) {
 	object, _, ok := e.JSON()
 	if !ok {
@@ -70,16 +70,22 @@ type goField struct {
 
 var (
 	metaFields = goFields{
-		{name: "name", write: asIs}, {name: "generateName", write: asIs}, {name: "namespace", write: asIs}, {name: "selfLink", write: asIs}, {name: "uid", write: asIs},
-		{name: "resourceVersion", write: asIs}, {name: "generation", write: asIs}, {name: "creationTimestamp", write: moment}, {name: "deletionTimestamp", write: moment},
-		{name: "deletionGracePeriodSeconds", write: integer}, {name: "labels", write: asIs}, {name: "annotations", write: asIs}, {name: "ownerReferences", write: list(ownerFields)},
+		{name: "name", write: asIs}, {name: "generateName", write: asIs}, {name: "namespace", write: asIs}, {name: "selfLink",
+			write: asIs}, {name: "uid", write: asIs},
+		{name: "resourceVersion", write: asIs}, {name: "generation", write: asIs}, {name: "creationTimestamp",
+			write: moment}, {name: "deletionTimestamp", write: moment},
+		{name: "deletionGracePeriodSeconds", write: integer}, {name: "labels", write: asIs}, {name: "annotations",
+			write: asIs}, {name: "ownerReferences", write: list(ownerFields)},
 		{name: "finalizers", write: asIs}, {name: "managedFields", write: list(managerFields)},
 	}
 	ownerFields = goFields{
-		{name: "apiVersion", write: asIs, always: true}, {name: "kind", write: asIs, always: true}, {name: "name", write: asIs, always: true}, {name: "uid", write: asIs, always: true}, {name: "controller", write: asIs}, {name: "blockOwnerDeletion", write: asIs},
+		{name: "apiVersion", write: asIs, always: true}, {name: "kind", write: asIs, always: true}, {name: "name", write: asIs,
+			always: true}, {name: "uid", write: asIs, always: true}, {name: "controller", write: asIs},
+		{name: "blockOwnerDeletion", write: asIs},
 	}
 	managerFields = goFields{
-		{name: "manager", write: asIs}, {name: "operation", write: asIs}, {name: "apiVersion", write: asIs}, {name: "time", write: moment}, {name: "fieldsType", write: asIs},
+		{name: "manager", write: asIs}, {name: "operation", write: asIs}, {name: "apiVersion", write: asIs}, {name: "time",
+			write: moment}, {name: "fieldsType", write: asIs},
 		{name: "fieldsV1", write: asIs}, {name: "subresource", write: asIs},
 	}
 )
@@ -177,7 +183,8 @@ func (f goFields) reorder(out []byte, s *scanner) ([]byte, bool) {
 	return append(out, '}'), true
 }
 
-// Lookup finds the value at a path of names in canonical JSON, such as that of [Encoded.JSON]. It reads no further than that.
+// Lookup finds the value at a path of names in canonical JSON, such as that of [Encoded.JSON]. It reads no further than
+// that.
 func Lookup(data []byte, path ...string) (value []byte, found bool) {
 	s := scanner{data: data}
 	for _, name := range path {

@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// CutTypeMeta removes the brace, kind and apiVersion that begin the JSON of a typed object: items of typed lists have no kind.
+// CutTypeMeta removes the brace, kind and apiVersion that begin the JSON of a typed object: items of typed lists have
+// no kind.
 func CutTypeMeta(data []byte) ([]byte, error) {
 	rest := data
 	for _, field := range []string{`{"kind":"`, `"apiVersion":"`} {

@@ -23,8 +23,8 @@ func (APIObjectVersioner) UpdateObject(obj runtime.Object, resourceVersion uint6
 	return nil
 }
 
-// UpdateList sets a list's resourceVersion, continue token and remaining count (nil if not known). A revision of 0 is an error
-// of the caller, since a list is always read at a revision.
+// UpdateList sets a list's resourceVersion, continue token and remaining count (nil if not known). A revision of 0 is
+// an error of the caller, since a list is always read at a revision.
 func (APIObjectVersioner) UpdateList(obj runtime.Object, resourceVersion uint64, continueValue string, remainingItemCount *int64) error {
 	if resourceVersion == 0 {
 		return fmt.Errorf("illegal resource version from storage: %d", resourceVersion)
@@ -62,7 +62,8 @@ func (APIObjectVersioner) ObjectResourceVersion(obj runtime.Object) (uint64, err
 	return strconv.ParseUint(m.GetResourceVersion(), 10, 64)
 }
 
-// ParseResourceVersion reads a client's resourceVersion. "" and "0" are 0. If it is not a number, the error is an InvalidError.
+// ParseResourceVersion reads a client's resourceVersion. "" and "0" are 0. If it is not a number, the error is an
+// InvalidError.
 func (APIObjectVersioner) ParseResourceVersion(resourceVersion string) (uint64, error) {
 	if resourceVersion == "" || resourceVersion == "0" {
 		return 0, nil
@@ -76,8 +77,8 @@ func (APIObjectVersioner) ParseResourceVersion(resourceVersion string) (uint64, 
 	return revision, nil
 }
 
-// CompareResourceVersion is -1, 0 or 1 as lhs is older than, as old as or newer than rhs. It panics if a resourceVersion is not
-// a number.
+// CompareResourceVersion is -1, 0 or 1 as lhs is older than, as old as or newer than rhs. It panics if a
+// resourceVersion is not a number.
 func (a APIObjectVersioner) CompareResourceVersion(lhs, rhs runtime.Object) int {
 	left, err := a.ObjectResourceVersion(lhs)
 	if err != nil {

@@ -42,10 +42,12 @@ func (c *card) webhook(s *v1alpha1.Step) {
 	c.say("decided by", "the webhook %s of %s %s", name, resource, configuration)
 	c.plainly()
 	if is(s, trace.WebhookFailed) {
-		c.Next = c.words.Phrase("the webhook must run and answer before such objects can be written: its log says more; what is asked of it is in kubectl get %s %s -o yaml", resource, word(configuration))
+		c.Next = c.words.Phrase("the webhook must run and answer before such objects can be written: "+
+			"its log says more; what is asked of it is in kubectl get %s %s -o yaml", resource, word(configuration))
 		return
 	}
-	c.Next = c.words.Phrase("have the object be as the webhook wants it, or somebody who may change it narrow its rules: kubectl get %s %s -o yaml has them", resource, word(configuration))
+	c.Next = c.words.Phrase("have the object be as the webhook wants it, or somebody who may change it narrow its rules: "+
+		"kubectl get %s %s -o yaml has them", resource, word(configuration))
 }
 
 // policy explains the refusal by a policy: by its expressions, or because it can't be evaluated.
@@ -62,7 +64,8 @@ func (c *card) policy(s *v1alpha1.Step) {
 	}
 	c.plainly()
 	if !is(s, trace.PolicyDenied) {
-		c.Next = c.words.Phrase("have somebody who may change the policy mend it: kubectl get %s %s -o yaml has it; what it names as params must be there", resource, word(name))
+		c.Next = c.words.Phrase("have somebody who may change the policy mend it: "+
+			"kubectl get %s %s -o yaml has it; what it names as params must be there", resource, word(name))
 		return
 	}
 	for _, a := range s.Attributes {
@@ -70,7 +73,8 @@ func (c *card) policy(s *v1alpha1.Step) {
 			c.say("expression", "%s", a.Value)
 		}
 	}
-	c.Next = c.words.Phrase("have the object be as the expressions want it: kubectl get %s %s -o yaml has them, and kubectl get %s %s -o yaml says where they hold",
+	c.Next = c.words.Phrase("have the object be as the expressions want it: "+
+		"kubectl get %s %s -o yaml has them, and kubectl get %s %s -o yaml says where they hold",
 		resource, word(name), resource+"binding", word(binding))
 }
 

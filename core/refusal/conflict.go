@@ -17,7 +17,8 @@ func (c *card) conflict() {
 		c.stale(s)
 	case is(s, trace.OwnersConflict):
 		c.owned(s)
-	case s != nil && (s.ID == trace.Etcd3Create.String() || c.named(trace.Etcd3Create) != nil && is(c.named(trace.Etcd3Create), trace.CreateOverExisting)):
+	case s != nil && (s.ID == trace.Etcd3Create.String() || c.named(trace.Etcd3Create) != nil &&
+		is(c.named(trace.Etcd3Create), trace.CreateOverExisting)):
 		c.taken()
 	default:
 		c.plainly()
@@ -35,10 +36,12 @@ func (c *card) stale(s *v1alpha1.Step) {
 		return w.Status.Revision <= sent || w.Status.Revision > has
 	})
 	for _, w := range writers {
-		c.add(Fact{Name: "moved by", Text: c.words.Phrase("%s to revision %d, %s", c.by(w), w.Status.Revision, c.before(w)), Journey: w.Name})
+		c.add(Fact{Name: "moved by", Text: c.words.Phrase("%s to revision %d, %s", c.by(w), w.Status.Revision, c.before(w)),
+			Journey: w.Name})
 	}
 	if len(writers) == 0 {
-		c.add(Fact{Name: "moved by", Text: c.words.Phrase("a request that is no longer known here: etcd has the revisions"), Key: key, Revision: has})
+		c.add(Fact{Name: "moved by", Text: c.words.Phrase("a request that is no longer known here: etcd has the revisions"), Key: key,
+			Revision: has})
 	}
 	both := c.compare(s, writers, sent)
 	switch {
@@ -51,7 +54,8 @@ func (c *card) stale(s *v1alpha1.Step) {
 	}
 }
 
-// compare says what the client changed, what others did, and what both did. It returns the last, nil if that is not known.
+// compare says what the client changed, what others did, and what both did. It returns the last, nil if that is not
+// known.
 func (c *card) compare(s *v1alpha1.Step, writers []*v1alpha1.Journey, sent int64) []string {
 	body := c.body()
 	if body == nil || s.Before == nil {

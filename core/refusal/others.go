@@ -140,7 +140,8 @@ func (c *card) gone() {
 			c.say("missed", "the changes after revision %s: those before revision %s are no longer kept", m[1], m[2])
 		}
 	}
-	c.Next = "begin anew: list without a resourceVersion, and watch from the revision of that list; what was changed in between is in the list"
+	c.Next = "begin anew: list without a resourceVersion, and watch from the revision of that list; " +
+		"what was changed in between is in the list"
 }
 
 // forbidden explains a 401 or a 403.
@@ -158,7 +159,8 @@ func (c *card) forbidden() {
 	case trace.FilterImpersonation.String():
 		if s.Attribute("resource") != "" { // else no role would help
 			c.grant(s, question{
-				verb: "impersonate", what: s.Attribute("resource"), name: s.Attribute("name"), subresource: s.Attribute("subresource"), namespace: s.Attribute("namespace"),
+				verb: "impersonate", what: s.Attribute("resource"), name: s.Attribute("name"), subresource: s.Attribute("subresource"),
+				namespace: s.Attribute("namespace"),
 			})
 		}
 	case trace.FilterAuthentication.String():
@@ -174,8 +176,8 @@ func (c *card) who(s *v1alpha1.Step) string {
 	return c.j.Spec.User
 }
 
-// groups are those groups of the user whom a step refused that kx auth why has to be told. It knows the groups that everybody has, which the
-// step does not name. As long as it is told none, it also knows those of a service account.
+// groups are those groups of the user whom a step refused that kx auth why has to be told. It knows the groups that
+// everybody has, which the step does not name. As long as it is told none, it also knows those of a service account.
 func groups(s *v1alpha1.Step) (named []string) {
 	others := false
 	for _, a := range s.Attributes {

@@ -54,8 +54,8 @@ type Fact struct {
 	Revision int64
 }
 
-// Of explains the refusal of a request. others are those that [Related] has picked, with their steps where these are known. It
-// returns nil for a request that was not refused.
+// Of explains the refusal of a request. others are those that [Related] has picked, with their steps where these are
+// known. It returns nil for a request that was not refused.
 func Of(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) *Card {
 	code := refused(j)
 	if code == 0 {
@@ -98,8 +98,8 @@ func refused(j *v1alpha1.Journey) int32 {
 	return 0
 }
 
-// Step is the index of the step that failed a request: of the failed ones that the fewest others led to, the last; and from there
-// on the first that failed as its caller did, or else the last that each called. It is -1 if no step failed.
+// Step is the index of the step that failed a request: of the failed ones that the fewest others led to, the last; and
+// from there on the first that failed as its caller did, or else the last that each called. It is -1 if no step failed.
 func Step(j *v1alpha1.Journey) int {
 	steps := j.Status.Steps
 	at := outermost(steps)

@@ -30,8 +30,8 @@ func Wanted(j *v1alpha1.Journey) string {
 	return wanted
 }
 
-// Related picks the requests that changed the object before j was refused over it: the latest of them, the oldest first. Their
-// steps need not be known.
+// Related picks the requests that changed the object before j was refused over it: the latest of them, the oldest
+// first. Their steps need not be known.
 func Related(j *v1alpha1.Journey, all iter.Seq[*v1alpha1.Journey]) []*v1alpha1.Journey {
 	if Wanted(j) == "" {
 		return nil

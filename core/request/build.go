@@ -110,11 +110,13 @@ func (r *Request) where(rs *Resources) (group, version, plural string, err error
 		return "", "", "", fmt.Errorf("resource %q: write group/version/plural, such as apps/v1/deployments", r.Resource)
 	}
 	if rs == nil {
-		return "", "", "", fmt.Errorf("resource %q: which group and version has it? Write group/version/plural, such as apps/v1/deployments", r.Resource)
+		return "", "", "", fmt.Errorf("resource %q: which group and version has it? Write group/version/plural, "+
+			"such as apps/v1/deployments", r.Resource)
 	}
 	found := rs.Find(r.Resource)
 	if found == nil {
-		return "", "", "", fmt.Errorf("resource %q: the server has none of this name (kx api-resources lists those that it has)", r.Resource)
+		return "", "", "", fmt.Errorf("resource %q: the server has none of this name (kx api-resources lists those that it has)",
+			r.Resource)
 	}
 	return found.Group, found.Version, found.Plural, nil
 }
@@ -128,8 +130,8 @@ const (
 	mediaYAML = "application/yaml"
 )
 
-// fillBody sets the body and its media type. A patch that must be JSON is converted if it was written as YAML. All other
-// bodies are sent as written.
+// fillBody sets the body and its media type. A patch that must be JSON is converted if it was written as YAML. All
+// other bodies are sent as written.
 func (r *Request) fillBody(h *HTTP) error {
 	if strings.TrimSpace(r.Body) == "" {
 		return nil

@@ -30,7 +30,8 @@ func From(method, uri, contentType string, body []byte) Request {
 	if len(query) > 0 {
 		r.Query = query
 	}
-	// A verb could not express a trailing slash, an unusual escape or an unusual order of the query: such a request stays raw.
+	// A verb could not express a trailing slash, an unusual escape or an unusual order of the query: such a request
+	// stays raw.
 	if again, err := r.Build(nil); err != nil || again.Path != u.EscapedPath() || again.Method != method {
 		return raw
 	}

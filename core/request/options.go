@@ -22,7 +22,8 @@ var (
 
 // options are all options, in the order in which the screen offers them.
 var options = []Option{
-	{Name: "resourceVersion", Help: "how new the answer must be; of a watch: from where on", verbs: []Verb{Get, List, Watch, DeleteCollection}},
+	{Name: "resourceVersion", Help: "how new the answer must be; of a watch: from where on",
+		verbs: []Verb{Get, List, Watch, DeleteCollection}},
 	{Name: "resourceVersionMatch", Help: "what resourceVersion means", Values: []string{"NotOlderThan", "Exact"}, verbs: picks},
 	{Name: "labelSelector", Help: "objects with these labels, such as app=web,tier!=back", verbs: picks},
 	{Name: "fieldSelector", Help: "objects with these fields, such as metadata.name=web", verbs: picks},
@@ -35,7 +36,8 @@ var options = []Option{
 	{Name: "fieldManager", Help: "who owns the fields that are set", verbs: writes},
 	{Name: "fieldValidation", Help: "what to do with unknown fields", Values: []string{"Strict", "Warn", "Ignore"}, verbs: writes},
 	{Name: "force", Help: "take fields that others own", Values: booleans, verbs: []Verb{Patch}, apply: true},
-	{Name: "propagationPolicy", Help: "what becomes of the objects that it owns", Values: []string{"Background", "Foreground", "Orphan"}, verbs: removes},
+	{Name: "propagationPolicy", Help: "what becomes of the objects that it owns", Values: []string{"Background", "Foreground", "Orphan"},
+		verbs: removes},
 	{Name: "gracePeriodSeconds", Help: "how long it may take to end", Number: true, verbs: removes},
 	{Name: "pretty", Help: "indent JSON", Values: booleans, verbs: Verbs()},
 }

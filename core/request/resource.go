@@ -152,9 +152,9 @@ func (rs *Resources) All() []Resource {
 	return rs.all
 }
 
-// Find finds a resource by a name that a user typed: group/version/plural, version/plural, plural, singular, short name or
-// kind. The last four may have .group or .version.group appended. The first match counts, as in kubectl. Without a match
-// Find returns nil.
+// Find finds a resource by a name that a user typed: group/version/plural, version/plural, plural, singular, short name
+// or kind. The last four may have .group or .version.group appended. The first match counts, as in kubectl. Without a
+// match Find returns nil.
 func (rs *Resources) Find(name string) *Resource {
 	all := rs.All()
 	for i := range all {
@@ -182,8 +182,8 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
-// Match finds the resources for a few typed letters, best first: a name equals them, begins with them, contains them, or
-// contains them in this order with others between.
+// Match finds the resources for a few typed letters, best first: a name equals them, begins with them, contains them,
+// or contains them in this order with others between.
 func (rs *Resources) Match(typed string) []*Resource {
 	typed = strings.ToLower(strings.TrimSpace(typed))
 	type found struct {

@@ -12,7 +12,8 @@ type Connecter[H any] interface {
 	New() runtime.Object
 	// Connect returns what serves the connection to the named object. What goes wrong later, responder answers with.
 	Connect(ctx context.Context, name string, options runtime.Object, responder Responder) (H, error)
-	// NewConnectOptions returns empty options. If subpath is true, the path behind the subresource goes into the option pathKey.
+	// NewConnectOptions returns empty options. If subpath is true, the path behind the subresource goes into the option
+	// pathKey.
 	NewConnectOptions() (options runtime.Object, subpath bool, pathKey string)
 	// ConnectMethods are the HTTP methods that may connect.
 	ConnectMethods() []string
@@ -32,7 +33,7 @@ type GetterWithOptions interface {
 
 // ResourceStreamer is the answer of a getter that is no object but a stream, such as a log.
 type ResourceStreamer interface {
-	// InputStream begins to read. It returns nil if there is nothing to read, and says whether each piece should be sent on
-	// at once.
+	// InputStream begins to read. It returns nil if there is nothing to read, and says whether each piece should be
+	// sent on at once.
 	InputStream(ctx context.Context, apiVersion, acceptHeader string) (stream io.ReadCloser, flush bool, mediaType string, err error)
 }

@@ -1,8 +1,8 @@
 // Package rest says what a handler may ask of a resource.
 //
-// It owns the contracts between server/handler (the caller) and a resource's storage (the answerer): one small interface
-// a verb, joined in [StandardStorage], and the strategies by which a resource says what is special about it. A storage
-// offers a verb by implementing its interface; the installer in server/endpoint is the one place that looks.
+// It owns the contracts between server/handler (the caller) and a resource's storage (the answerer): one small
+// interface a verb, joined in [StandardStorage], and the strategies by which a resource says what is special about it.
+// A storage offers a verb by implementing its interface; the installer in server/endpoint is the one place that looks.
 //
 // What comes in is a request's context (namespace, user and request info are in it, as k8s.io/apiserver's
 // endpoints/request puts them there), a name, an object and the verb's options. What goes out is an object in the
@@ -10,8 +10,8 @@
 // request happens above, in the handler.
 //
 // Get, List and Watch return decoded objects. A storage that has the bytes of its objects is also an [EncodedGetter],
-// [EncodedLister] and [EncodedWatcher], which the handlers prefer. What Create, Update and DeleteCollection return may be
-// encoded: object.Own and object.Decoded decode it.
+// [EncodedLister] and [EncodedWatcher], which the handlers prefer. What Create, Update and DeleteCollection return may
+// be encoded: object.Own and object.Decoded decode it.
 //
 // The names are the Kubernetes API server's.
 package rest

@@ -11,14 +11,15 @@ import (
 
 // EncodedGetter (optional) is a Getter that has the bytes of its objects.
 type EncodedGetter interface {
-	// GetEncoded is Get without the decoding. It returns an *object.Encoded, or a decoded object if the storage had to look
-	// inside.
+	// GetEncoded is Get without the decoding. It returns an *object.Encoded, or a decoded object if the storage had to
+	// look inside.
 	GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error)
 }
 
 // EncodedLister (optional) is a Lister that has the bytes of its objects.
 type EncodedLister interface {
-	// ListEncoded is List without the decoding. It returns an *object.List, or a decoded list if the storage had to look inside.
+	// ListEncoded is List without the decoding. It returns an *object.List, or a decoded list if the storage had to
+	// look inside.
 	ListEncoded(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error)
 }
 

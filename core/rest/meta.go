@@ -40,8 +40,8 @@ func ExpectedNamespaceForScope(requestNamespace string, namespaceScoped bool) st
 	return ""
 }
 
-// ExpectedNamespaceForResource is the same for a caller that knows only the resource. A request for one namespace carries
-// that namespace's name, but its object has no namespace.
+// ExpectedNamespaceForResource is the same for a caller that knows only the resource. A request for one namespace
+// carries that namespace's name, but its object has no namespace.
 func ExpectedNamespaceForResource(requestNamespace string, resource schema.GroupVersionResource) string {
 	if resource.Group == "" && resource.Resource == "namespaces" {
 		return ""

@@ -85,16 +85,19 @@ type ListTableConvertor interface {
 type Creater interface {
 	New() runtime.Object
 	// Create stores obj. createValidation (admission) sees the object in the form that will be stored.
-	Create(ctx context.Context, obj runtime.Object, createValidation ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error)
+	Create(ctx context.Context, obj runtime.Object, createValidation ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object,
+		error)
 }
 
 // NamedCreater answers POST to a named object, as subresources such as deployments/rollback have it.
 type NamedCreater interface {
 	New() runtime.Object
-	Create(ctx context.Context, name string, obj runtime.Object, createValidation ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error)
+	Create(ctx context.Context, name string, obj runtime.Object, createValidation ValidateObjectFunc,
+		options *metav1.CreateOptions) (runtime.Object, error)
 }
 
-// SubresourceObjectMetaPreserver (optional) is for a NamedCreater that needs the UID and the resourceVersion that a client sent.
+// SubresourceObjectMetaPreserver (optional) is for a NamedCreater that needs the UID and the resourceVersion that a
+// client sent.
 type SubresourceObjectMetaPreserver interface {
 	PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool
 }
@@ -122,8 +125,8 @@ func ValidateAllObjectUpdateFunc(context.Context, runtime.Object, runtime.Object
 // Updater answers PUT.
 type Updater interface {
 	New() runtime.Object
-	// Update stores the next state that objInfo makes, and says whether it created the object. forceAllowCreate allows that even
-	// if the strategy does not: server-side apply sets it.
+	// Update stores the next state that objInfo makes, and says whether it created the object. forceAllowCreate allows
+	// that even if the strategy does not: server-side apply sets it.
 	Update(ctx context.Context, name string, objInfo UpdatedObjectInfo, createValidation ValidateObjectFunc,
 		updateValidation ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error)
 }
@@ -143,7 +146,8 @@ type Patcher interface {
 // GracefulDeleter answers DELETE of one object.
 type GracefulDeleter interface {
 	// Delete returns the object (or a Status) and whether it is gone. Finalizers or a grace period may keep it.
-	Delete(ctx context.Context, name string, deleteValidation ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error)
+	Delete(ctx context.Context, name string, deleteValidation ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool,
+		error)
 }
 
 // MayReturnFullObjectDeleter (optional) says that Delete returns the object rather than a Status.

@@ -80,8 +80,8 @@ type GarbageCollectionDeleteStrategy interface {
 	DefaultGarbageCollectionPolicy(ctx context.Context) GarbageCollectionPolicy
 }
 
-// DeclaringStrategy is a strategy that knows whether its types declare rules beside those that Validate and ValidateUpdate write
-// out. It marks the errors of declared rules as covered by declarative validation.
+// DeclaringStrategy is a strategy that knows whether its types declare rules beside those that Validate and
+// ValidateUpdate write out. It marks the errors of declared rules as covered by declarative validation.
 type DeclaringStrategy interface {
 	// DeclaresRules is true of all built-in resources of Kubernetes but API services.
 	DeclaresRules() bool

@@ -11,8 +11,8 @@ import (
 // TransformFunc changes newObj or returns another object. It must not change oldObj.
 type TransformFunc func(ctx context.Context, newObj, oldObj runtime.Object) (transformedNewObj runtime.Object, err error)
 
-// DefaultUpdatedObjectInfo makes obj the next state, after the transformers changed it. If obj is nil, the transformers start
-// from the present state. If obj has a UID, the present state must have the same.
+// DefaultUpdatedObjectInfo makes obj the next state, after the transformers changed it. If obj is nil, the transformers
+// start from the present state. If obj has a UID, the present state must have the same.
 func DefaultUpdatedObjectInfo(obj runtime.Object, transformers ...TransformFunc) UpdatedObjectInfo {
 	return &defaultUpdatedObjectInfo{obj: obj, transformers: transformers}
 }

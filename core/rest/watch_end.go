@@ -7,8 +7,9 @@ import (
 
 type watchEndKey struct{}
 
-// WithWatchEnd returns a context that says when its watch will be ended, so that a storage can send a last bookmark in time.
-// The time is not a deadline: a watch that takes longer to begin than it should have lasted still answers with the reason.
+// WithWatchEnd returns a context that says when its watch will be ended, so that a storage can send a last bookmark in
+// time. The time is not a deadline: a watch that takes longer to begin than it should have lasted still answers with
+// the reason.
 func WithWatchEnd(ctx context.Context, at time.Time) context.Context {
 	return context.WithValue(ctx, watchEndKey{}, at)
 }

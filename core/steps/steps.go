@@ -1,8 +1,8 @@
 // Package steps is the list of all steps as a reader of the code or of articles looks for them.
 //
-// What comes in is the source of the rooms that take steps, and a name: a step's ID, or a function of kx, of the Kubernetes API
-// server, of etcd or of an article. What goes out are the steps with that name. The place of a step is read from the source, so it
-// is known before the step was ever taken.
+// What comes in is the source of the rooms that take steps, and a name: a step's ID, or a function of kx, of the
+// Kubernetes API server, of etcd or of an article. What goes out are the steps with that name. The place of a step is
+// read from the source, so it is known before the step was ever taken.
 package steps
 
 import (
@@ -33,7 +33,8 @@ type Step struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int    `json:"line"`
-	// Upstream is the function of the Kubernetes API server with the same task, or the function of etcd that the step calls.
+	// Upstream is the function of the Kubernetes API server with the same task, or the function of etcd that the step
+	// calls.
 	Upstream        string `json:"upstream,omitempty"`
 	UpstreamFile    string `json:"upstreamFile,omitempty"`
 	UpstreamRelease string `json:"upstreamRelease,omitempty"`
@@ -172,8 +173,8 @@ func functionName(f *ast.FuncDecl) string {
 	return receiver + "." + f.Name.Name
 }
 
-// Find returns the steps that have a name, or of whose names it is a part. If there are none, what stands before a dot is taken
-// for a package or a variable: handlers.GetResource is GetResource, and r.store.Get is store.Get.
+// Find returns the steps that have a name, or of whose names it is a part. If there are none, what stands before a dot
+// is taken for a package or a variable: handlers.GetResource is GetResource, and r.store.Get is store.Get.
 func Find(all []Step, name string) []Step {
 	name = plain(name)
 	found := having(all, func(one string) bool { return strings.Contains(one, name) })

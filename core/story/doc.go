@@ -1,7 +1,8 @@
 // Package story tells a journey as sentences, one a step.
 //
-// What comes in is a journey with its steps. What goes out are [Line]s, in the order in which the steps began: what the step
-// does and to what, why it went that way, what went wrong, and how long it took. Screens, commands and exports show them.
+// What comes in is a journey with its steps. What goes out are [Line]s, in the order in which the steps began: what the
+// step does and to what, why it went that way, what went wrong, and how long it took. Screens, commands and exports
+// show them.
 //
 // # Invariants
 //

@@ -72,8 +72,8 @@ type grammar interface {
 	// caused says what came of a revision that was written, and sent which watch was sent it.
 	caused(what string, revision int64, after string) string
 	sent(watch, user, change string, revision int64, after string) string
-	// cause says which write the server saw, by a journey that may not be known, and effect what it did then. A revision of 0 was
-	// not written.
+	// cause says which write the server saw, by a journey that may not be known, and effect what it did then. A
+	// revision of 0 was not written.
 	cause(journey string, revision int64) string
 	effect(who, verb, what, journey string, revision int64, after string) string
 }
@@ -220,7 +220,8 @@ func (t *teller) sentence(s *v1alpha1.Step) string {
 	return t.filled(id, s.Subject)
 }
 
-// filled puts what a step is about into its sentence. Where that is not known, the sentence has words of its own in its place.
+// filled puts what a step is about into its sentence. Where that is not known, the sentence has words of its own in its
+// place.
 func (t *teller) filled(id trace.ID, about string) string {
 	return lang.Fill(t.language.Text(sentences[id]), func(otherwise string) (string, bool) { return cmp.Or(about, otherwise), true })
 }

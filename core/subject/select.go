@@ -7,8 +7,8 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// Select returns those of all journeys that a filter selects, as a server does. A request that the filter names and that
-// neither is among them nor can be ordered by its number is a [filter.Error].
+// Select returns those of all journeys that a filter selects, as a server does. A request that the filter names and
+// that neither is among them nor can be ordered by its number is a [filter.Error].
 func Select(all []*v1alpha1.Journey, f filter.Filter) ([]*v1alpha1.Journey, error) {
 	f, err := f.Resolve(func(id string) (at time.Time, known bool) {
 		for _, j := range all {

@@ -1,8 +1,8 @@
 // Package subject is a journey as a filter sees it.
 //
-// What comes in is a journey, whole or as a list has it. What goes out is the value of each field of package filter; what the
-// journey does not have, such as the steps in a list, has no value. Fields that need the objects of steps decode them when they
-// are asked for, once.
+// What comes in is a journey, whole or as a list has it. What goes out is the value of each field of package filter;
+// what the journey does not have, such as the steps in a list, has no value. Fields that need the objects of steps
+// decode them when they are asked for, once.
 package subject
 
 import (

@@ -12,9 +12,10 @@ import (
 // Control applies rules to requests: it holds, delays and fails their steps, without effect on other requests.
 //
 //  1. Without rules a step costs one more atomic load. rules is never changed, only replaced.
-//  2. Only the request's own goroutine waits. It waits at a step, so never under a lock, and its seat and deadline are paused.
-//  3. Work under [Shared] is never disturbed, since other requests wait for it. At a mark nobody is held, but a fault that names
-//     the mark's step delays it or ends its watch, for all who share it.
+//  2. Only the request's own goroutine waits. It waits at a step, so never under a lock, and its seat and deadline are
+//     paused.
+//  3. Work under [Shared] is never disturbed, since other requests wait for it. At a mark nobody is held, but a fault
+//     that names the mark's step delays it or ends its watch, for all who share it.
 //  4. The journey records each intervention. A request without a recorded journey is left alone.
 //  5. At most maxHeld requests are held. Further ones pass and are counted.
 //  6. Lock order: mu before a Journey's mu. Neither is held while a request waits or a rule's Changed is called.
@@ -149,7 +150,8 @@ func (c *Control) reached(s *Step) {
 	}
 }
 
-// ending is called at the end of each step for which reached was called. It may replace the error of a step that can fail.
+// ending is called at the end of each step for which reached was called. It may replace the error of a step that can
+// fail.
 func (c *Control) ending(s *Step, err *error) {
 	var none error
 	if err == nil {

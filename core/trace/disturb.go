@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 )
 
-// Disturbance is what a fault does at a mark, to a goroutine that requests share: the goroutine waits or loses its watch.
-// Requests that wait for the goroutine wait longer.
+// Disturbance is what a fault does at a mark, to a goroutine that requests share: the goroutine waits or loses its
+// watch. Requests that wait for the goroutine wait longer.
 type Disturbance struct {
 	// Rule is the cause, such as fault "stale".
 	Rule string
@@ -28,8 +28,8 @@ func (d Disturbance) Wait(ctx context.Context) { wait(ctx, d.Delay, d.removed) }
 // Active says whether there are any rules. A nil Control has none.
 func (c *Control) Active() bool { return c != nil && c.rules.Load() != nil }
 
-// Disturbed returns the disturbances at a mark, in the order in which the faults were added. of answers what their filters ask
-// about besides the step.
+// Disturbed returns the disturbances at a mark, in the order in which the faults were added. of answers what their
+// filters ask about besides the step.
 func (c *Control) Disturbed(id ID, of filter.Subject) []Disturbance {
 	rules := c.rules.Load()
 	if rules == nil {
@@ -45,8 +45,8 @@ func (c *Control) Disturbed(id ID, of filter.Subject) []Disturbance {
 	return found
 }
 
-// disturbs says whether the rule could act at a mark. A fault meant for requests must not disturb a cache by chance: unless a
-// rule can only concern caches, its filter must name the step.
+// disturbs says whether the rule could act at a mark. A fault meant for requests must not disturb a cache by chance:
+// unless a rule can only concern caches, its filter must name the step.
 func (r *Rule) disturbs(id ID) bool {
 	switch {
 	case r.Kind != Fault || r.AtEnd:
@@ -78,7 +78,8 @@ func (m mark) Field(name string) (filter.Value, bool) {
 	return m.of.Field(name)
 }
 
-// wait waits for d, or without limit if d is 0. It ends early with ctx or when removed is closed. It returns the time it took.
+// wait waits for d, or without limit if d is 0. It ends early with ctx or when removed is closed. It returns the time
+// it took.
 func wait(ctx context.Context, d time.Duration, removed <-chan struct{}) time.Duration {
 	start := time.Now()
 	var up <-chan time.Time

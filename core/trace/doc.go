@@ -1,8 +1,8 @@
 // Package trace records what a request went through: a [Journey] is one request's trip, a [Step] is one call in one
 // [Layer], a mark is a step made on a goroutine that requests share.
 //
-// What comes in are calls to [Start] and [Step.End] from every layer, with the request's context. What goes out are copies of
-// journeys ([Record]) and a live feed of them. Callers decide who may see them.
+// What comes in are calls to [Start] and [Step.End] from every layer, with the request's context. What goes out are
+// copies of journeys ([Record]) and a live feed of them. Callers decide who may see them.
 //
 // # Use
 //
@@ -13,16 +13,17 @@
 //
 // A reason is declared once ([Reason]). A step records its kind and values, and readers make the sentence.
 //
-// A nil *Step is valid and does nothing. Start returns it for a request that is not recorded, so layers need no check. Code
-// that makes expensive arguments asks [Step.Recording] or [Step.Objects] first.
+// A nil *Step is valid and does nothing. Start returns it for a request that is not recorded, so layers need no check.
+// Code that makes expensive arguments asks [Step.Recording] or [Step.Objects] first.
 //
-// A goroutine that requests share takes the time of a mark with [At]. The journey that wrote the revision calls [Await], and
-// [Waiting.Mark] adds the mark to it, even after its end.
+// A goroutine that requests share takes the time of a mark with [At]. The journey that wrote the revision calls
+// [Await], and [Waiting.Mark] adds the mark to it, even after its end.
 //
-// What the server does because of a revision that it saw says so by [Journey.CausedBy], and is joined to the journey that wrote it.
+// What the server does because of a revision that it saw says so by [Journey.CausedBy], and is joined to the journey
+// that wrote it.
 //
-// A journey may be a part of a distributed trace ([Span]). [Propagate] tells whomever the server asks which step asks. Who exports
-// a journey after its end keeps it until then ([Journey.Keep]).
+// A journey may be a part of a distributed trace ([Span]). [Propagate] tells whomever the server asks which step asks.
+// Who exports a journey after its end keeps it until then ([Journey.Keep]).
 //
 // Work that no request asked for writes [Notes] by [Note]. A [Way] makes a journey of them when somebody asks.
 //
@@ -33,12 +34,12 @@
 //  2. Steps of one goroutine nest: they end in the reverse order of their start. Work that a request does on several
 //     goroutines at once goes through [Fork]. Until the first one its steps take no lock.
 //  3. No step lies between a Lock and its Unlock.
-//  4. A reader gets copies. What a journey holds is bounded, and what was cut is counted.
-//     So is what a step's text costs, since clients decide how much there is to say. A text that lists something is a [List]: it names
-//     [MaxListed] entries of 256 bytes each, and counts the others. A step has at most [MaxAttrs] attributes of one name. Texts are made
-//     after the limits of the request were met, and not at all for a step that is not recorded.
-//  5. Objects are recorded as bytes at once, because they change later. Package mask removes secrets from objects, errors and
-//     URIs before they are recorded.
-//  6. A step may be held, delayed or made to fail ([Control]). Other requests never wait for that. The journey keeps each
-//     [Intervention]. Without rules this costs one atomic load a step.
+//  4. A reader gets copies. What a journey holds is bounded, and what was cut is counted. So is what a step's text
+//     costs, since clients decide how much there is to say. A text that lists something is a [List]: it names
+//     [MaxListed] entries of 256 bytes each, and counts the others. A step has at most [MaxAttrs] attributes of one
+//     name. Texts are made after the limits of the request were met, and not at all for a step that is not recorded.
+//  5. Objects are recorded as bytes at once, because they change later. Package mask removes secrets from objects,
+//     errors and URIs before they are recorded.
+//  6. A step may be held, delayed or made to fail ([Control]). Other requests never wait for that. The journey keeps
+//     each [Intervention]. Without rules this costs one atomic load a step.
 package trace

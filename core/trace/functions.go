@@ -6,10 +6,12 @@ import (
 	"sync"
 )
 
-// inArticles are the names that articles about the Kubernetes API server have for a step, if its functions have others: further
-// functions of the same chain, types and variables, and functions of older releases. docs/articles.md has them too.
+// inArticles are the names that articles about the Kubernetes API server have for a step, if its functions have others:
+// further functions of the same chain, types and variables, and functions of older releases. docs/articles.md has them
+// too.
 var inArticles = map[ID][]string{
-	HandlerRoute:        {`NonGoRestfulMux.HandlePrefix("/apis/", crdHandler)`, "kubeAPIServer", "GoRestfulContainer", "apiExtensionsServer.GenericAPIServer"},
+	HandlerRoute: {`NonGoRestfulMux.HandlePrefix("/apis/", crdHandler)`, "kubeAPIServer", "GoRestfulContainer",
+		"apiExtensionsServer.GenericAPIServer"},
 	HandlerNotFound:     {"r.delegate.ServeHTTP", "delegationTarget"},
 	HandlerMetrics:      {"metrics.InstrumentHandlerFunc"},
 	HandlerGet:          {"handlers.GetResource", "handlers.GetResourceWithOptions"},
@@ -50,8 +52,8 @@ var inArticles = map[ID][]string{
 // InArticles are the names by which articles know the step, beside those of its functions.
 func (id ID) InArticles() []string { return inArticles[id] }
 
-// Functions are the names of a step's functions, upstream and in articles: each as it is, and without its package or type. A step that
-// this version of kx does not have has none.
+// Functions are the names of a step's functions, upstream and in articles: each as it is, and without its package or
+// type. A step that this version of kx does not have has none.
 func Functions(step string) []string { return functions()[step] }
 
 var functions = sync.OnceValue(func() map[string][]string {
@@ -67,7 +69,8 @@ var functions = sync.OnceValue(func() map[string][]string {
 	return all
 })
 
-// IsFunction says whether a name is that of a function of a step, whole, upstream or in articles. Upper and lower case are the same.
+// IsFunction says whether a name is that of a function of a step, whole, upstream or in articles. Upper and lower case
+// are the same.
 func IsFunction(name string) bool {
 	for _, names := range functions() {
 		if slices.ContainsFunc(names, func(one string) bool { return strings.EqualFold(one, name) }) {
@@ -77,8 +80,8 @@ func IsFunction(name string) bool {
 	return false
 }
 
-// LastName is the name of a function without the package and the type to which it belongs, and without the number of a function
-// literal within it.
+// LastName is the name of a function without the package and the type to which it belongs, and without the number of a
+// function literal within it.
 func LastName(function string) string {
 	for {
 		i := strings.LastIndexByte(function, '.')

@@ -113,7 +113,8 @@ func (c *Control) hold(s *Step, r *Rule, end bool) Command {
 	return cmd
 }
 
-// beginHold adds a hold, unless too many requests are held, or the rule or the server has ended and nobody could release it.
+// beginHold adds a hold, unless too many requests are held, or the rule or the server has ended and nobody could
+// release it.
 func (c *Control) beginHold(h *hold) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +149,8 @@ func (j *Journey) endHold(h *hold, cmd Command) {
 	took := time.Since(h.since)
 	how := cmd.why
 	if how == "" {
-		how = [...]string{"continued", "to the next step", "into the next step", "out of its caller", "to fail", "to be delayed"}[cmd.Action]
+		how = [...]string{"continued", "to the next step", "into the next step", "out of its caller", "to fail",
+			"to be delayed"}[cmd.Action]
 	}
 	j.intervened(Intervention{
 		Kind: Held, Step: int(h.step.index), AtEnd: h.end, Rule: h.rule.title(), By: cmd.By,
@@ -201,8 +203,8 @@ func (j *Journey) Tell(step int, cmd Command) error {
 	return nil
 }
 
-// Edit changes the object of a held request. change gets the object itself and returns a sentence about what it did. The request
-// stays held.
+// Edit changes the object of a held request. change gets the object itself and returns a sentence about what it did.
+// The request stays held.
 func (j *Journey) Edit(step int, by string, change func(apiruntime.Object) (string, error)) error {
 	h := j.findHold(step)
 	switch {

@@ -70,7 +70,8 @@ type Info struct {
 	Name  string
 	Layer Layer
 	Title string
-	// Upstream is the function with the same task in the Kubernetes API server, or the function of etcd that the step calls.
+	// Upstream is the function with the same task in the Kubernetes API server, or the function of etcd that the step
+	// calls.
 	Upstream Upstream
 	// Mark says that the step happens on a goroutine that requests share, so it can't be held.
 	Mark bool
@@ -78,12 +79,13 @@ type Info struct {
 	Fails bool
 	// Edits says that the step knows the request's own object, which can be edited while the step is held.
 	Edits bool
-	// Waits says that the step only waits for others, so its own time is not work of the request. A step of an install that waits
-	// did its work for other resources too.
+	// Waits says that the step only waits for others, so its own time is not work of the request. A step of an install
+	// that waits did its work for other resources too.
 	Waits bool
 	// PerVerb says that each verb has a step of this kind. Comparison aligns two journeys at these steps of a layer.
 	PerVerb bool
-	// Fine says that the step is a detail of the one that called it. Screens and stories show details that succeeded together.
+	// Fine says that the step is a detail of the one that called it. Screens and stories show details that succeeded
+	// together.
 	Fine bool
 	// Object is what the step does to the object.
 	Object Object

@@ -25,8 +25,8 @@ var interventionNames = [numInterventions]string{"Traced", "Held", "Delayed", "E
 
 func (k InterventionKind) String() string { return interventionNames[k] }
 
-// Intervention is something that a rule or a user did to a request. A journey never loses its interventions, so that an injected
-// error is never taken for a real one.
+// Intervention is something that a rule or a user did to a request. A journey never loses its interventions, so that an
+// injected error is never taken for a real one.
 type Intervention struct {
 	Kind InterventionKind
 	// Step is the index of the step.

@@ -49,8 +49,8 @@ type Journey struct {
 	forgotten  bool     // by the recorder, but not by keepers
 	touched    Touched
 
-	// alone says that only the request's own goroutine writes, so it needs no lock: see log. Only that goroutine changes it. Others
-	// write while they hold mu.
+	// alone says that only the request's own goroutine writes, so it needs no lock: see log. Only that goroutine
+	// changes it. Others write while they hold mu.
 	alone    bool
 	root     branch // the request's own
 	log      log
@@ -110,15 +110,15 @@ func (j *Journey) Discard() {
 // LeaveAlone exempts the journey from rules from now on.
 func (j *Journey) LeaveAlone() { j.untouchable.Store(true) }
 
-// InBackground says that the journey is what the server does by itself: rules leave it alone, and it takes no room from those that
-// somebody asked for. It must be said before the first step.
+// InBackground says that the journey is what the server does by itself: rules leave it alone, and it takes no room from
+// those that somebody asked for. It must be said before the first step.
 func (j *Journey) InBackground() {
 	j.LeaveAlone()
 	j.background = true
 }
 
-// AnswerFailed records the code of an error that ended the response of ctx after it had begun with another code: that of a
-// watch's ERROR event, or of the error that cut a list off.
+// AnswerFailed records the code of an error that ended the response of ctx after it had begun with another code: that
+// of a watch's ERROR event, or of the error that cut a list off.
 func AnswerFailed(ctx context.Context, code int) {
 	if j := FromContext(ctx); j != nil {
 		j.mu.Lock()
@@ -134,7 +134,8 @@ func (j *Journey) Pin(pinned bool) {
 	j.mu.Unlock()
 }
 
-// Finish ends the journey. Only the request's own goroutine may call it. What was left for later is done first, without the caller.
+// Finish ends the journey. Only the request's own goroutine may call it. What was left for later is done first, without
+// the caller.
 func (j *Journey) Finish(response Response) {
 	took := max(time.Since(j.started), 1)
 	j.mu.Lock()
@@ -196,8 +197,8 @@ func (j *Journey) Wait(ctx context.Context) bool {
 	}
 }
 
-// drop frees what a forgotten journey holds. Kept changes and writes still point to the journey, and would otherwise keep more
-// in memory than is counted.
+// drop frees what a forgotten journey holds. Kept changes and writes still point to the journey, and would otherwise
+// keep more in memory than is counted.
 func (j *Journey) drop() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -208,8 +209,8 @@ func (j *Journey) drop() {
 	j.empty()
 }
 
-// Keep keeps what an ended journey recorded until Release, even if the recorder forgets the journey. It returns how many bytes those
-// are, or false if there is nothing any more.
+// Keep keeps what an ended journey recorded until Release, even if the recorder forgets the journey. It returns how
+// many bytes those are, or false if there is nothing any more.
 func (j *Journey) Keep() (bytes int, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -331,14 +332,15 @@ func (j *Journey) Record() Record {
 	return r
 }
 
-// Site is a place in the code. Functions and files are named from the module's root, so they do not depend on where the binary
-// was built.
+// Site is a place in the code. Functions and files are named from the module's root, so they do not depend on where the
+// binary was built.
 type Site struct {
 	Function, File string
 	Line           int
 }
 
-// Site is where the code takes the step, as compiled into this binary. It is empty until the step happens for the first time.
+// Site is where the code takes the step, as compiled into this binary. It is empty until the step happens for the first
+// time.
 func (id ID) Site() Site {
 	pc := sites[id].Load()
 	if pc == 0 {
@@ -355,8 +357,8 @@ func (id ID) Site() Site {
 // module is the prefix of functions' names.
 const module = "github.com/kx-apiserver/kx/"
 
-// sourceRoot is the prefix of files' names in this binary: the checkout that it was built in or, with -trimpath, the module's
-// path.
+// sourceRoot is the prefix of files' names in this binary: the checkout that it was built in or, with -trimpath, the
+// module's path.
 var sourceRoot = sync.OnceValue(func() string {
 	_, file, _, _ := runtime.Caller(0)
 	return strings.TrimSuffix(file, "core/trace/journey.go")

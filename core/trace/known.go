@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 )
 
-// Known are the names that filters can ask for: the steps, the layers and the reasons that this version of kx has; and what does the
-// work of functions that no step is.
+// Known are the names that filters can ask for: the steps, the layers and the reasons that this version of kx has; and
+// what does the work of functions that no step is.
 func Known(field string) []string {
 	if word, ok := strings.CutPrefix(field, filter.Instead); ok {
 		if s := LookupStepless(word); s != nil {

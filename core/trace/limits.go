@@ -38,8 +38,8 @@ func (q *Request) clip() {
 	}
 }
 
-// room counts n more bytes. It returns false if the journey has ended, if it is full, or if running journeys together are: the
-// caller then adds nothing. The caller is the writer of the log.
+// room counts n more bytes. It returns false if the journey has ended, if it is full, or if running journeys together
+// are: the caller then adds nothing. The caller is the writer of the log.
 func (j *Journey) room(n int) bool {
 	if j.finished {
 		return false
@@ -52,8 +52,8 @@ func (j *Journey) room(n int) bool {
 	return true
 }
 
-// reserve reserves bytes of what all running journeys may take together, which is half of the limit: the rest is for ended ones.
-// The caller is the writer of the log.
+// reserve reserves bytes of what all running journeys may take together, which is half of the limit: the rest is for
+// ended ones. The caller is the writer of the log.
 func (j *Journey) reserve(bytes int) bool {
 	if bytes <= j.reserved {
 		return true

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// A client decides how many fields, groups or terms there are that a step could name. A text therefore names the first MaxListed of them,
-// cuts each after maxEntry bytes, and counts the others. So it needs less than maxText, with room for what is around it.
+// A client decides how many fields, groups or terms there are that a step could name. A text therefore names the first
+// MaxListed of them, cuts each after maxEntry bytes, and counts the others. So it needs less than maxText, with room
+// for what is around it.
 const (
 	MaxListed = 10
 	maxEntry  = 256
@@ -15,7 +16,8 @@ const (
 	MaxAttrs = 64
 )
 
-// List is what a text of a step lists, within these bounds. A nil List takes nothing: it is for a step that nobody records.
+// List is what a text of a step lists, within these bounds. A nil List takes nothing: it is for a step that nobody
+// records.
 type List struct {
 	entries []string
 	count   int

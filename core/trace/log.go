@@ -8,10 +8,10 @@ import (
 
 // log has what the steps of a journey recorded, in this order. Writing is frequent and cheap, reading is rare.
 //
-//  1. An entry never changes once tell has published it. Entries that belong together, a name and its text, are published at
-//     once.
-//  2. One goroutine writes at a time. While the journey is alone it is the request's own, without a lock. From the first Fork,
-//     and from the journey's end, the writer holds the journey's mu.
+//  1. An entry never changes once tell has published it. Entries that belong together, a name and its text, are
+//     published at once.
+//  2. One goroutine writes at a time. While the journey is alone it is the request's own, without a lock. From the
+//     first Fork, and from the journey's end, the writer holds the journey's mu.
 //  3. A reader holds the journey's mu, so that forget can't hand the chunks to another journey meanwhile.
 //  4. Chunks of a forgotten journey are reused. Steps are not, because callers may still hold them.
 type log struct {
@@ -108,8 +108,8 @@ func (l *log) forget() {
 	l.tell()
 }
 
-// records are the steps. The caller holds the journey's mu. The writer may publish further steps meanwhile: only read says how
-// many there are.
+// records are the steps. The caller holds the journey's mu. The writer may publish further steps meanwhile: only read
+// says how many there are.
 func (l *log) records() []StepRecord {
 	count := l.stepCount()
 	steps, whys := make([]StepRecord, 0, count), make([]why, 0, count)

@@ -2,8 +2,8 @@ package trace
 
 import "time"
 
-// Notes are the steps of work that no request asked for, such as the installation of a resource: a few facts for each step,
-// written down when it is taken. A [Way] makes steps of them when somebody looks.
+// Notes are the steps of work that no request asked for, such as the installation of a resource: a few facts for each
+// step, written down when it is taken. A [Way] makes steps of them when somebody looks.
 //
 // One goroutine writes Notes, and publishes them to readers when the work is done. A nil *Notes takes none.
 type Notes struct {
@@ -114,8 +114,8 @@ type Way struct {
 	at    map[Noted]int
 }
 
-// Add adds all steps of notes behind those that called them, which may be there already. It returns the index of the first of
-// them, -1 if there is none.
+// Add adds all steps of notes behind those that called them, which may be there already. It returns the index of the
+// first of them, -1 if there is none.
 func (w *Way) Add(notes *Notes) (first int) {
 	return w.AddBut(notes, func(ID, string) bool { return false })
 }
@@ -170,8 +170,8 @@ func (w *Way) Say(at int, text string) {
 	s.Why = fill(s.Reason.Sentence(), s.Values)
 }
 
-// Record is the journey of the steps. A step that waits for others did work for others too: it is as long as it was, but
-// the journey lasts as long as its own work did, and leaves out what was done in between.
+// Record is the journey of the steps. A step that waits for others did work for others too: it is as long as it was,
+// but the journey lasts as long as its own work did, and leaves out what was done in between.
 func (w *Way) Record(id string, request Request) Record {
 	r := Record{ID: id, Request: request, Steps: w.Steps, StepCount: len(w.Steps)}
 	shift := make([]time.Duration, len(w.Steps))

@@ -14,8 +14,8 @@ import (
 //	{state:word}    a text of the server's own
 //	{error:quote}   a text that may quote the request or an object; it is masked where the request is confidential
 //
-// A sentence has any number of numbers and at most one text. A step records the Reason and its values. So requests spend no time
-// on formatting, filters can select by kind, and readers can translate the sentence.
+// A sentence has any number of numbers and at most one text. A step records the Reason and its values. So requests
+// spend no time on formatting, filters can select by kind, and readers can translate the sentence.
 type Reason uint16
 
 // sentence is the declaration of a Reason.
@@ -95,7 +95,8 @@ func fill(text string, values []Attr) string {
 	return out.String()
 }
 
-// pieces splits a sentence into pairs of a literal text and the placeholder after it. The last pair may have no placeholder.
+// pieces splits a sentence into pairs of a literal text and the placeholder after it. The last pair may have no
+// placeholder.
 func pieces(text string, each func(literal, name string, isText bool)) {
 	for text != "" {
 		literal, rest, found := strings.Cut(text, "{")
@@ -110,8 +111,8 @@ func pieces(text string, each func(literal, name string, isText bool)) {
 	}
 }
 
-// Why records the reason why the step went the way it did, with the numbers in the order of the sentence. A later call replaces
-// an earlier one.
+// Why records the reason why the step went the way it did, with the numbers in the order of the sentence. A later call
+// replaces an earlier one.
 func (s *Step) Why(r Reason, numbers ...int64) {
 	if s != nil {
 		s.because(r, "", numbers)

@@ -11,16 +11,19 @@ var (
 
 	OwnersGone        = because("owners-gone", "owners that it names: {owners}; owners that stay: 0")
 	OwnersWait        = because("owners-wait", "an owner that is being deleted waits until it is gone: its own dependents go first")
-	ReferencesDropped = because("references-dropped", "it keeps an owner that exists, and loses the references to {gone} that don't, or wait for it")
-	OwnersUnblocked   = because("owners-unblocked", "its owners wait for it and it waits for them: it blocks them no longer")
-	DependentsGone    = because("dependents-gone", "no dependent is left that blocks its deletion")
-	OwnerLeaves       = because("owner-leaves", "its owner is deleted without it")
-	NobodyLeft        = because("nobody-left", "nobody names it as an owner any more")
-	OwnerElsewhere    = because("owner-elsewhere", "it names an owner that is not in its namespace")
+	ReferencesDropped = because("references-dropped",
+		"it keeps an owner that exists, and loses the references to {gone} that don't, or wait for it")
+	OwnersUnblocked = because("owners-unblocked", "its owners wait for it and it waits for them: it blocks them no longer")
+	DependentsGone  = because("dependents-gone", "no dependent is left that blocks its deletion")
+	OwnerLeaves     = because("owner-leaves", "its owner is deleted without it")
+	NobodyLeft      = because("nobody-left", "nobody names it as an owner any more")
+	OwnerElsewhere  = because("owner-elsewhere", "it names an owner that is not in its namespace")
 
-	JobOutlived       = because("job-outlived", "the job has been finished for the {seconds} seconds that it was to stay")
-	RulesAggregated   = because("rules-aggregated", "the {roles} cluster roles that it selects have {rules} rules")
-	TypesChecked      = because("types-checked", "its status does not say what it is now: expressions with wrong types: {warnings}; kinds of objects that they were checked for: {kinds}")
+	JobOutlived     = because("job-outlived", "the job has been finished for the {seconds} seconds that it was to stay")
+	RulesAggregated = because("rules-aggregated", "the {roles} cluster roles that it selects have {rules} rules")
+	TypesChecked    = because("types-checked",
+		"its status does not say what it is now: expressions with wrong types: "+
+			"{warnings}; kinds of objects that they were checked for: {kinds}")
 	ProtectionMissing = because("protection-missing", "nothing keeps it from being deleted while it is used")
 	NotInUse          = because("not-in-use", "it is being deleted, and is not in use")
 	UseChanged        = because("use-changed", "whether a pod refers to the claim has changed")
@@ -42,8 +45,9 @@ var (
 	AddressMissing    = because("address-missing", "the service has the cluster IP, and there is no IPAddress of it")
 	AddressWrong      = because("address-wrong", "the service has the cluster IP, and the IPAddress names another owner or lacks labels")
 	AddressLeaked     = because("address-leaked", "the IPAddress was taken for a service, and no service has the address")
-	PortsDiffer       = because("ports-differ", "node ports that services have and that are not marked as taken: {unmarked}; that are marked and that no service has: {leaked}")
-	TroubleTold       = because("trouble-told", "who uses the object can see it in an event: {kind:word}")
-	RemoteJudged      = because("remote-judged", "whether its server is there has changed: {message:quote}")
-	EndedMeanwhile    = because("ended-meanwhile", "its namespace has begun to end meanwhile")
+	PortsDiffer       = because("ports-differ",
+		"node ports that services have and that are not marked as taken: {unmarked}; that are marked and that no service has: {leaked}")
+	TroubleTold    = because("trouble-told", "who uses the object can see it in an event: {kind:word}")
+	RemoteJudged   = because("remote-judged", "whether its server is there has changed: {message:quote}")
+	EndedMeanwhile = because("ended-meanwhile", "its namespace has begun to end meanwhile")
 )

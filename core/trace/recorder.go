@@ -13,9 +13,9 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// Limits bound what a Recorder keeps. When one is reached, the Recorder forgets journeys that have ended and are not pinned,
-// the one that ended first before others, and those of the background first. Running journeys are never forgotten. Together they
-// may take half of Bytes; beyond that their steps are cut.
+// Limits bound what a Recorder keeps. When one is reached, the Recorder forgets journeys that have ended and are not
+// pinned, the one that ended first before others, and those of the background first. Running journeys are never
+// forgotten. Together they may take half of Bytes; beyond that their steps are cut.
 type Limits struct {
 	Journeys     int // how many journeys that have ended, and a quarter as many of the background
 	Bytes        int // how much in all
@@ -64,7 +64,8 @@ type Change struct {
 //
 // Requests write and followers read. A request never waits for a follower.
 //
-//  1. changes is a ring: change number s is at s % len. A follower that is slower than the ring learns how many it lost.
+//  1. changes is a ring: change number s is at s % len. A follower that is slower than the ring learns how many it
+//     lost.
 //  2. Lock order: a Recorder's mu before a Journey's. Nobody waits for anything else under either.
 //  3. wake is closed and replaced on a change if somebody waits.
 type Recorder struct {
@@ -256,7 +257,8 @@ func (r *Recorder) Get(id string) *Journey {
 	return r.kept[i].journey
 }
 
-// Began says when a journey of this process began. Of one that is not kept any more only its number is known: the time is zero.
+// Began says when a journey of this process began. Of one that is not kept any more only its number is known: the time
+// is zero.
 func (r *Recorder) Began(id string) (at time.Time, known bool) {
 	if j := r.Get(id); j != nil {
 		return j.started, true
@@ -268,8 +270,8 @@ func (r *Recorder) Began(id string) (at time.Time, known bool) {
 	return time.Time{}, ok && err == nil && 0 < number && number <= r.journeys
 }
 
-// TellDeliveries has each delivery be a change of the journey that wrote, until stop is called. Deliveries come when most
-// journeys have ended, and few followers want to know.
+// TellDeliveries has each delivery be a change of the journey that wrote, until stop is called. Deliveries come when
+// most journeys have ended, and few followers want to know.
 func (r *Recorder) TellDeliveries() (stop func()) {
 	r.told.Add(1)
 	return func() { r.told.Add(-1) }
@@ -282,8 +284,8 @@ func (r *Recorder) LastChange(j *Journey) Change {
 	return j.lastChange()
 }
 
-// List returns the last change of each kept journey, in the order in which the journeys began, and the number of the latest
-// change.
+// List returns the last change of each kept journey, in the order in which the journeys began, and the number of the
+// latest change.
 func (r *Recorder) List() ([]Change, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

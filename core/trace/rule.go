@@ -24,8 +24,8 @@ var ruleNames = [...]string{"breakpoint", "tracepoint", "fault", "recording"}
 
 func (k RuleKind) String() string { return ruleNames[k] }
 
-// Rule says at which steps requests are held or disturbed, and how. The fields above the blank line don't change once the rule
-// is added to a Control.
+// Rule says at which steps requests are held or disturbed, and how. The fields above the blank line don't change once
+// the rule is added to a Control.
 type Rule struct {
 	Name   string
 	Kind   RuleKind
@@ -36,8 +36,8 @@ type Rule struct {
 	Skip int64
 	// Count is how many matches are hit at most; 0 is no limit.
 	Count int64
-	// Probability is the share of matches that are hit: 1 is all. Seed alone decides which: the n-th match has the same result each
-	// time.
+	// Probability is the share of matches that are hit: 1 is all. Seed alone decides which: the n-th match has the same
+	// result each time.
 	Probability float64
 	Seed        uint64
 	// What a fault does.
@@ -93,7 +93,8 @@ type needs struct {
 	verb, user bool
 	// step means that it asks about the step. A text without a field does too.
 	step bool
-	// eachStep means that each step of a request is a match of its own. A filter about the request alone matches once a request.
+	// eachStep means that each step of a request is a match of its own. A filter about the request alone matches once a
+	// request.
 	eachStep bool
 }
 

@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 )
 
-// Span is the place of a journey in a distributed trace, as W3C Trace Context has it. It does not change once a journey has it.
+// Span is the place of a journey in a distributed trace, as W3C Trace Context has it. It does not change once a journey
+// has it.
 //
-// The request is one span, and each of its steps is another. Their IDs are numbers in a row, so that nothing has to be kept of them.
+// The request is one span, and each of its steps is another. Their IDs are numbers in a row, so that nothing has to be
+// kept of them.
 type Span struct {
 	// Trace is the ID of the trace.
 	Trace [16]byte
@@ -20,10 +22,11 @@ type Span struct {
 	Sampled bool
 	// State is the trace state of the Parent, as its header has it.
 	State string
-	// Through says that the request has no span of its own: ID is that of another program, and what the server asks of others
-	// belongs to that.
+	// Through says that the request has no span of its own: ID is that of another program, and what the server asks of
+	// others belongs to that.
 	Through bool
-	// Linked is what an incoming request belongs to by its own words, where those are not believed. Its zero value is nothing.
+	// Linked is what an incoming request belongs to by its own words, where those are not believed. Its zero value is
+	// nothing.
 	Linked Link
 }
 
@@ -42,8 +45,8 @@ func (s *Span) OfStep(index int) uint64 {
 	return id
 }
 
-// SetSpan gives the journey its place in a trace. The request's own goroutine calls it once, before any Fork. A journey that is full
-// gets none.
+// SetSpan gives the journey its place in a trace. The request's own goroutine calls it once, before any Fork. A journey
+// that is full gets none.
 func (j *Journey) SetSpan(s *Span) {
 	j.lock()
 	if j.room(spanBytes + len(s.State)) {
@@ -69,8 +72,8 @@ const (
 	StateHeader  = "tracestate"
 )
 
-// Propagate sets the headers by which whoever is asked next continues the trace of ctx, below the step that is current now. Without
-// a trace it sets none.
+// Propagate sets the headers by which whoever is asked next continues the trace of ctx, below the step that is current
+// now. Without a trace it sets none.
 func Propagate(ctx context.Context, set func(name, value string)) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {

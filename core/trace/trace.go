@@ -85,8 +85,8 @@ func Unrecorded(ctx context.Context) context.Context {
 // sites holds the program counter of each step, stored when it first happens.
 var sites [numSteps]atomic.Uintptr
 
-// Start begins a step of the request of ctx. subject is what the step is about: a key, a resource, a path. The caller goes on
-// with the returned context. Start may block, because a request can be held at a step.
+// Start begins a step of the request of ctx. subject is what the step is about: a key, a resource, a path. The caller
+// goes on with the returned context. Start may block, because a request can be held at a step.
 func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {
@@ -103,8 +103,8 @@ func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) 
 	return ctx, step
 }
 
-// StartObject is Start for a step that works on obj. It records obj as it is before. obj must belong to the request alone, since
-// a user may edit it while the request is held.
+// StartObject is Start for a step that works on obj. It records obj as it is before. obj must belong to the request
+// alone, since a user may edit it while the request is held.
 func StartObject(ctx context.Context, id ID, subject string, obj apiruntime.Object) (context.Context, *Step) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {
@@ -129,8 +129,8 @@ func caller() uintptr {
 	return pc[0]
 }
 
-// Err is an injected error. A step whose Info has Fails must ask, and return it at once. The step ends with this error whatever
-// End gets.
+// Err is an injected error. A step whose Info has Fails must ask, and return it at once. The step ends with this error
+// whatever End gets.
 func (s *Step) Err() error {
 	if s == nil || s.acts == nil {
 		return nil
@@ -141,7 +141,8 @@ func (s *Step) Err() error {
 // Sharing is work for which other requests wait too.
 type Sharing struct{ b *branch }
 
-// Shared begins work for which other requests wait too. Until End its steps are recorded, but neither held nor disturbed.
+// Shared begins work for which other requests wait too. Until End its steps are recorded, but neither held nor
+// disturbed.
 func Shared(ctx context.Context) Sharing {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok || b.shared {
@@ -291,8 +292,9 @@ func (s *Step) After(obj apiruntime.Object) {
 	}
 }
 
-// Later has f called when the response is there, if objects are recorded: by a goroutine, one after the other, before the journey counts as
-// ended. It is for what costs more than a request should wait for. f may record texts of the step and must be bounded; it must not panic.
+// Later has f called when the response is there, if objects are recorded: by a goroutine, one after the other, before
+// the journey counts as ended. It is for what costs more than a request should wait for. f may record texts of the step
+// and must be bounded; it must not panic.
 func (s *Step) Later(f func()) {
 	if s.Objects() {
 		s.j.mu.Lock() // also of a journey that is alone

@@ -90,8 +90,8 @@ func (r *Recorder) Writer(revision int64) string {
 	return w.journey.id
 }
 
-// Delivered records that the watch of ctx sent the event of a revision to its client. The journey that wrote the revision gets
-// a Delivery, as soon as it is known.
+// Delivered records that the watch of ctx sent the event of a revision to its client. The journey that wrote the
+// revision gets a Delivery, as soon as it is known.
 func Delivered(ctx context.Context, eventType string, revision int64) {
 	watcher := FromContext(ctx)
 	if watcher == nil {

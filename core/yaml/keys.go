@@ -27,8 +27,9 @@ func (w *writer) sort(keys []int32) error {
 	return nil
 }
 
-// compareKeys compares keys that have only ASCII characters, in an order for people: letters come last, and a10 behind a9. It is the
-// library's, in which 99 comes before 100, 100 before 1b, and 1b before 99: the order of such keys depends on where they stood.
+// compareKeys compares keys that have only ASCII characters, in an order for people: letters come last, and a10 behind
+// a9. It is the library's, in which 99 comes before 100, 100 before 1b, and 1b before 99: the order of such keys
+// depends on where they stood.
 func compareKeys(a, b []byte) int {
 	same := 0
 	for same < len(a) && same < len(b) && a[same] == b[same] {

@@ -28,8 +28,8 @@ func (w *writer) number(raw []byte) error {
 // maxKey is how long a key may be: a longer one would stand in a line of its own.
 const maxKey = 100
 
-// string writes a string in the first of these styles that can hold it: lines if it has several, as it is, in single quotes, in
-// double quotes. What would be read as something else than a string is in double quotes.
+// string writes a string in the first of these styles that can hold it: lines if it has several, as it is, in single
+// quotes, in double quotes. What would be read as something else than a string is in double quotes.
 func (w *writer) string(s []byte, indent int, key bool) error {
 	looks := look(s)
 	switch {

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// tape is a JSON document as the list of its values, in their order. The key of a field is a value before the field's value.
+// tape is a JSON document as the list of its values, in their order. The key of a field is a value before the field's
+// value.
 type tape struct {
 	in     []byte
 	values []value
@@ -27,8 +28,8 @@ const escapedKey = 'k'
 // maxDepth is how deep values may be inside others.
 const maxDepth = 100
 
-// read reads a document, with nothing but a newline around its values. Whoever writes JSON that way makes no mistakes, so of
-// the mistakes only those are found that would be misread.
+// read reads a document, with nothing but a newline around its values. Whoever writes JSON that way makes no mistakes,
+// so of the mistakes only those are found that would be misread.
 func (t *tape) read(data []byte) error {
 	t.in, t.values, t.unescaped = bytes.TrimSuffix(data, []byte("\n")), t.values[:0], t.unescaped[:0]
 	if len(t.in) > math.MaxInt32 {

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// AddAlike registers conversions between two versions of a kind whose types have the same fields. Such types have the same
-// layout in memory, so a conversion copies one struct: what comes out shares memory with what went in, and neither is
-// modified. Types that differ are an error here, once, and not at the first request.
+// AddAlike registers conversions between two versions of a kind whose types have the same fields. Such types have the
+// same layout in memory, so a conversion copies one struct: what comes out shares memory with what went in, and neither
+// is modified. Types that differ are an error here, once, and not at the first request.
 func AddAlike(s *runtime.Scheme, one, other schema.GroupVersionKind) error {
 	a, err := s.New(one)
 	if err != nil {
@@ -43,8 +43,8 @@ func viewAs(obj any, as reflect.Type) reflect.Value {
 	return reflect.NewAt(as, reflect.ValueOf(obj).UnsafePointer())
 }
 
-// sameFields explains why a and b can't share memory. seen has the pairs that are being compared, for types that contain
-// themselves.
+// sameFields explains why a and b can't share memory. seen has the pairs that are being compared, for types that
+// contain themselves.
 func sameFields(a, b reflect.Type, seen map[[2]reflect.Type]bool) error {
 	pair := [2]reflect.Type{a, b}
 	if a == b || seen[pair] {
@@ -87,8 +87,8 @@ func sameStruct(a, b reflect.Type, seen map[[2]reflect.Type]bool) error {
 	return nil
 }
 
-// Alike views values of one type as those of another with the same fields. It panics at once if the types differ: they are
-// known when a program starts.
+// Alike views values of one type as those of another with the same fields. It panics at once if the types differ: they
+// are known when a program starts.
 func Alike[In, Out any]() func(*In) *Out {
 	out := reflect.TypeFor[Out]()
 	mustBeAlike(reflect.TypeFor[In](), out)

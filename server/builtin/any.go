@@ -15,8 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// AnyResource is a [Resource] whose functions take any object and assert its type. It has the code that all resources share:
-// the compiler repeats the methods of a generic type for each type argument, in each package that names one.
+// AnyResource is a [Resource] whose functions take any object and assert its type. It has the code that all resources
+// share: the compiler repeats the methods of a generic type for each type argument, in each package that names one.
 type AnyResource struct {
 	// Resource lacks Row, RowInList and the values of Fields: table and attrs have them.
 	Resource[Object]
@@ -40,13 +40,15 @@ func Declare[T Object](r Resource[T]) *AnyResource {
 		pointer: pointer, kind: pointer.Elem().Name(), declared: placeOf(r.Validate, pointer.Elem().Name()),
 		attrs: attrsOf(r.Fields), table: tableOf(r.Columns, r.Row, r.RowInList),
 		Resource: Resource[Object]{
-			Names: r.Names, List: r.List, Stored: r.Stored, Served: r.Served, Alike: r.Alike, ResetIn: r.ResetIn, ClusterScoped: r.ClusterScoped,
+			Names: r.Names, List: r.List, Stored: r.Stored, Served: r.Served, Alike: r.Alike, ResetIn: r.ResetIn,
+			ClusterScoped: r.ClusterScoped,
 
 			Default: anyAction(r.Default), Fields: labelsOf(r.Fields), FieldError: r.FieldError, NoNamespaceField: r.NoNamespaceField,
 
 			PrepareCreate: anyActionIn(r.PrepareCreate), PrepareUpdate: anyChange(r.PrepareUpdate), Canonicalize: anyAction(r.Canonicalize),
 			Validate: anyAnswer(r.Validate), ValidateUpdate: anyComparison(r.ValidateUpdate), Undeclared: r.Undeclared,
-			Warnings: anyWarnings(r.Warnings), CreateOnUpdate: r.CreateOnUpdate, ConditionalUpdate: r.ConditionalUpdate, Dependents: r.Dependents,
+			Warnings: anyWarnings(r.Warnings), CreateOnUpdate: r.CreateOnUpdate, ConditionalUpdate: r.ConditionalUpdate,
+			Dependents: r.Dependents,
 
 			Spec: anyAnswer(r.Spec), Status: anyStatus(r.Status), Sub: r.Sub,
 			Columns: r.Columns, Sample: r.Sample,
@@ -55,8 +57,8 @@ func Declare[T Object](r Resource[T]) *AnyResource {
 	}
 }
 
-// placeOf is where a resource is declared: "…/builtin/core.ConfigMap". The package is that of its function Validate, which every
-// resource has, and its name there that of its kind.
+// placeOf is where a resource is declared: "…/builtin/core.ConfigMap". The package is that of its function Validate,
+// which every resource has, and its name there that of its kind.
 func placeOf(validate any, kind string) string {
 	name := runtime.FuncForPC(reflect.ValueOf(validate).Pointer()).Name()
 	slash := strings.LastIndexByte(name, '/')

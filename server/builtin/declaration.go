@@ -10,7 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Declaration is an entry of the table of built-in resources: [Declare] makes it of a [Resource], and [DeclareReview] of a [Review].
+// Declaration is an entry of the table of built-in resources: [Declare] makes it of a [Resource], and [DeclareReview]
+// of a [Review].
 type Declaration interface {
 	// Name is the resource's in paths.
 	Name() string

@@ -22,7 +22,8 @@ func AddQueryOptions(s *runtime.Scheme, options ...runtime.Object) error {
 	return nil
 }
 
-// fromQuery sets each field of a struct from the parameter of its JSON name, in their order. It clears fields without one.
+// fromQuery sets each field of a struct from the parameter of its JSON name, in their order. It clears fields without
+// one.
 func fromQuery(query url.Values, into reflect.Value) error {
 	for i := range into.NumField() {
 		name, _, _ := strings.Cut(into.Type().Field(i).Tag.Get("json"), ",")

@@ -17,8 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Unreadable is a stored object whose value can't be decrypted or decoded, or is no object: an empty value is decoded to one without
-// a name.
+// Unreadable is a stored object whose value can't be decrypted or decoded, or is no object: an empty value is decoded
+// to one without a name.
 type Unreadable struct {
 	// Key is below the prefix of all keys, in the form that the commands of kx etcd take.
 	Key      string
@@ -30,7 +30,8 @@ func (u *Unreadable) Unwrap() error { return u.Err }
 
 // Error says what can be done, too.
 func (u *Unreadable) Error() string {
-	return fmt.Sprintf("the stored value of %s can't be read: %s; see `kx etcd history %[1]s` for earlier values, `kx etcd put` to mend it and `kx etcd delete` to give it up",
+	return fmt.Sprintf("the stored value of %s can't be read: %s; see `kx etcd history %[1]s` for earlier values, "+
+		"`kx etcd put` to mend it and `kx etcd delete` to give it up",
 		escape.Line(u.Key), escape.Line(u.Err.Error()))
 }
 
@@ -53,7 +54,8 @@ func isNamed(obj runtime.Object) bool {
 }
 
 // ListReadable is List, except that objects that can't be read do not fail it. They are missing in the list.
-func ListReadable(ctx context.Context, r rest.Lister, options *metainternalversion.ListOptions) (list runtime.Object, missing []*Unreadable, err error) {
+func ListReadable(ctx context.Context, r rest.Lister, options *metainternalversion.ListOptions) (list runtime.Object,
+	missing []*Unreadable, err error) {
 	list, err = r.List(ctx, options)
 	encoded, ok := r.(rest.EncodedLister)
 	if !ok || err == nil && named(list) || err != nil && !apierrors.IsStoreReadError(err) {

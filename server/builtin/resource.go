@@ -37,13 +37,15 @@ type Resource[T Object] struct {
 	Names
 	// List is an empty list of T.
 	List runtime.Object
-	// Stored is the version of T, and Served are the versions of the API that have the resource: Stored alone if nil. They are
-	// of one group, which may be another than that of Stored: two groups that declare a resource share its objects.
+	// Stored is the version of T, and Served are the versions of the API that have the resource: Stored alone if nil.
+	// They are of one group, which may be another than that of Stored: two groups that declare a resource share its
+	// objects.
 	Stored schema.GroupVersion
 	Served []schema.GroupVersion
 	// Alike are versions whose types have the same fields as T. Their objects are converted and defaulted as T's.
 	Alike []schema.GroupVersion
-	// ResetIn are further versions whose clients cannot own fields that the server ignores, in addition to Stored and Alike.
+	// ResetIn are further versions whose clients cannot own fields that the server ignores, in addition to Stored and
+	// Alike.
 	ResetIn []schema.GroupVersion
 	// ClusterScoped objects are in no namespace.
 	ClusterScoped bool
@@ -88,8 +90,9 @@ type Resource[T Object] struct {
 	// RowInList is there instead of Row if cells depend on the other items of a list, which is nil for an object alone.
 	RowInList func(list runtime.Object) func(T) metav1.TableRow
 
-	// Sample is what people usually put into an object, as YAML: a screen's template begins with it. NAME and NAMESPACE stand
-	// for the object's own. It is left out where the schema says enough, and {} where nothing but the metadata is wanted.
+	// Sample is what people usually put into an object, as YAML: a screen's template begins with it. NAME and NAMESPACE
+	// stand for the object's own. It is left out where the schema says enough, and {} where nothing but the metadata is
+	// wanted.
 	Sample string
 
 	// Special is a [Specialize]: the strategy of a resource that needs more than the fields above can say.
@@ -117,8 +120,9 @@ type Make func(*REST) rest.Storage
 // Specialize makes a strategy from what a resource declares.
 type Specialize func(Strategy) rest.RESTCreateUpdateStrategy
 
-// Maker is a Make, and Specializer is a Specialize. The compiler reads every type that the fields of a Resource lead to. REST and
-// Strategy lead to a thousand, down to the client of etcd. The interfaces hide them from packages that have no such function.
+// Maker is a Make, and Specializer is a Specialize. The compiler reads every type that the fields of a Resource lead
+// to. REST and Strategy lead to a thousand, down to the client of etcd. The interfaces hide them from packages that
+// have no such function.
 type (
 	Maker       interface{ makes() }
 	Specializer interface{ specializes() }

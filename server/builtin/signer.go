@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateSignerName checks the name of who signs certificates: a domain of two labels or more, a slash, and a path of labels.
+// ValidateSignerName checks the name of who signs certificates: a domain of two labels or more, a slash, and a path of
+// labels.
 func ValidateSignerName(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}

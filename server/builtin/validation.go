@@ -10,14 +10,14 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// ValidateObjectMeta checks the metadata of a new object. Unlike custom resources', the finalizers of built-in ones must be
-// known or have a domain.
+// ValidateObjectMeta checks the metadata of a new object. Unlike custom resources', the finalizers of built-in ones
+// must be known or have a domain.
 func ValidateObjectMeta(m *metav1.ObjectMeta, namespaced bool, name validation.ValidateNameFunc) field.ErrorList {
 	return append(validation.ValidateObjectMeta(m, namespaced, name, field.NewPath("metadata")), validateKnownFinalizers(m)...)
 }
 
-// ValidateObjectMetaUpdate checks the metadata of a changed object against what it was, and its finalizers as those of a new
-// one.
+// ValidateObjectMetaUpdate checks the metadata of a changed object against what it was, and its finalizers as those of
+// a new one.
 func ValidateObjectMetaUpdate(m, old *metav1.ObjectMeta) field.ErrorList {
 	return append(validation.ValidateObjectMetaUpdate(m, old, field.NewPath("metadata")), validateKnownFinalizers(m)...)
 }
@@ -53,7 +53,8 @@ func Invalids(path *field.Path, value any, messages []string) (errs field.ErrorL
 	return errs
 }
 
-// Immutable is the error of a field that has changed, if its type declares that it never does. Such an error has no value.
+// Immutable is the error of a field that has changed, if its type declares that it never does. Such an error has no
+// value.
 func Immutable(path *field.Path) *field.Error {
 	return field.Invalid(path, nil, validation.FieldImmutableErrorMsg).MarkCoveredByDeclarative()
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Children returns the keys and directories of keys that a prefix can be completed to; directories end in a slash. The prefix
-// may end within a name: /registry/conf is completed to /registry/configmaps/. There are at most `most` of them, fewer if
-// reading fails.
+// Children returns the keys and directories of keys that a prefix can be completed to; directories end in a slash. The
+// prefix may end within a name: /registry/conf is completed to /registry/configmaps/. There are at most `most` of them,
+// fewer if reading fails.
 func Children(ctx context.Context, s Source, prefix string, most int) (paths []string) {
 	for kv, err := range s.Range(ctx, Range{Prefix: prefix, KeysOnly: true}) {
 		if err != nil {

@@ -180,8 +180,8 @@ func sortNeeds(all []NeededKey) []NeededKey {
 	return all
 }
 
-// Needs reads all keys and values of a running etcd, and returns how many keys there are and which keys of an encryption
-// configuration they need.
+// Needs reads all keys and values of a running etcd, and returns how many keys there are and which keys of an
+// encryption configuration they need.
 func (l *Live) Needs(ctx context.Context) (c *Contents, err error) {
 	c = &Contents{}
 	if c.Head, err = l.Head(ctx); err != nil {

@@ -101,7 +101,8 @@ func (d *Decoder) Metadata(key string, value []byte) (*metav1.PartialObjectMetad
 		if err != nil {
 			return nil, d.failed(key, err)
 		}
-		// Every type with metadata has it in its first field. The fields after it differ from type to type and are not read.
+		// Every type with metadata has it in its first field. The fields after it differ from type to type and are not
+		// read.
 		if err := unmarshalMetadata(unknown.Raw, &out.ObjectMeta); err != nil {
 			return nil, d.failed(key, err)
 		}
@@ -125,8 +126,8 @@ func (d *Decoder) Metadata(key string, value []byte) (*metav1.PartialObjectMetad
 	return out, nil
 }
 
-// created decodes a whole value and returns when its object was created. It skips the form for display, which is most of the
-// work of Decode.
+// created decodes a whole value and returns when its object was created. It skips the form for display, which is most
+// of the work of Decode.
 func (d *Decoder) created(key string, value []byte) (time.Time, error) {
 	v, err := d.open(key, value)
 	if err != nil {

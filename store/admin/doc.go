@@ -9,13 +9,14 @@
 //
 // Invariants:
 //
-//  1. Nothing here writes except Editor, the maintenance functions that say so, and Restore and Salvage, which write to a
-//     new directory only. A file is opened for reading.
+//  1. Nothing here writes except Editor, the maintenance functions that say so, and Restore and Salvage, which write to
+//     a new directory only. A file is opened for reading.
 //  2. A write is one transaction that holds only if the key is at the revision that was read, and what was there before
 //     is in an undo file before the transaction is sent.
-//  3. Streams are in the order of keys and hold a page of values at a time. A file's stream holds in addition where each
-//     of its keys is, 48 bytes a revision.
+//  3. Streams are in the order of keys and hold a page of values at a time. A file's stream holds in addition where
+//     each of its keys is, 48 bytes a revision.
 //  4. No input makes the decoder panic, and no error has a value in it.
 //
-// The types of k8s.io/api are registered when the first protobuf value is decoded: importing this package costs nothing.
+// The types of k8s.io/api are registered when the first protobuf value is decoded: importing this package costs
+// nothing.
 package admin

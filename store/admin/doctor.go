@@ -52,8 +52,8 @@ const (
 	mostExamples = 5
 )
 
-// Examine checks an etcd, or the file of one, and its contents. custom, if not nil, checks custom resources; progress, if
-// not nil, is called for each key.
+// Examine checks an etcd, or the file of one, and its contents. custom, if not nil, checks custom resources; progress,
+// if not nil, is called for each key.
 func Examine(ctx context.Context, s Source, d *Decoder, custom CustomCheck, now time.Time, progress func(keys int)) ([]Finding, error) {
 	var out []Finding
 	if live, ok := s.(*Live); ok {
@@ -75,7 +75,8 @@ func Examine(ctx context.Context, s Source, d *Decoder, custom CustomCheck, now 
 		return out, err
 	}
 	out = append(out, examineHistory(ctx, s, head))
-	c := &contents{decoder: d, custom: custom, now: now, reasons: map[string]int{}, orphanResources: map[string]bool{}, resources: map[schema.GroupResource]bool{}}
+	c := &contents{decoder: d, custom: custom, now: now, reasons: map[string]int{}, orphanResources: map[string]bool{},
+		resources: map[schema.GroupResource]bool{}}
 	contents, err := c.examine(ctx, s, head, progress)
 	return append(out, contents...), err
 }
@@ -315,7 +316,8 @@ func (c *contents) findings() []Finding {
 }
 
 func (c *contents) sizes() Finding {
-	f := Finding{Check: "large objects", Level: OK, Finding: fmt.Sprintf("none of %d values has %d KiB", c.keys, largeBytes>>10), Keys: c.large.keys}
+	f := Finding{Check: "large objects", Level: OK, Finding: fmt.Sprintf("none of %d values has %d KiB", c.keys, largeBytes>>10),
+		Keys: c.large.keys}
 	if c.large.count > 0 {
 		f.Level = Warning
 		f.Finding = fmt.Sprintf("%d of %d have %d KiB or more, the largest %d KiB", c.large.count, c.keys, largeBytes>>10, c.largest>>10)
@@ -366,7 +368,8 @@ func (c *contents) undecodable() Finding {
 		slices.Sort(reasons)
 		f.Level = Problem
 		f.Finding = fmt.Sprintf("%d can't be decoded: %s", c.unreadable.count, strings.Join(reasons, "; "))
-		f.Advice = "one such value makes each list of its resource fail: kx etcd history KEY shows older revisions to put back, kx etcd delete --force KEY removes it"
+		f.Advice = "one such value makes each list of its resource fail: " +
+			"kx etcd history KEY shows older revisions to put back, kx etcd delete --force KEY removes it"
 	}
 	return f
 }

@@ -38,7 +38,8 @@ func (c *contents) schemas() Finding {
 	if c.unfit.count > 0 {
 		f.Level = Warning
 		f.Finding = fmt.Sprintf("%d custom resources are not what their definitions want: %s", c.unfit.count, c.unfitReason)
-		f.Advice = "the next write of such an object may be refused: put it right through the API, or change the schema (kx storage what-if tries one)"
+		f.Advice = "the next write of such an object may be refused: put it right through the API, " +
+			"or change the schema (kx storage what-if tries one)"
 	}
 	for resource, err := range c.unchecked {
 		f.Level = Warning

@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/store/datadir"
 )
 
-// ExamineFiles checks the files of an etcd that does not run: the database page by page, and in a data directory the log
-// too. ok says that the database is whole; the contents of a damaged one can't be trusted.
+// ExamineFiles checks the files of an etcd that does not run: the database page by page, and in a data directory the
+// log too. ok says that the database is whole; the contents of a damaged one can't be trusted.
 func ExamineFiles(path string) (out []Finding, ok bool) {
 	dir, err := FindDataDir(path)
 	database := path

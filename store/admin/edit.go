@@ -26,8 +26,8 @@ type Editor struct {
 	Force bool
 }
 
-// CustomCheck compares a custom resource with its definition, which it reads from the same etcd. It may change the object.
-// An error that is no [NotAllowed] means that the check itself failed.
+// CustomCheck compares a custom resource with its definition, which it reads from the same etcd. It may change the
+// object. An error that is no [NotAllowed] means that the check itself failed.
 type CustomCheck func(ctx context.Context, resource schema.GroupResource, object map[string]any) error
 
 // NotAllowed lists why a definition does not allow an object.
@@ -163,9 +163,11 @@ func (e *Editor) Undo(ctx context.Context, u *Undo) (*Plan, error) {
 	case u.Revision == 0:
 		return nil, &Refusal{errors.New("the undo file does not say that its write was done"), "look at the key; " + hintForce}
 	case mod != u.Revision && (u.Deleted != (now == nil)):
-		return nil, &Refusal{fmt.Errorf("%s: it was written again at revision %d, after the write at %d that is to be undone", u.Key, mod, u.Revision), hintForce}
+		return nil, &Refusal{fmt.Errorf("%s: it was written again at revision %d, after the write at %d that is to be undone", u.Key, mod,
+			u.Revision), hintForce}
 	case mod != u.Revision && now != nil:
-		return nil, &Refusal{fmt.Errorf("%s: it is at revision %d, and the write that is to be undone was %d", u.Key, mod, u.Revision), hintForce}
+		return nil, &Refusal{fmt.Errorf("%s: it is at revision %d, and the write that is to be undone was %d", u.Key, mod, u.Revision),
+			hintForce}
 	}
 	return e.plan(ctx, "undo", u.Key, now, u.Before)
 }
@@ -281,8 +283,8 @@ func (p *Plan) UndoFile(dir string, now time.Time) string {
 	return filepath.Join(dir, fmt.Sprintf("kx-undo-%s-%s.json", filepath.Base(p.Key), now.UTC().Format("20060102T150405.000")))
 }
 
-// Apply makes the planned write if the key has not changed since it was read, and returns the revision. The earlier value is
-// in undoFile before the write is sent.
+// Apply makes the planned write if the key has not changed since it was read, and returns the revision. The earlier
+// value is in undoFile before the write is sent.
 func (e *Editor) Apply(ctx context.Context, p *Plan, undoFile string, now time.Time) (revision int64, err error) {
 	cluster, err := e.clusterID(ctx)
 	if err != nil {
@@ -307,7 +309,8 @@ func (e *Editor) Apply(ctx context.Context, p *Plan, undoFile string, now time.T
 		Else(clientv3.OpGet(p.Key)).
 		Commit()
 	if err != nil {
-		return 0, fmt.Errorf("%s: the write failed and may have been done or not: look at the key (what was there is in %s): %w", p.Key, undoFile, err)
+		return 0, fmt.Errorf("%s: the write failed and may have been done or not: look at the key (what was there is in %s): %w", p.Key,
+			undoFile, err)
 	}
 	if !resp.Succeeded {
 		_ = os.Remove(undoFile)
@@ -315,7 +318,8 @@ func (e *Editor) Apply(ctx context.Context, p *Plan, undoFile string, now time.T
 		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 			at = kvs[0].ModRevision
 		}
-		return 0, &Refusal{fmt.Errorf("%s: it was at revision %d when it was read and is at %d now", p.Key, mod, at), "nothing was written; look again"}
+		return 0, &Refusal{fmt.Errorf("%s: it was at revision %d when it was read and is at %d now", p.Key, mod, at),
+			"nothing was written; look again"}
 	}
 	u.Revision = resp.Header.Revision
 	if err := u.write(undoFile, false); err != nil {

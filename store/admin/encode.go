@@ -19,8 +19,8 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// encode makes the stored value of an object. Its format is that of the present value, or else the one that an API server
-// would choose; it is encrypted as the configuration says.
+// encode makes the stored value of an object. Its format is that of the present value, or else the one that an API
+// server would choose; it is encrypted as the configuration says.
 func (d *Decoder) encode(key string, object map[string]any, like *Value) ([]byte, error) {
 	l, ok := Locate(d.Prefix, key)
 	if !ok {
@@ -90,8 +90,8 @@ func encodeProtobuf(kind schema.GroupVersionKind, message runtime.ProtobufMarsha
 	return append(bytes.Clone(protobufMagic), data...), err
 }
 
-// strictlyTyped converts the object to its Go type, nil if it has none. A field that the type does not have is an error: the
-// API server would not see it.
+// strictlyTyped converts the object to its Go type, nil if it has none. A field that the type does not have is an
+// error: the API server would not see it.
 func strictlyTyped(l Location, kind schema.GroupVersionKind, object map[string]any) (runtime.Object, error) {
 	if l.Custom || !types().Recognizes(kind) {
 		return nil, nil
@@ -100,7 +100,8 @@ func strictlyTyped(l Location, kind schema.GroupVersionKind, object map[string]a
 	if err != nil {
 		return nil, err
 	}
-	s := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, types(), types(), jsonserializer.SerializerOptions{Strict: true})
+	s := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, types(), types(),
+		jsonserializer.SerializerOptions{Strict: true})
 	typed, _, err := s.Decode(data, nil, nil)
 	return typed, err
 }

@@ -31,8 +31,8 @@ type EncryptedBy struct {
 // identity is the provider that stores values in the clear.
 const identity = "identity"
 
-// Encryptions counts the objects at a path and below by resource, provider and key. With an encryption configuration in d,
-// each value is decrypted: only that tells two keys of one name apart. progress, if not nil, is called for each key.
+// Encryptions counts the objects at a path and below by resource, provider and key. With an encryption configuration in
+// d, each value is decrypted: only that tells two keys of one name apart. progress, if not nil, is called for each key.
 func Encryptions(ctx context.Context, s Source, d *Decoder, below string, progress func(keys int)) ([]EncryptedBy, error) {
 	counts := map[EncryptedBy]*EncryptedBy{}
 	for kv, err := range Below(ctx, s, below, Range{}) {
@@ -51,7 +51,8 @@ func Encryptions(ctx context.Context, s Source, d *Decoder, below string, progre
 		of := EncryptedBy{Resource: l.Resource.String(), Provider: provider, Key: key}
 		c := counts[of]
 		if c == nil {
-			c = &EncryptedBy{Resource: of.Resource, Provider: provider, Key: key, Write: !ofPlugin && d.writesLike(l.Resource, provider, key)}
+			c = &EncryptedBy{Resource: of.Resource, Provider: provider, Key: key, Write: !ofPlugin &&
+				d.writesLike(l.Resource, provider, key)}
 			counts[of] = c
 		}
 		c.Objects++
@@ -65,12 +66,14 @@ func Encryptions(ctx context.Context, s Source, d *Decoder, below string, progre
 		all = append(all, *c)
 	}
 	slices.SortFunc(all, func(a, b EncryptedBy) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Provider+a.Key, b.Provider+b.Key))
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(b.Objects, a.Objects),
+			cmp.Compare(a.Provider+a.Key, b.Provider+b.Key))
 	})
 	return all, nil
 }
 
-// judge counts a value that the configuration would write differently or can't read, and says whether it would write like that.
+// judge counts a value that the configuration would write differently or can't read, and says whether it would write
+// like that.
 func (d *Decoder) judge(ctx context.Context, resource schema.GroupResource, kv *KV, c *EncryptedBy) (current bool) {
 	if d.Encryption == nil {
 		return false

@@ -159,8 +159,8 @@ func (f *File) Head(context.Context) (head Head, err error) {
 	return head, err
 }
 
-// changes visits all changes between two revisions, both included, until visit returns false. It skips the record with an
-// empty key, which a restore writes to raise the revision.
+// changes visits all changes between two revisions, both included, until visit returns false. It skips the record with
+// an empty key, which a restore writes to raise the revision.
 func (f *File) changes(from, to int64, visit func(place, record) (more bool)) error {
 	c := f.tx.Bucket(keyBucket).Cursor()
 	for k, v := c.Seek(place{main: from}.bytes()); k != nil; k, v = c.Next() {

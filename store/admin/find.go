@@ -41,7 +41,8 @@ type Match struct {
 
 // Find streams the keys at a path and below that meet the criteria. It reads values only if the criteria need them, and
 // decodes only the metadata where that suffices. progress, if not nil, is called for each key.
-func Find(ctx context.Context, s Source, d *Decoder, below string, c Criteria, revision int64, progress func(keys int)) iter.Seq2[Match, error] {
+func Find(ctx context.Context, s Source, d *Decoder, below string, c Criteria, revision int64, progress func(keys int)) iter.Seq2[Match,
+	error] {
 	return func(yield func(Match, error) bool) {
 		f, err := newFinder(d, c)
 		if err != nil {

@@ -13,8 +13,8 @@ type Child struct {
 	Path string
 	// KV is the key without its value; nil for a directory.
 	KV *KV
-	// Keys is how many keys there are. Bytes is the size of the first Measured of them; Revision is their newest change, or a
-	// newer one.
+	// Keys is how many keys there are. Bytes is the size of the first Measured of them; Revision is their newest
+	// change, or a newer one.
 	Keys, Bytes, Revision, Measured int64
 }
 
@@ -32,15 +32,17 @@ const (
 	runKeys = 256
 )
 
-// Level visits the children of a prefix at a revision, which must not be 0, in the order of keys, and `most` at most. It
-// begins at from, or with the first child if from is empty. It returns where another Level can continue, empty if all were
-// visited. It holds one page at a time.
-func (l *Live) Level(ctx context.Context, prefix, from string, revision, most int64, budget *Budget, visit func(Child)) (next string, err error) {
+// Level visits the children of a prefix at a revision, which must not be 0, in the order of keys, and `most` at most.
+// It begins at from, or with the first child if from is empty. It returns where another Level can continue, empty if
+// all were visited. It holds one page at a time.
+func (l *Live) Level(ctx context.Context, prefix, from string, revision, most int64, budget *Budget, visit func(Child)) (next string,
+	err error) {
 	v := level{live: l, prefix: prefix, end: rangeEnd(prefix), revision: revision, left: most, budget: budget, visit: visit}
 	v.next = max(prefix, from, firstKey)
 	limit := int64(firstLevelKeys)
 	for v.next != "" && !v.full {
-		resp, err := l.get(ctx, v.next, clientv3.WithRange(v.end), clientv3.WithRev(revision), clientv3.WithLimit(limit), clientv3.WithKeysOnly())
+		resp, err := l.get(ctx, v.next, clientv3.WithRange(v.end), clientv3.WithRev(revision), clientv3.WithLimit(limit),
+			clientv3.WithKeysOnly())
 		if err != nil {
 			return "", readError(v.next, revision, err)
 		}
@@ -82,13 +84,14 @@ type level struct {
 	budget      *Budget
 	visit       func(Child)
 
-	// next is where to continue reading, empty at the end. full says that visit wants no more; left children remain then.
+	// next is where to continue reading, empty at the end. full says that visit wants no more; left children remain
+	// then.
 	next string
 	left int64
 	full bool
 
-	// run and dir were read and not visited yet: adjacent keys, or a directory. bound ends the part of the directory that is
-	// measured.
+	// run and dir were read and not visited yet: adjacent keys, or a directory. bound ends the part of the directory
+	// that is measured.
 	run   []KV
 	dir   *Child
 	bound string

@@ -32,7 +32,8 @@ const (
 	// requestTimeout bounds one read: an etcd without a leader never answers.
 	requestTimeout = 30 * time.Second
 
-	// progressRetry is how often etcd is asked for a watch's progress. It ignores the question while the watch catches up.
+	// progressRetry is how often etcd is asked for a watch's progress. It ignores the question while the watch catches
+	// up.
 	progressRetry = 50 * time.Millisecond
 )
 
@@ -280,8 +281,8 @@ func (l *Live) events(ctx context.Context, key string, from, to int64) iter.Seq2
 	}
 }
 
-// Watch streams the changes at path and below from a revision on, 0 for now, until ctx ends. ready, if not nil, is called
-// once no later change can be missed.
+// Watch streams the changes at path and below from a revision on, 0 for now, until ctx ends. ready, if not nil, is
+// called once no later change can be missed.
 func (l *Live) Watch(ctx context.Context, path string, revision int64, ready func()) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for e, err := range l.WatchPrefix(ctx, path, revision, ready) {

@@ -34,8 +34,8 @@ func Path(prefix, key string) string {
 // twoParts are the first parts of keys whose second part names the resource.
 var twoParts = []string{"services", "ranges"}
 
-// SplitKey divides a key below prefix into the part of its resource ("pods", "services/specs", "example.com/pandas") and the
-// rest. ok is false for a key that is not below prefix.
+// SplitKey divides a key below prefix into the part of its resource ("pods", "services/specs", "example.com/pandas")
+// and the rest. ok is false for a key that is not below prefix.
 func SplitKey(prefix, key string) (resource string, rest []string, ok bool) {
 	below, ok := strings.CutPrefix(key, strings.TrimSuffix(prefix, "/")+"/")
 	if !ok || below == "" {

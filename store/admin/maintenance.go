@@ -141,8 +141,8 @@ type Defragmented struct {
 	TookMs   int64  `json:"tookMs"`
 }
 
-// Defragment shrinks the files of the named members, one after the other: a member answers nobody meanwhile. It ends at the
-// first failure.
+// Defragment shrinks the files of the named members, one after the other: a member answers nobody meanwhile. It ends at
+// the first failure.
 func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmented, error] {
 	return func(yield func(Defragmented, error) bool) {
 		for _, url := range l.urls {
@@ -188,11 +188,13 @@ func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
 		if err != nil {
 			return out, fmt.Errorf("%s: hash at revision %d: %w", url, revision, err)
 		}
-		out = append(out, Hash{Endpoint: url, Hash: fmt.Sprintf("%08x", resp.Hash), Revision: revision, Compacted: max(resp.CompactRevision, 0)})
+		out = append(out, Hash{Endpoint: url, Hash: fmt.Sprintf("%08x", resp.Hash), Revision: revision,
+			Compacted: max(resp.CompactRevision, 0)})
 	}
 	for _, h := range out {
 		if h.Compacted == out[0].Compacted && h.Hash != out[0].Hash {
-			return out, fmt.Errorf("%w: %s has %s and %s has %s at revision %d", ErrHashesDiffer, out[0].Endpoint, out[0].Hash, h.Endpoint, h.Hash, revision)
+			return out, fmt.Errorf("%w: %s has %s and %s has %s at revision %d", ErrHashesDiffer, out[0].Endpoint, out[0].Hash, h.Endpoint,
+				h.Hash, revision)
 		}
 	}
 	return out, nil
@@ -225,7 +227,8 @@ func (l *Live) Leases(ctx context.Context, names bool) iter.Seq2[Lease, error] {
 			if ttl.TTL < 0 {
 				continue // it has ended meanwhile
 			}
-			out := Lease{ID: fmt.Sprintf("%x", int64(lease.ID)), GrantedSeconds: ttl.GrantedTTL, RemainingSeconds: ttl.TTL, Keys: len(ttl.Keys)}
+			out := Lease{ID: fmt.Sprintf("%x", int64(lease.ID)), GrantedSeconds: ttl.GrantedTTL, RemainingSeconds: ttl.TTL,
+				Keys: len(ttl.Keys)}
 			for _, key := range ttl.Keys {
 				if names {
 					out.Names = append(out.Names, string(key))

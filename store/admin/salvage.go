@@ -28,8 +28,8 @@ type SalvageOptions struct {
 // Salvaged is the result of a salvage.
 type Salvaged struct {
 	Dir string `json:"dir"`
-	// Database is the revision that the readable part of the database has. Entries of the log were applied to it, and Salvaged
-	// is the revision after them.
+	// Database is the revision that the readable part of the database has. Entries of the log were applied to it, and
+	// Salvaged is the revision after them.
 	Database int64 `json:"database"`
 	Entries  int   `json:"entries"`
 	Salvaged int64 `json:"salvaged"`
@@ -57,8 +57,8 @@ func FindDataDir(path string) (string, error) {
 	return "", fmt.Errorf("%s is no data directory of etcd or kx: it has neither member nor etcd/member", path)
 }
 
-// Salvage makes a data directory from the readable parts of a damaged one: its database, and the entries of its log that
-// continue the database without a gap. The new directory belongs to no cluster, as after [Restore].
+// Salvage makes a data directory from the readable parts of a damaged one: its database, and the entries of its log
+// that continue the database without a gap. The new directory belongs to no cluster, as after [Restore].
 //
 // An etcd applies the entries, so that they have the same effect again: their revisions and comparisons stay the same.
 func Salvage(ctx context.Context, o SalvageOptions) (out *Salvaged, err error) {
@@ -70,7 +70,8 @@ func Salvage(ctx context.Context, o SalvageOptions) (out *Salvaged, err error) {
 	if err := os.MkdirAll(member, 0o700); err != nil {
 		return nil, err
 	}
-	// It is made elsewhere and moved when complete: with half a database etcd does not start, and with none it starts empty.
+	// It is made elsewhere and moved when complete: with half a database etcd does not start, and with none it starts
+	// empty.
 	part := filepath.Join(o.Dir, "part")
 	defer func() { err = errors.Join(err, os.RemoveAll(part)) }()
 	s := &salvage{from: from, part: part, out: &Salvaged{Dir: o.Dir}}

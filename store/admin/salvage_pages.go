@@ -20,8 +20,8 @@ const copyBatch = 16 << 20
 // unreadableError says why nothing of a database can be read.
 type unreadableError struct{ error }
 
-// copyPages copies the readable part of a database to a new one, bucket by bucket, and returns what it lost. An error is an
-// *unreadableError, or says that the new database can't be written.
+// copyPages copies the readable part of a database to a new one, bucket by bucket, and returns what it lost. An error
+// is an *unreadableError, or says that the new database can't be written.
 func copyPages(from, to string) (lost []datadir.LostPages, err error) {
 	pages, err := datadir.OpenPages(from)
 	if err != nil {

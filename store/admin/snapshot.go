@@ -36,8 +36,8 @@ type SnapshotInfo struct {
 	Sum string `json:"sha256,omitempty"`
 }
 
-// SaveSnapshot writes a member's database to a file that only its owner can read. The file gets its name when it is complete
-// and verified. progress, if not nil, is called with the number of bytes received.
+// SaveSnapshot writes a member's database to a file that only its owner can read. The file gets its name when it is
+// complete and verified. progress, if not nil, is called with the number of bytes received.
 func (l *Live) SaveSnapshot(ctx context.Context, file string, progress func(bytes int)) (*SnapshotInfo, error) {
 	if _, err := os.Stat(file); err == nil {
 		return nil, fmt.Errorf("%s is there already: remove it, or give another name", file)
@@ -178,29 +178,30 @@ type RestoreOptions struct {
 	File string
 	// Dir is the new data directory. It must be missing or empty.
 	Dir string
-	// Bump is added to the revision. It must exceed the number of revisions that clients saw after the snapshot was taken, so
-	// that no revision has two meanings.
+	// Bump is added to the revision. It must exceed the number of revisions that clients saw after the snapshot was
+	// taken, so that no revision has two meanings.
 	Bump int64
 }
 
-// errNoDirectory refuses an empty name for the new directory. To the system it is the working directory; to the user it is
-// mostly an unset variable.
+// errNoDirectory refuses an empty name for the new directory. To the system it is the working directory; to the user it
+// is mostly an unset variable.
 var errNoDirectory = errors.New("no directory to make was given: its name is empty")
 
 // Restored is the result of a restore.
 type Restored struct {
 	Dir  string `json:"dir"`
 	Keys int64  `json:"keys"`
-	// Snapshot is the snapshot's revision, Revision the first one of the new etcd. History before Revision is compacted, so that
-	// a watch from an older revision fails and its client lists again.
+	// Snapshot is the snapshot's revision, Revision the first one of the new etcd. History before Revision is
+	// compacted, so that a watch from an older revision fails and its client lists again.
 	Snapshot int64 `json:"snapshot"`
 	Revision int64 `json:"revision"`
 	// Encryption counts the values by the key of an encryption configuration that they need.
 	Encryption []NeededKey `json:"encryption,omitempty"`
 }
 
-// Restore makes a data directory from a snapshot. It holds keys, values and leases and belongs to no cluster: each etcd that
-// is started in a copy of it is a new member of the cluster that its flags name. A restore that fails leaves nothing.
+// Restore makes a data directory from a snapshot. It holds keys, values and leases and belongs to no cluster: each etcd
+// that is started in a copy of it is a new member of the cluster that its flags name. A restore that fails leaves
+// nothing.
 //
 // The new etcd finds no log and begins one, so the database must not claim to have applied any entry. An unfinished
 // compaction in the database is no problem: etcd finishes it when it starts.
@@ -256,7 +257,8 @@ func RestoreDatabase(
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// It has another name until it is complete: with half a database etcd does not start, and with none it starts empty.
+	// It has another name until it is complete: with half a database etcd does not start, and with none it starts
+	// empty.
 	database, part := filepath.Join(dir, "db"), filepath.Join(dir, "db.part")
 	if err := copyDatabase(ctx, in, c.Database, part, progress); err != nil {
 		return nil, err
@@ -341,8 +343,8 @@ func detach(tx *bolt.Tx) error {
 	return nil
 }
 
-// disarmNoSpace removes the alarms of members that had no space left. The new member raises its own if it has none either. An
-// alarm of corruption stays: it is about the data.
+// disarmNoSpace removes the alarms of members that had no space left. The new member raises its own if it has none
+// either. An alarm of corruption stays: it is about the data.
 func disarmNoSpace(tx *bolt.Tx) error {
 	b := tx.Bucket([]byte("alarm"))
 	if b == nil {

@@ -73,8 +73,8 @@ func (o *TopOptions) measure(u *Usage) int64 {
 	return u.Bytes
 }
 
-// Top sums up the usage of an etcd, and returns the largest usages and the sum of all. It keeps one Usage for each resource or
-// namespace; of objects it keeps only the largest. progress, if not nil, is called for each key.
+// Top sums up the usage of an etcd, and returns the largest usages and the sum of all. It keeps one Usage for each
+// resource or namespace; of objects it keeps only the largest. progress, if not nil, is called for each key.
 func Top(ctx context.Context, s Source, o TopOptions, progress func(keys int)) (top []Usage, total Usage, err error) {
 	if err := o.validate(); err != nil {
 		return nil, total, err
@@ -131,7 +131,8 @@ func use(p pair) Usage {
 		return Usage{Name: p.before.Key, Churn: 1}
 	}
 	size := int64(len(p.after.Value))
-	u := Usage{Name: p.after.Key, Keys: 1, Bytes: size + int64(len(p.after.Key)), Largest: size, Writes: p.after.Version, Churn: p.after.Version}
+	u := Usage{Name: p.after.Key, Keys: 1, Bytes: size + int64(len(p.after.Key)), Largest: size, Writes: p.after.Version,
+		Churn: p.after.Version}
 	if p.before != nil && p.before.CreateRevision == p.after.CreateRevision {
 		u.Churn -= p.before.Version
 	} else if p.before != nil {

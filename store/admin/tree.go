@@ -29,9 +29,9 @@ func (n *Node) add(kv *KV) {
 	n.Revision = max(n.Revision, kv.ModRevision)
 }
 
-// Tree visits the directories and keys below a path, depth levels of them, parents first, and returns their sum. It visits a
-// child of path as soon as that is complete, so it holds one child at a time, with at most mostLeaves keys a directory.
-// Without values there are no bytes.
+// Tree visits the directories and keys below a path, depth levels of them, parents first, and returns their sum. It
+// visits a child of path as soon as that is complete, so it holds one child at a time, with at most mostLeaves keys a
+// directory. Without values there are no bytes.
 func Tree(ctx context.Context, s Source, path string, depth int, r Range, visit func(Node) error) (total Node, err error) {
 	t := &tree{base: strings.TrimSuffix(path, "/"), depth: depth, visit: visit}
 	total.Path = path

@@ -19,8 +19,8 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// apis registers the types that client-go has clients for, which are all that a kube-apiserver stores, and definitions of
-// custom resources.
+// apis registers the types that client-go has clients for, which are all that a kube-apiserver stores, and definitions
+// of custom resources.
 var apis = runtime.SchemeBuilder{clientscheme.AddToScheme, apiextensionsv1.AddToScheme, apiextensionsv1beta1.AddToScheme}
 
 // types knows the types of apis once somebody asks: registering them takes milliseconds, which most commands need not

@@ -1,7 +1,7 @@
 // Package backend gives each resource its storage.
 //
-// It owns the options of a resource's storage: the prefix of its keys, the transformer of its values, its codec. It is also the
-// one place that decides whether a cacher stands in front of etcd.
+// It owns the options of a resource's storage: the prefix of its keys, the transformer of its values, its codec. It is
+// also the one place that decides whether a cacher stands in front of etcd.
 //
 // In comes a resource, through a [RESTOptionsGetter]; out go [RESTOptions], whose Decorator makes the store.Interface.
 // The storage itself is made by [github.com/kx-apiserver/kx/store/backend/factory].

@@ -21,7 +21,8 @@ type EtcdOptions struct {
 	StorageConfig Config
 	// EncryptionProviderConfigFilepath names an EncryptionConfiguration; without one nothing is encrypted.
 	EncryptionProviderConfigFilepath string
-	// EncryptionProviderConfigAutomaticReload says that another configuration may come to count while storages are used.
+	// EncryptionProviderConfigAutomaticReload says that another configuration may come to count while storages are
+	// used.
 	EncryptionProviderConfigAutomaticReload bool
 
 	DeleteCollectionWorkers int
@@ -107,7 +108,8 @@ type SimpleRestOptionsFactory struct {
 }
 
 // NewSimpleRestOptionsFactory reads the files that the options name, so that errors in them are reported at once.
-func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupResource) (runtime.Codec, error)) (*SimpleRestOptionsFactory, error) {
+func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupResource) (runtime.Codec, error)) (*SimpleRestOptionsFactory,
+	error) {
 	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher(nil, false, nil, nil)}
 	var err error
 	if f.cacheSizes, err = ParseWatchCacheSizes(options.WatchCacheSizes); err != nil {
@@ -157,8 +159,8 @@ func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource,
 	}, nil
 }
 
-// decorator is the one place that decides whether a resource has a cacher, and says why. Events have none: they are many, written
-// far more often than read, and would be kept twice, for two groups.
+// decorator is the one place that decides whether a resource has a cacher, and says why. Events have none: they are
+// many, written far more often than read, and would be kept twice, for two groups.
 func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource, note trace.Noted) StorageDecorator {
 	size, sized := f.cacheSizes[resource]
 	isEvent := storedAs(resource) == schema.GroupResource{Resource: "events"}

@@ -21,16 +21,17 @@ func ResourcePrefix(resource schema.GroupResource) string {
 	if prefix, ok := specialPrefixes[resource]; ok {
 		return prefix
 	}
-	// No two groups of kube-apiserver have a resource of the same name, so their keys have no group. Those that client-go has
-	// clients for are its groups. CustomResourceDefinitions and APIServices belong to servers beside it, whose keys have one.
+	// No two groups of kube-apiserver have a resource of the same name, so their keys have no group. Those that
+	// client-go has clients for are its groups. CustomResourceDefinitions and APIServices belong to servers beside it,
+	// whose keys have one.
 	if clientscheme.Scheme.IsGroupRegistered(resource.Group) {
 		return resource.Resource
 	}
 	return resource.Group + "/" + resource.Resource
 }
 
-// storedAs returns the resource under which this one is stored: events have two groups and are stored once, with one codec and
-// transformer.
+// storedAs returns the resource under which this one is stored: events have two groups and are stored once, with one
+// codec and transformer.
 func storedAs(resource schema.GroupResource) schema.GroupResource {
 	if resource == (schema.GroupResource{Group: "events.k8s.io", Resource: "events"}) {
 		return schema.GroupResource{Resource: "events"}

@@ -40,7 +40,8 @@ func UndecoratedStorage(
 }
 
 // NewRawStorage makes the storage on etcd, without a cacher.
-func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface, _ DestroyFunc, err error) {
+func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface,
+	_ DestroyFunc, err error) {
 	note := trace.Note(config.Notes, trace.StorageRaw, resourcePrefix)
 	defer note.End(&err)
 	return factory.Create(*config, newFunc, newListFunc, resourcePrefix)
@@ -50,9 +51,10 @@ func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtim
 // at once in memory.
 const parallelFills = 8
 
-// StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these makes
-// take turns to fill themselves, are among caches as long as they run, do what the faults of control say, and tell log when
-// they lose etcd. All may be nil. With prefill they fill themselves at once, and not for their first reader.
+// StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these
+// makes take turns to fill themselves, are among caches as long as they run, do what the faults of control say, and
+// tell log when they lose etcd. All may be nil. With prefill they fill themselves at once, and not for their first
+// reader.
 //
 //go:noinline
 func StorageWithCacher(caches *cacher.Caches, prefill bool, control *trace.Control, log *slog.Logger) StorageDecorator {

@@ -30,8 +30,8 @@ type Manifest struct {
 	Made   time.Time `json:"made"`
 	KX     Version   `json:"kx"`
 	Etcd   Etcd      `json:"etcd"`
-	// Verified says that the snapshot was read back before the archive got its name, so Revision, Keys and Encryption are exact.
-	// Otherwise they are etcd's of the moment before.
+	// Verified says that the snapshot was read back before the archive got its name, so Revision, Keys and Encryption
+	// are exact. Otherwise they are etcd's of the moment before.
 	Verified bool `json:"verified"`
 	// Prefix begins the keys of the API server.
 	Prefix string `json:"prefix"`

@@ -45,8 +45,8 @@ type Saved struct {
 // temporary begins and ends the name of a file that is not an archive yet.
 const temporary = ".part"
 
-// File writes an archive that only its owner can read. It has another name in the same directory until it is complete, was
-// read back and is on the disk. A file that has the name already is not replaced.
+// File writes an archive that only its owner can read. It has another name in the same directory until it is complete,
+// was read back and is on the disk. A file that has the name already is not replaced.
 func (s *Save) File(ctx context.Context, file string) (_ *Saved, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return nil, isThere(file)

@@ -23,8 +23,8 @@ const (
 var partName = regexp.MustCompile(`^(?:(?:ca|front-proxy-ca)\.(?:crt|key)|sa\.key|kubeconfig|` +
 	`flags/[a-z][a-z-]{0,60}(?:\.[0-9]{1,2})?|etcd/snapshot\.db|manifest\.json|SHA256SUMS)$`)
 
-// head is the block before a part. All blocks but those of one form are refused, so the form is the simplest: GNU's, which
-// fits any size into one block.
+// head is the block before a part. All blocks but those of one form are refused, so the form is the simplest: GNU's,
+// which fits any size into one block.
 func head(name string, size int64, made time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	err := tar.NewWriter(&b).WriteHeader(&tar.Header{

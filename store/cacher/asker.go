@@ -79,8 +79,8 @@ func (a *asker) put(ctx context.Context, q *question) {
 	}
 }
 
-// note notes etcd's revision, as of some moment after the cache had seen before. It says whether that can be: an etcd that
-// was restored from a backup is at an earlier revision, and all that the cache has is of another history.
+// note notes etcd's revision, as of some moment after the cache had seen before. It says whether that can be: an etcd
+// that was restored from a backup is at an earlier revision, and all that the cache has is of another history.
 func (a *asker) note(revision, before int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// CatchUp asks etcd for its revision and waits until the cache has seen that, and says how long it took. What it fails to
-// see before ctx ends is no error: whoever inspects the cache next finds it behind.
+// CatchUp asks etcd for its revision and waits until the cache has seen that, and says how long it took. What it fails
+// to see before ctx ends is no error: whoever inspects the cache next finds it behind.
 func (c *Cacher) CatchUp(ctx context.Context) (took time.Duration, ok bool) {
 	if !c.begun.Load() {
 		return 0, false // nobody has asked for the cache, and who looks at it does not either
@@ -33,8 +33,8 @@ type Beside struct {
 	Seen, Revision int64
 }
 
-// ReadBeside reads an object in both places, etcd first, and waits for nothing. The namespace of an object that is in none
-// is empty.
+// ReadBeside reads an object in both places, etcd first, and waits for nothing. The namespace of an object that is in
+// none is empty.
 func (c *Cacher) ReadBeside(ctx context.Context, namespace, name string) (*Beside, error) {
 	key := c.config.ResourcePrefix + "/" + name
 	if namespace != "" {

@@ -45,8 +45,8 @@ type cacheWatcher struct {
 
 	result chan watch.Event
 	stop   chan struct{} // closed when nobody reads any more
-	// next is the seq of the first event that it was not given, and noSeq if the history does not have that one. come is how
-	// far it has come, while it is behind.
+	// next is the seq of the first event that it was not given, and noSeq if the history does not have that one. come
+	// is how far it has come, while it is behind.
 	next int64
 	come position
 	// epoch is which of the histories that etcd had it watches.
@@ -119,7 +119,8 @@ func (w *cacheWatcher) stopLocked() {
 	}
 }
 
-// run gives the watcher what lies behind, until it is live or ends. begin, if not nil, gives it the state to begin with.
+// run gives the watcher what lies behind, until it is live or ends. begin, if not nil, gives it the state to begin
+// with.
 func (w *cacheWatcher) run(begin func() error) {
 	var err error
 	if begin != nil {
@@ -283,8 +284,8 @@ func errorEvent(err error) watch.Event {
 	return watch.Event{Type: watch.Error, Object: &status}
 }
 
-// convert makes the watcher's event of one of the cache's. To a watcher with a selector an object comes and goes as it is
-// selected.
+// convert makes the watcher's event of one of the cache's. To a watcher with a selector an object comes and goes as it
+// is selected.
 func (w *cacheWatcher) convert(e *event) (out watch.Event, selected bool, err error) {
 	now, before := e.object != nil, e.prev != nil
 	if !w.all {

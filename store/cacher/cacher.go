@@ -16,13 +16,13 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher/metrics"
 )
 
-// Cacher is a storage with a cache in front of it. The cache keeps the present state of one resource and its latest events,
-// and answers reads and watches. Writes are the storage's, which tries the cached object first.
+// Cacher is a storage with a cache in front of it. The cache keeps the present state of one resource and its latest
+// events, and answers reads and watches. Writes are the storage's, which tries the cached object first.
 //
 // Its own goroutines: the reflector, which fills the cache and applies changes as they come and hands them to watchers;
 // the progress requester, which asks etcd for its revision while somebody waits for it; and the keeper, which sends
-// bookmarks and forgets what is old. They start with the first read or watch: a cacher that nobody asks has none, and costs
-// etcd nothing. A watch has one only while it gets what lies behind.
+// bookmarks and forgets what is old. They start with the first read or watch: a cacher that nobody asks has none, and
+// costs etcd nothing. A watch has one only while it gets what lies behind.
 type Cacher struct {
 	Storage
 
@@ -48,8 +48,8 @@ type Cacher struct {
 	follows    atomic.Int64             // how many watches of etcd were begun
 	late       atomic.Pointer[lateness] // while changes are held back
 
-	// following is the context of the watch that progress may be asked of; nil while there is none. asking is held while
-	// etcd is asked, so that no request outlives its watch.
+	// following is the context of the watch that progress may be asked of; nil while there is none. asking is held
+	// while etcd is asked, so that no request outlives its watch.
 	asking    sync.Mutex
 	following context.Context
 
@@ -61,8 +61,8 @@ type Cacher struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	// keys counts when values that could not be decrypted may have become readable. What the reflector reads, it reads with the keys
-	// of readWith, or newer ones.
+	// keys counts when values that could not be decrypted may have become readable. What the reflector reads, it reads
+	// with the keys of readWith, or newer ones.
 	keys     atomic.Int64
 	readWith int64
 	// leave gives up etcd's watch; nil while there is none.
@@ -77,8 +77,8 @@ var (
 // counts are how reads were answered.
 type counts struct{ hits, fallbacks atomic.Int64 }
 
-// NewCacherFromConfig makes a cacher. It begins to fill itself with the first read or watch, or at once if the Config says so;
-// until it is filled everything is read from the storage. Stop ends it.
+// NewCacherFromConfig makes a cacher. It begins to fill itself with the first read or watch, or at once if the Config
+// says so; until it is filled everything is read from the storage. Stop ends it.
 func NewCacherFromConfig(config Config) (*Cacher, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -122,9 +122,10 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 	c.past.cacher = c
 	c.state.init()
 	c.revisions.ask, c.revisions.seen = config.Storage.GetCurrentResourceVersion, c.watchCache.revision.Load
-	// The cache's watch and its requests for progress share a stream that no other watch is on, not even another cache's:
-	// while one of those catches up, requests would be lost, and an answer that etcd made before this watch was there
-	// would be taken for one about it, though it has not sent this watch's changes. The cacher's address names the stream.
+	// The cache's watch and its requests for progress share a stream that no other watch is on, not even another
+	// cache's: while one of those catches up, requests would be lost, and an answer that etcd made before this watch
+	// was there would be taken for one about it, though it has not sent this watch's changes. The cacher's address
+	// names the stream.
 	ctx := metadata.AppendToOutgoingContext(context.Background(), "source", fmt.Sprintf("cache-%p", c))
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.watchCache.stopped = c.ctx.Done()
@@ -171,8 +172,8 @@ func (c *Cacher) Stop() {
 	c.metrics.Forget()
 }
 
-// ReadinessCheck says why the cache is not filled, or nil. One that fills itself for its first reader keeps nobody waiting:
-// etcd answers.
+// ReadinessCheck says why the cache is not filled, or nil. One that fills itself for its first reader keeps nobody
+// waiting: etcd answers.
 func (c *Cacher) ReadinessCheck() error {
 	switch now := c.state.get(); now.State {
 	case Uninitialized, Refilling:

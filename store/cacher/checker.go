@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// CheckVariable is the environment variable that has every cache compared with etcd again and again, for tests. A cache that
-// differs ends the process. Its value is true, for every five minutes, or how often, such as 10s.
+// CheckVariable is the environment variable that has every cache compared with etcd again and again, for tests. A cache
+// that differs ends the process. Its value is true, for every five minutes, or how often, such as 10s.
 const CheckVariable = "KUBE_WATCHCACHE_CONSISTENCY_CHECKER"
 
 const (
@@ -39,8 +39,8 @@ func checkPeriod() (time.Duration, error) {
 	return period, nil
 }
 
-// keepChecking compares the cache with etcd until the cacher stops. A difference ends the process: whatever it would answer
-// after that can't be trusted.
+// keepChecking compares the cache with etcd until the cacher stops. A difference ends the process: whatever it would
+// answer after that can't be trusted.
 func (c *Cacher) keepChecking(period time.Duration) {
 	for {
 		sleep(c.ctx, period+rand.N(period/2+1))
@@ -54,8 +54,8 @@ func (c *Cacher) keepChecking(period time.Duration) {
 	}
 }
 
-// differs says how the cache differs from etcd, nil if it does not or if that can't be told now. An etcd that was replaced by
-// another one proves nothing: the cache learns of that by its lost connection, and is filled again.
+// differs says how the cache differs from etcd, nil if it does not or if that can't be told now. An etcd that was
+// replaced by another one proves nothing: the cache learns of that by its lost connection, and is filled again.
 func (c *Cacher) differs(ctx context.Context) *Consistency {
 	follows := c.follows.Load()
 	report, err := c.CheckConsistency(ctx)

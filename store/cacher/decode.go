@@ -46,8 +46,8 @@ func (c *Cacher) Watch(ctx context.Context, key string, opts store.ListOptions) 
 	return newDecodingWatch(ctx, w), nil
 }
 
-// decodingWatch decodes the objects of another watch's events. Each object is its reader's own. One goroutine takes events,
-// decodes them and hands them on, until the inner watch ends, this one is stopped or ctx ends.
+// decodingWatch decodes the objects of another watch's events. Each object is its reader's own. One goroutine takes
+// events, decodes them and hands them on, until the inner watch ends, this one is stopped or ctx ends.
 type decodingWatch struct {
 	watch.Interface
 	result  chan watch.Event

@@ -12,12 +12,12 @@ import (
 
 // dispatcher hands events to watchers.
 //
-// A watcher is either live or behind. A live one costs nothing: the reflector puts events into its channel, right after it
-// has put them into the cache. If the channel is full, the watcher is behind from then on: a goroutine of its own goes
-// through the cache's history from the event on that did not fit, and waits for the client as long as that takes. When it
-// has reached the end of the history, the watcher is live again and the goroutine ends. A watcher that begins in the past
-// begins behind. So a slow client makes nobody wait and holds nothing in memory. Events that the history no longer has are
-// read from etcd's (past); a watcher whose next event etcd has compacted is told so and begins again.
+// A watcher is either live or behind. A live one costs nothing: the reflector puts events into its channel, right after
+// it has put them into the cache. If the channel is full, the watcher is behind from then on: a goroutine of its own
+// goes through the cache's history from the event on that did not fit, and waits for the client as long as that takes.
+// When it has reached the end of the history, the watcher is live again and the goroutine ends. A watcher that begins
+// in the past begins behind. So a slow client makes nobody wait and holds nothing in memory. Events that the history no
+// longer has are read from etcd's (past); a watcher whose next event etcd has compacted is told so and begins again.
 //
 // Invariants:
 //
@@ -244,8 +244,8 @@ func (l watcherList) give(e *event) {
 	}
 }
 
-// restart is called around a fill: no event is dispatched meanwhile. All watchers are behind then, for what happened between
-// the state before and this one is for etcd to tell. If etcd has another history they end.
+// restart is called around a fill: no event is dispatched meanwhile. All watchers are behind then, for what happened
+// between the state before and this one is for etcd to tell. If etcd has another history they end.
 func (d *dispatcher) restart(same bool, replace func() (revision int64)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

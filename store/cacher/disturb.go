@@ -27,8 +27,8 @@ func (c *Cacher) sayLate(step *trace.Step) {
 	}
 }
 
-// tellWriters tells the journeys that made changes that they are held back. Writers that are not known yet find out when
-// they begin to wait.
+// tellWriters tells the journeys that made changes that they are held back. Writers that are not known yet find out
+// when they begin to wait.
 func (c *Cacher) tellWriters(changes store.Changes, late *lateness) {
 	for i := range changes.Changes {
 		revision := changes.Changes[i].Revision
@@ -38,9 +38,9 @@ func (c *Cacher) tellWriters(changes store.Changes, late *lateness) {
 	}
 }
 
-// disturbed makes changes part of the cache and hands them out, with what faults ask for at the cache's marks. What is held
-// back is held in one place: leave gives up etcd's watch, so that nothing piles up behind it. No change is lost, unless etcd
-// compacts it meanwhile, and then the cache is filled again.
+// disturbed makes changes part of the cache and hands them out, with what faults ask for at the cache's marks. What is
+// held back is held in one place: leave gives up etcd's watch, so that nothing piles up behind it. No change is lost,
+// unless etcd compacts it meanwhile, and then the cache is filled again.
 func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
 	hold := func(d trace.Disturbance) {
 		leave(errLate)

@@ -95,7 +95,8 @@ func (c *Cacher) latest(key string) *object.Encoded {
 }
 
 // found answers with a cached object, or with its absence.
-func (c *Cacher) found(ctx context.Context, step *trace.Step, key string, obj *object.Encoded, seen int64, opts store.GetOptions) (*object.Encoded, error) {
+func (c *Cacher) found(ctx context.Context, step *trace.Step, key string, obj *object.Encoded, seen int64,
+	opts store.GetOptions) (*object.Encoded, error) {
 	if obj != nil && obj.Err() != nil {
 		step.Why(trace.CacheUnreadable)
 		return c.fromStorage(ctx, key, opts)

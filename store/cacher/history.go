@@ -41,8 +41,8 @@ func (e *event) deleted() *object.Encoded {
 // eventBytes is what an event takes beside the states of its object.
 const eventBytes = 256
 
-// historyLimits say how many events are kept: those of the last window, at least min, but neither more than max nor more
-// than maxBytes of them.
+// historyLimits say how many events are kept: those of the last window, at least min, but neither more than max nor
+// more than maxBytes of them.
 type historyLimits struct {
 	window   time.Duration
 	min, max int
@@ -62,8 +62,8 @@ type history struct {
 
 func (h *history) len() int { return len(h.events) - h.head }
 
-// reset forgets all. Events after revision will be kept. No event has the next seq: who waits for that one learns so that
-// something was missed.
+// reset forgets all. Events after revision will be kept. No event has the next seq: who waits for that one learns so
+// that something was missed.
 func (h *history) reset(revision int64) {
 	h.events, h.head, h.bytes, h.since = nil, 0, 0, revision
 	h.next++

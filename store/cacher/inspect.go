@@ -51,10 +51,11 @@ type WatcherInfo struct {
 	Since   time.Time
 	// Labels and Fields are its selectors.
 	Labels, Fields string
-	// From is the revision that its client knew at the beginning, At the one up to which it was given all. Sent is how many
-	// events that were.
+	// From is the revision that its client knew at the beginning, At the one up to which it was given all. Sent is how
+	// many events that were.
 	From, At, Sent int64
-	// Queued is how many events its client has not taken, of Buffer at most. Behind says that there are more, in the history.
+	// Queued is how many events its client has not taken, of Buffer at most. Behind says that there are more, in the
+	// history.
 	Queued, Buffer int
 	Behind         bool
 	// Bookmark is the revision of the last bookmark, 0 if there was none, and Bookmarked when it was sent.
@@ -190,7 +191,8 @@ func (c *Cacher) CheckConsistency(ctx context.Context) (result *Consistency, err
 	}
 	t := c.watchCache.getExact(revision)
 	if t == nil {
-		return nil, fmt.Errorf("check the cache of %s: more has changed since revision %d than it remembers: try again", c.config.GroupResource, revision)
+		return nil, fmt.Errorf("check the cache of %s: more has changed since revision %d than it remembers: try again",
+			c.config.GroupResource, revision)
 	}
 	result = &Consistency{Revision: revision, Items: len(stored)}
 	result.compare(t, stored)

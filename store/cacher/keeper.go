@@ -39,8 +39,9 @@ func (c *Cacher) keep() {
 	}
 }
 
-// catchUpForBookmarks brings the cache to etcd's revision, even if nothing of this resource changes: a client that comes
-// back with an old bookmark would have to list everything again. If that fails, bookmarks are as old as the cache.
+// catchUpForBookmarks brings the cache to etcd's revision, even if nothing of this resource changes: a client that
+// comes back with an old bookmark would have to list everything again. If that fails, bookmarks are as old as the
+// cache.
 func (c *Cacher) catchUpForBookmarks() {
 	ctx, cancel := context.WithTimeout(c.ctx, bookmarkFreshLimit)
 	defer cancel()

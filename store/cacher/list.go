@@ -64,8 +64,8 @@ type listing struct {
 	prefix string
 	opts   store.ListOptions
 
-	// exact is the one revision that the list may be of, 0 if a later one will do. from is the key that a page begins at, ""
-	// for the first page.
+	// exact is the one revision that the list may be of, 0 if a later one will do. from is the key that a page begins
+	// at, "" for the first page.
 	exact int64
 	from  string
 
@@ -78,7 +78,8 @@ type listing struct {
 	given []int64
 }
 
-// moment finds the state that the list shows, and says why it is that one. It leaves the tree nil if etcd must be asked.
+// moment finds the state that the list shows, and says why it is that one. It leaves the tree nil if etcd must be
+// asked.
 func (l *listing) moment(ctx context.Context) error {
 	c := l.cacher
 	if c.asked(ctx) {
@@ -190,14 +191,15 @@ func (l *listing) limit() int64 {
 	return l.opts.Predicate.Limit
 }
 
-// checkedBytes is how much of a list is checked before its first byte is sent. An unreadable object in it is an error of the
-// list. One behind it cuts the list off, as in a list that is read from etcd.
+// checkedBytes is how much of a list is checked before its first byte is sent. An unreadable object in it is an error
+// of the list. One behind it cuts the list off, as in a list that is read from etcd.
 const checkedBytes = 2 << 20
 
 // looksBetween is how many objects are looked at before the list looks whether its client is still there.
 const looksBetween = 256
 
-// collect makes a list of the tree, and returns how many items it has. Those that can't be read may be among them if unreadable.
+// collect makes a list of the tree, and returns how many items it has. Those that can't be read may be among them if
+// unreadable.
 func (l *listing) collect(ctx context.Context, unreadable bool) (list *store.EncodedList, count int, err error) {
 	var items []*object.Encoded
 	pred, limit := &l.opts.Predicate, l.limit()

@@ -14,18 +14,19 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// past is what the history does not have, and etcd still does: pages of changes, each read from etcd when a watcher needs it.
+// past is what the history does not have, and etcd still does: pages of changes, each read from etcd when a watcher
+// needs it.
 //
-// A cache that has just been filled has no history, and after a restart all clients come back within a moment, each with a
-// revision from before. One goroutine reads for all of them: from the oldest revision that anybody waits for, up to where
-// another page goes on, or the history. Whoever waits gets the page that has the changes after its revision, as soon as
-// etcd has sent that one.
+// A cache that has just been filled has no history, and after a restart all clients come back within a moment, each
+// with a revision from before. One goroutine reads for all of them: from the oldest revision that anybody waits for, up
+// to where another page goes on, or the history. Whoever waits gets the page that has the changes after its revision,
+// as soon as etcd has sent that one.
 //
 // Invariants:
 //
 //  1. A page holds all changes between its two revisions, in order.
-//  2. The history and all pages together stay within the history's limits; one eighth of them is always for pages, and one
-//     answer of etcd is never cut. A page that nobody used for the history's window is dropped.
+//  2. The history and all pages together stay within the history's limits; one eighth of them is always for pages, and
+//     one answer of etcd is never cut. A page that nobody used for the history's window is dropped.
 //  3. No page outlives the history that it was read from: an etcd that was restored from a backup begins with none, and
 //     what was read while the cache's own watch of etcd ended is not used.
 type past struct {
@@ -71,8 +72,8 @@ var errInterrupted = errors.New("the watch of etcd ended meanwhile")
 // errEnough ends a read that has filled the room that there is for it.
 var errEnough = errors.New("enough was read")
 
-// page waits for the page with the changes after a revision. None without an error says that the history may have them by
-// now. An expired one says that etcd has compacted them.
+// page waits for the page with the changes after a revision. None without an error says that the history may have them
+// by now. An expired one says that etcd has compacted them.
 func (p *past) page(done <-chan struct{}, after int64) (*page, error) {
 	p.mu.Lock()
 	if found := p.find(after); found != nil {
@@ -312,8 +313,8 @@ func (p *past) close() {
 	p.closed = true
 }
 
-// position is how far a watcher has come: it was given all that concerns it up to a revision, if key is empty; otherwise up
-// to the change of that key at that revision, which may have changed others too.
+// position is how far a watcher has come: it was given all that concerns it up to a revision, if key is empty;
+// otherwise up to the change of that key at that revision, which may have changed others too.
 type position struct {
 	revision int64
 	key      string

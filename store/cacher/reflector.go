@@ -77,8 +77,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// fill reads the whole resource. Watchers of the state before have missed changes: they go on with what etcd tells of them,
-// if it still has the history that they watched.
+// fill reads the whole resource. Watchers of the state before have missed changes: they go on with what etcd tells of
+// them, if it still has the history that they watched.
 func (c *Cacher) fill(ctx context.Context) error {
 	if c.config.Fills != nil {
 		select {
@@ -95,7 +95,8 @@ func (c *Cacher) fill(ctx context.Context) error {
 	c.readWith = c.keys.Load()
 	start := time.Now()
 	var objects []*object.Encoded
-	revision, err := c.config.Storage.ReadAll(ctx, c.prefix, c.limits.PageSize, func(obj *object.Encoded) { objects = append(objects, obj) })
+	revision, err := c.config.Storage.ReadAll(ctx, c.prefix, c.limits.PageSize,
+		func(obj *object.Encoded) { objects = append(objects, obj) })
 	if err != nil {
 		return fmt.Errorf("fill the cache of %s: %w", c.config.GroupResource, err)
 	}
@@ -113,8 +114,9 @@ func (c *Cacher) fill(ctx context.Context) error {
 	return nil
 }
 
-// follow applies changes until that fails. A cache that has to be filled is filled when the watch has begun: a watch ends
-// with its connection, so the etcd that is read is the one that is watched, and nothing that comes between is missed.
+// follow applies changes until that fails. A cache that has to be filled is filled when the watch has begun: a watch
+// ends with its connection, so the etcd that is read is the one that is watched, and nothing that comes between is
+// missed.
 func (c *Cacher) follow() error {
 	c.follows.Add(1)
 	ctx, cancel := context.WithCancelCause(c.ctx)
@@ -148,9 +150,9 @@ func (c *Cacher) follow() error {
 	return err
 }
 
-// verify finds out whether etcd has what the cache has, at the cache's revision. It is asked when a watch has begun that goes
-// on where another one ended: all changes that it sends are of the history that is looked at here. An etcd that was restored
-// from a backup may be past the cache's revision already, and nothing else would tell.
+// verify finds out whether etcd has what the cache has, at the cache's revision. It is asked when a watch has begun
+// that goes on where another one ended: all changes that it sends are of the history that is looked at here. An etcd
+// that was restored from a backup may be past the cache's revision already, and nothing else would tell.
 func (c *Cacher) verify(ctx context.Context) error {
 	if c.outdated() {
 		return errOtherKeys
@@ -176,8 +178,8 @@ func (c *Cacher) verify(ctx context.Context) error {
 	return nil
 }
 
-// goesOn says whether the history of a cache that is filled again is known to be etcd's still. Mostly it is not: etcd has
-// compacted the revision at which the cache stopped.
+// goesOn says whether the history of a cache that is filled again is known to be etcd's still. Mostly it is not: etcd
+// has compacted the revision at which the cache stopped.
 func (c *Cacher) goesOn(ctx context.Context) (bool, error) {
 	now := c.state.get()
 	if now.State == Uninitialized || errors.Is(now.Err, errWentBack) || errors.Is(now.Err, errOtherHistory) {
@@ -251,8 +253,8 @@ func (c *Cacher) stopFollowing() {
 	c.following = nil
 }
 
-// askProgress asks for progress, if there is a watch that it would be about. What fails is tried again, and those who wait
-// do not wait for ever.
+// askProgress asks for progress, if there is a watch that it would be about. What fails is tried again, and those who
+// wait do not wait for ever.
 func (c *Cacher) askProgress() {
 	c.asking.Lock()
 	defer c.asking.Unlock()

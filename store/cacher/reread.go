@@ -5,8 +5,8 @@ import "errors"
 // errOtherKeys says that there are other keys than when the cache was filled.
 var errOtherKeys = errors.New("values that could not be decrypted may be readable by now")
 
-// Reread has those caches filled again that have objects which could not be decrypted. Until then, all that needs one is read from etcd.
-// It is called when there are other keys.
+// Reread has those caches filled again that have objects which could not be decrypted. Until then, all that needs one
+// is read from etcd. It is called when there are other keys.
 func (s *Caches) Reread() {
 	s.mu.Lock()
 	var all []*Cacher
@@ -19,7 +19,8 @@ func (s *Caches) Reread() {
 	}
 }
 
-// reread gives up etcd's watch if there is something to read again. What is being read right now is looked at by outdated.
+// reread gives up etcd's watch if there is something to read again. What is being read right now is looked at by
+// outdated.
 func (c *Cacher) reread() {
 	c.keys.Add(1)
 	if leave := c.leave.Load(); leave != nil && c.unreadable() {
@@ -27,8 +28,9 @@ func (c *Cacher) reread() {
 	}
 }
 
-// outdated says whether there is something that could not be decrypted, and there are other keys than it was read with. The reflector
-// asks when it has made something part of the cache, and before it goes on. It is said until the cache is filled again.
+// outdated says whether there is something that could not be decrypted, and there are other keys than it was read with.
+// The reflector asks when it has made something part of the cache, and before it goes on. It is said until the cache is
+// filled again.
 func (c *Cacher) outdated() bool {
 	now := c.keys.Load()
 	if now == c.readWith {

@@ -11,8 +11,8 @@ type State uint8
 
 // The states of a cache.
 const (
-	// Uninitialized: never filled, since nobody has asked for it, or since that has not come to its end. Everything is read
-	// from etcd.
+	// Uninitialized: never filled, since nobody has asked for it, or since that has not come to its end. Everything is
+	// read from etcd.
 	Uninitialized State = iota
 	// Fresh: filled, and changes come as they happen.
 	Fresh

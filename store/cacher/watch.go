@@ -44,8 +44,8 @@ func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOp
 	return w, nil
 }
 
-// readyToWatch waits for a cache that is about to be filled. The first watch waits too: it would be one of etcd's for as long
-// as it lives, and a list that comes before it has begun the filling.
+// readyToWatch waits for a cache that is about to be filled. The first watch waits too: it would be one of etcd's for
+// as long as it lives, and a list that comes before it has begun the filling.
 func (c *Cacher) readyToWatch(ctx context.Context) bool {
 	c.begin()
 	ctx, cancel := context.WithTimeout(ctx, c.limits.Wait)
@@ -104,8 +104,8 @@ func (s *watchStart) start(ctx context.Context) (*cacheWatcher, error) {
 	return w, s.add(ctx, w, nil)
 }
 
-// fromPast waits until etcd has told the first of the changes that the history does not have. What fails for now is tried
-// again by the watch.
+// fromPast waits until etcd has told the first of the changes that the history does not have. What fails for now is
+// tried again by the watch.
 func (s *watchStart) fromPast(ctx context.Context, since int64) error {
 	c := s.cacher
 	ctx, cancel := context.WithTimeout(ctx, c.limits.Wait)
@@ -204,8 +204,8 @@ func (s *watchStart) add(ctx context.Context, w *cacheWatcher, begin func() erro
 	return nil
 }
 
-// eventsAfter is where the history goes on for a watcher that has come to a position. Not ok says that it would miss changes:
-// those until since are forgotten.
+// eventsAfter is where the history goes on for a watcher that has come to a position. Not ok says that it would miss
+// changes: those until since are forgotten.
 func (w *watchCache) eventsAfter(at position) (seq, since int64, ok bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

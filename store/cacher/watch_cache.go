@@ -180,7 +180,8 @@ func (w *watchCache) snapshotLocked() (*tree, int64) {
 	return t, revision
 }
 
-// getExact is the state at a revision. It is nil if the cache has not seen that yet, or has forgotten what happened since.
+// getExact is the state at a revision. It is nil if the cache has not seen that yet, or has forgotten what happened
+// since.
 func (w *watchCache) getExact(revision int64) *tree {
 	w.mu.Lock()
 	if t := w.snapshots.find(revision); t != nil {
@@ -367,7 +368,8 @@ func (w *watchCache) waitUntilFresh(ctx context.Context, revision int64) (err er
 
 // ascend calls visit with all items at prefix, in the order of their keys, from the key "from" on, until it says no.
 func ascend(t *tree, prefix, from string, visit func(item) bool) {
-	// What comes after the prefix is looked for once: to compare each key with the prefix costs more than all the rest of a walk.
+	// What comes after the prefix is looked for once: to compare each key with the prefix costs more than all the rest
+	// of a walk.
 	var after *object.Encoded
 	t.AscendGreaterOrEqual(item{key: pastAll(prefix)}, func(i item) bool {
 		after = i.obj

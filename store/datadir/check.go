@@ -7,11 +7,12 @@ import (
 )
 
 // bootstrapEntries is how many entries of a new log name its members. etcd counts them as committed before they are
-// written, so a database may have them and its log not. A single member applies no other entry before it is on the disk.
+// written, so a database may have them and its log not. A single member applies no other entry before it is on the
+// disk.
 const bootstrapEntries = 1
 
-// tailBytes is how far a check reads behind the end of the log. A gap there matters only if the database lacks its entries,
-// and the database is a tenth of a second behind the log.
+// tailBytes is how far a check reads behind the end of the log. A gap there matters only if the database lacks its
+// entries, and the database is a tenth of a second behind the log.
 const tailBytes = 8 << 20
 
 // zeros mark the end of the log for etcd.
@@ -20,15 +21,15 @@ const zeros = "zeros"
 // State is a directory on which an etcd can start.
 type State struct {
 	Database Database
-	// HasLog says that there is a log; Last is its last entry. Commit is the last entry that the log calls committed: 0 in a
-	// log that was created and never written to.
+	// HasLog says that there is a log; Last is its last entry. Commit is the last entry that the log calls committed: 0
+	// in a log that was created and never written to.
 	HasLog       bool
 	Last, Commit uint64
 }
 
-// Check says whether an etcd can start in dir. An error is a *Damage, ErrInUse, or about something that could not be read. It
-// reads every page of the database and the last segment of the log. It leaves out what etcd itself finds before it changes
-// anything.
+// Check says whether an etcd can start in dir. An error is a *Damage, ErrInUse, or about something that could not be
+// read. It reads every page of the database and the last segment of the log. It leaves out what etcd itself finds
+// before it changes anything.
 func Check(dir string) (state State, err error) {
 	path := DatabasePath(dir)
 	state.Database, err = ReadDatabase(path)
@@ -53,8 +54,8 @@ func Check(dir string) (state State, err error) {
 	return state, state.tooShort(dir, last.path, fmt.Sprintf("it ends at byte %d with entry %d", end, state.Last))
 }
 
-// tooShort returns a *Damage if the log ends before the last entry that the database has. In a cluster of several members it
-// may: a follower applies what it hears while it still writes it to its log, and its leader sends it again.
+// tooShort returns a *Damage if the log ends before the last entry that the database has. In a cluster of several
+// members it may: a follower applies what it hears while it still writes it to its log, and its leader sends it again.
 func (s *State) tooShort(dir, file, what string) error {
 	if s.Database.Index <= max(s.Last, bootstrapEntries) || s.HasLog && s.Database.Members > 1 {
 		return nil
@@ -91,7 +92,8 @@ func (s *State) readLast(last segment) (end int64, err error) {
 		return end, fmt.Errorf("it ends at byte %d with entry %d, and says that entry %d was committed", end, s.Last, s.Commit)
 	}
 	if behind := r.committedBehind(end); behind > s.Last {
-		return end, fmt.Errorf("it has %s at byte %d, after entry %d, and later records say that entry %d was committed", what, end, s.Last, behind)
+		return end, fmt.Errorf("it has %s at byte %d, after entry %d, and later records say that entry %d was committed", what, end,
+			s.Last, behind)
 	}
 	return end, nil
 }
@@ -107,9 +109,9 @@ func (s *State) count(rec record) {
 	}
 }
 
-// committedBehind returns the last entry that the records behind a gap call committed, 0 if there are none. A torn write may
-// leave records behind a gap, too. But an entry is committed only once it is on the disk, so such records never call an
-// entry in the gap committed.
+// committedBehind returns the last entry that the records behind a gap call committed, 0 if there are none. A torn
+// write may leave records behind a gap, too. But an entry is committed only once it is on the disk, so such records
+// never call an entry in the gap committed.
 func (r *records) committedBehind(end int64) (commit uint64) {
 	to := min(end+tailBytes, r.size)
 	for r.resume(end+frameBytes, to) {

@@ -25,7 +25,8 @@ type Database struct {
 	Index uint64
 	// Members is how many members the database lists.
 	Members int
-	// StorageVersion is the version of its files, empty before 3.6, and ClusterVersion the one that its members agreed on.
+	// StorageVersion is the version of its files, empty before 3.6, and ClusterVersion the one that its members agreed
+	// on.
 	StorageVersion, ClusterVersion string
 	// Revision is the newest revision that it holds.
 	Revision int64
@@ -37,8 +38,8 @@ func DatabasePath(dir string) string { return filepath.Join(dir, "member", "snap
 // LogPath is the directory of the log of an etcd in dir.
 func LogPath(dir string) string { return filepath.Join(dir, "member", "wal") }
 
-// ReadDatabase reads a database. It needs the lock that a running etcd holds. It finds a damaged beginning, a missing end, and
-// misplaced pages; it does not check values. A missing or empty file is a new database.
+// ReadDatabase reads a database. It needs the lock that a running etcd holds. It finds a damaged beginning, a missing
+// end, and misplaced pages; it does not check values. A missing or empty file is a new database.
 func ReadDatabase(path string) (d Database, err error) {
 	// Reading past the end of a truncated file is a memory fault, not an error.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -76,8 +77,8 @@ func ReadDatabase(path string) (d Database, err error) {
 	return d, err
 }
 
-// checkPages reads the tree of each bucket. etcd does so too when it opens the database, but an unexpected page crashes its
-// process.
+// checkPages reads the tree of each bucket. etcd does so too when it opens the database, but an unexpected page crashes
+// its process.
 func checkPages(path string) error {
 	pages, err := OpenPages(path)
 	if err != nil {

@@ -9,8 +9,8 @@
 // Invariants:
 //
 //  1. Nothing here writes.
-//  2. What a crash of the process or of the machine may leave is no damage. etcd repairs such a directory itself: a torn
-//     last write, a file that is allocated and not yet written, a first start that did not finish.
+//  2. What a crash of the process or of the machine may leave is no damage. etcd repairs such a directory itself: a
+//     torn last write, a file that is allocated and not yet written, a first start that did not finish.
 //  3. A directory is damaged if etcd would drop entries of the log that were acknowledged, or wait for them forever.
 //
 // Why a log that is too short keeps etcd waiting: the database knows up to which entry of the log it was written. etcd

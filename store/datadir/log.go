@@ -35,8 +35,8 @@ type Log struct {
 	Gaps                []Gap
 }
 
-// ReadLog reads all segments of the log in dir and skips what it can't read. visit, if not nil, is called with each entry in
-// the order of the log. The remains of a torn last write are not a gap.
+// ReadLog reads all segments of the log in dir and skips what it can't read. visit, if not nil, is called with each
+// entry in the order of the log. The remains of a torn last write are not a gap.
 func ReadLog(dir string, visit func(*raftpb.Entry) error) (*Log, error) {
 	all, err := segments(LogPath(dir))
 	if err != nil {
@@ -156,7 +156,8 @@ type Continuation struct {
 	From, Last uint64
 }
 
-// Continue says whether the next entry of the log belongs to it. An entry whose index repeats replaces all from that index on.
+// Continue says whether the next entry of the log belongs to it. An entry whose index repeats replaces all from that
+// index on.
 func (c *Continuation) Continue(index uint64) bool {
 	c.Last = max(c.Last, c.From)
 	if index <= c.From || index > c.Last+1 {

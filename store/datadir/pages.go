@@ -20,8 +20,8 @@ const (
 	elementBytes, bucketFlag = 16, 0x01
 
 	metaSummed = 56 // the bytes of a meta page that its checksum covers
-	// deepest bounds the levels of a tree: a damaged one may have cycles. longestPage bounds a page: etcd never writes a value of
-	// this size.
+	// deepest bounds the levels of a tree: a damaged one may have cycles. longestPage bounds a page: etcd never writes
+	// a value of this size.
 	deepest     = 64
 	longestPage = 64 << 20
 	// bucketDepth is the level at which the trees of the buckets begin, below the tree of their names.
@@ -223,8 +223,8 @@ func elements(data []byte, flags, count uint16) (out []element, err error) {
 	return out, nil
 }
 
-// Buckets calls begin for every bucket, and visit for each of its keys in order. Key and value are valid until visit returns.
-// What can't be read is added to Lost.
+// Buckets calls begin for every bucket, and visit for each of its keys in order. Key and value are valid until visit
+// returns. What can't be read is added to Lost.
 func (p *Pages) Buckets(begin func(bucket string) error, visit func(bucket string, key, value []byte) error) error {
 	return p.walk("", p.root, nil, nil, 0, func(e element) error {
 		if !e.bucket || len(e.value) < elementBytes {
@@ -245,7 +245,8 @@ func (p *Pages) Buckets(begin func(bucket string) error, visit func(bucket strin
 			p.Lose(name, nil, nil, errors.New("it is too short"))
 			return nil
 		}
-		return p.leaves(name, page, binary.LittleEndian.Uint16(page[8:]), binary.LittleEndian.Uint16(page[10:]), nil, nil, bucketDepth, leaf)
+		return p.leaves(name, page, binary.LittleEndian.Uint16(page[8:]), binary.LittleEndian.Uint16(page[10:]), nil, nil, bucketDepth,
+			leaf)
 	})
 }
 

@@ -23,7 +23,8 @@ const (
 )
 
 const (
-	// frameBytes is the size of the frame before a record, which gives its length. Frames begin at multiples of that size.
+	// frameBytes is the size of the frame before a record, which gives its length. Frames begin at multiples of that
+	// size.
 	frameBytes = 8
 	// sectorBytes is the unit that a disk writes atomically. A torn write leaves sectors of zeros.
 	sectorBytes = 512
@@ -114,7 +115,8 @@ func frame(head []byte) (size, padding int64) {
 	return size, padding
 }
 
-// records reads a segment from its beginning, or from a record whose predecessor's sum is known. It ends where etcd would.
+// records reads a segment from its beginning, or from a record whose predecessor's sum is known. It ends where etcd
+// would.
 type records struct {
 	file   *os.File
 	size   int64

@@ -13,8 +13,8 @@ var noBytes = make([]byte, searchBytes)
 
 // resume moves to the first record between two offsets that its predecessor proves. ok is false if there is none.
 //
-// The sum of a record covers all records before it. So nothing proves the first record behind a gap, but its sum proves the
-// next one.
+// The sum of a record covers all records before it. So nothing proves the first record behind a gap, but its sum proves
+// the next one.
 func (r *records) resume(offset, to int64) (ok bool) {
 	window := make([]byte, searchBytes)
 	for offset = aligned(offset); offset < to; {

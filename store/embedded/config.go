@@ -36,7 +36,8 @@ const (
 
 	// etcd writes a snapshot after this many entries. A start replays those after the newest one.
 	snapshotEntries = 500
-	// firstSnapshotEntries is how many that are in a directory without a snapshot: after as many etcd compacts its memory.
+	// firstSnapshotEntries is how many that are in a directory without a snapshot: after as many etcd compacts its
+	// memory.
 	firstSnapshotEntries = 100
 	// etcd keeps at least this many entries in memory, values included, for slow followers. One member has none.
 	catchUpEntries = 100
@@ -72,8 +73,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Cluster says who belongs to a cluster. All its members are on this machine: they speak to each other in plain http, which is
-// nobody's business elsewhere. Where its data has a cluster already, that one goes on.
+// Cluster says who belongs to a cluster. All its members are on this machine: they speak to each other in plain http,
+// which is nobody's business elsewhere. Where its data has a cluster already, that one goes on.
 type Cluster struct {
 	// Member is the name of the member that this etcd is.
 	Member string
@@ -166,7 +167,8 @@ func (c *Config) clientURLs() ([]url.URL, error) {
 			return nil, fmt.Errorf("embedded etcd: socket %q: %w", c.Socket, err)
 		}
 		if limit := socketPathLimit(runtime.GOOS); len(path) > limit {
-			return nil, fmt.Errorf("embedded etcd: the path of the unix socket %s has %d bytes and the system allows %d: use a shorter data directory",
+			return nil, fmt.Errorf("embedded etcd: the path of the unix socket %s has %d bytes and the system allows %d: "+
+				"use a shorter data directory",
 				path, len(path), limit)
 		}
 		urls = append(urls, url.URL{Scheme: "unix", Path: path})
@@ -208,7 +210,8 @@ func (c *Config) listenURL(listen string) (*url.URL, error) {
 	switch u.Scheme {
 	case "http":
 		if host != "localhost" && !ip.IsLoopback() {
-			return nil, errors.New("http is allowed on a loopback address only, since anyone who connects may read and write everything: use https")
+			return nil, errors.New("http is allowed on a loopback address only, " +
+				"since anyone who connects may read and write everything: use https")
 		}
 	case "https":
 		if c.TLS.CertFile == "" || c.TLS.KeyFile == "" || c.TLS.TrustedCAFile == "" {

@@ -38,9 +38,9 @@ func prepareDir(dir string) error {
 		}
 	}
 	if state.HasLog && state.Database.Members == 0 && state.Last == 0 && state.Commit == 0 {
-		// A first start was stopped before it had written down that it is a cluster of one. etcd would wait for a leader
-		// forever. Nothing was ever acknowledged here, so etcd may begin the log anew. The database stays: a restore may
-		// have filled it.
+		// A first start was stopped before it had written down that it is a cluster of one. etcd would wait for a
+		// leader forever. Nothing was ever acknowledged here, so etcd may begin the log anew. The database stays: a
+		// restore may have filled it.
 		if err := os.RemoveAll(datadir.LogPath(dir)); err != nil {
 			return fmt.Errorf("remove the log that an interrupted first start left: %w", err)
 		}
@@ -48,8 +48,9 @@ func prepareDir(dir string) error {
 	return nil
 }
 
-// keepToOwner takes all rights on etcd's files from the group and others. etcd itself leaves its snapshots readable for everybody,
-// as far as the umask does; their directory is not. A failure does not end what etcd does: it is only logged.
+// keepToOwner takes all rights on etcd's files from the group and others. etcd itself leaves its snapshots readable for
+// everybody, as far as the umask does; their directory is not. A failure does not end what etcd does: it is only
+// logged.
 func (c *Config) keepToOwner() {
 	err := filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
 		var info fs.FileInfo
@@ -77,8 +78,8 @@ func explain(dir string, err error) error {
 	return err
 }
 
-// damaged is the error of a start that ended with what etcd takes for the end of its process. If it can't be said what is
-// damaged, it is what etcd says.
+// damaged is the error of a start that ended with what etcd takes for the end of its process. If it can't be said what
+// is damaged, it is what etcd says.
 func damaged(dir string, err error) error {
 	explained := explain(dir, err)
 	if explained != err {

@@ -1,8 +1,8 @@
 // Package embedded runs an etcd in this process.
 //
 // It owns the embedded etcd from its data directory to its listeners, and the clients that speak to it without a
-// socket. It is the same etcd, with the same files, as one that runs by itself: either can open the other's directory. Alone it is a
-// cluster of one, and leads as soon as it runs; [Config.Cluster] makes it one of several on this machine.
+// socket. It is the same etcd, with the same files, as one that runs by itself: either can open the other's directory.
+// Alone it is a cluster of one, and leads as soon as it runs; [Config.Cluster] makes it one of several on this machine.
 //
 // In comes a [Config]; out comes a [Server] that is ready to be written to, its in-process clients, and what goes wrong
 // later.

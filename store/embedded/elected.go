@@ -64,8 +64,8 @@ func newMaintenance(s *Server, c *clientv3.Client) clientv3.Maintenance {
 	return clientv3.NewMaintenanceFromMaintenanceClient(adapter.MaintenanceServerToMaintenanceClient(server), c)
 }
 
-// electedMaintenance waits with the question for etcd's status. Before a first start has applied who its only member is, etcd
-// takes that question for a fault and ends.
+// electedMaintenance waits with the question for etcd's status. Before a first start has applied who its only member
+// is, etcd takes that question for a fault and ends.
 type electedMaintenance struct {
 	pb.MaintenanceServer
 	elected *Server

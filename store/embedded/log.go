@@ -60,7 +60,8 @@ func snapshots(dir string) ([]*walpb.Snapshot, error) {
 	return found, nil
 }
 
-// readLogAfter reads the entries after a snapshot. A record that was being written when the process was killed is left out.
+// readLogAfter reads the entries after a snapshot. A record that was being written when the process was killed is left
+// out.
 func readLogAfter(dir string, snapshot *walpb.Snapshot) (logTail, error) {
 	log, err := wal.OpenForRead(zap.NewNop(), dir, snapshot)
 	if err != nil {
@@ -72,16 +73,17 @@ func readLogAfter(dir string, snapshot *walpb.Snapshot) (logTail, error) {
 	return tail, err
 }
 
-// keepForElection sets how often etcd writes a snapshot and how many entries it keeps in memory, so that no election asks
-// for an entry that is gone.
+// keepForElection sets how often etcd writes a snapshot and how many entries it keeps in memory, so that no election
+// asks for an entry that is gone.
 //
 // A follower that stands for election looks for changes of membership among the entries that raft has committed and not
 // yet seen applied. etcd drops entries from memory as soon as it has applied them, and raft learns that a moment later.
 // If raft looks in between and an entry is gone, it panics. Only a start has a follower, and raft looks only at entries
-// that the start replays: so etcd keeps as many. Once it leads there is no further election, since it is the only member.
+// that the start replays: so etcd keeps as many. Once it leads there is no further election, since it is the only
+// member.
 //
-// The very first entry is dropped by any compaction, whatever is kept. It is replayed only while there is no snapshot, so
-// a directory without one gets it as soon as etcd compacts anything.
+// The very first entry is dropped by any compaction, whatever is kept. It is replayed only while there is no snapshot,
+// so a directory without one gets it as soon as etcd compacts anything.
 func keepForElection(c *embed.Config) {
 	tail, err := readLogTail(filepath.Join(c.Dir, "member"))
 	if err != nil {

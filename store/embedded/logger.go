@@ -40,9 +40,9 @@ func (f *faults) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	runtime.Goexit()
 }
 
-// notCommitted is the fault of a database that can't be written to. The goroutine has the locks of its transaction then, and etcd
-// gives them back when it ends: others would go on with a transaction that is none, and panic. It stays, and they wait, until the
-// process has ended.
+// notCommitted is the fault of a database that can't be written to. The goroutine has the locks of its transaction
+// then, and etcd gives them back when it ends: others would go on with a transaction that is none, and panic. It stays,
+// and they wait, until the process has ended.
 const notCommitted = "failed to commit tx"
 
 func faultError(message string, fields []zapcore.Field) error {
@@ -80,14 +80,15 @@ var expected = map[string]bool{
 	"failed to update storage version": true,
 }
 
-// snapshotWritten are messages after which there is a new file of a snapshot: one of etcd's own, or one from another member.
+// snapshotWritten are messages after which there is a new file of a snapshot: one of etcd's own, or one from another
+// member.
 var snapshotWritten = map[string]bool{
 	"saved snapshot to disk":         true,
 	"applied incoming Raft snapshot": true,
 }
 
-// expectedEnd ends a message, whose beginning is a term, of a start that is slow to read its log: it asks to lead before it
-// has seen that it is alone, and asks again.
+// expectedEnd ends a message, whose beginning is a term, of a start that is slow to read its log: it asks to lead
+// before it has seen that it is alone, and asks again.
 const expectedEnd = " since there are still pending configuration changes to apply"
 
 // expectedClosing are messages with which the listeners answer that they were closed, and those about work that the end
@@ -111,14 +112,14 @@ var expectedClosing = map[string]bool{
 // notPublished ends an attempt of a start to write its first entry. etcd tries again without a pause.
 const notPublished = "failed to publish local member to cluster through raft"
 
-// busyReplaying says whether an attempt failed because the start has not applied its log yet. That is so for a moment in
-// each start over more than 5,000 entries.
+// busyReplaying says whether an attempt failed because the start has not applied its log yet. That is so for a moment
+// in each start over more than 5,000 entries.
 func busyReplaying(message string, fields []zapcore.Field) bool {
 	return message == notPublished && failed(fields, etcderrors.ErrTooManyRequests)
 }
 
-// withoutSpace says whether a write was refused since the quota is used up. Its client is told, and a line for each write would let
-// clients fill the log.
+// withoutSpace says whether a write was refused since the quota is used up. Its client is told, and a line for each
+// write would let clients fill the log.
 func withoutSpace(message string, fields []zapcore.Field) bool {
 	return message == "failed to apply request" && failed(fields, etcderrors.ErrNoSpace)
 }

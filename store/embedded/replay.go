@@ -24,9 +24,9 @@ const (
 	replayBatch = 100
 )
 
-// Replay applies the entries of another etcd's log to the database in dir, as etcd itself applies them. The database must
-// belong to no cluster: afterwards it belongs to one of a single member, as after any start. Entries about a cluster are
-// left out. each calls its argument with the entries in their order.
+// Replay applies the entries of another etcd's log to the database in dir, as etcd itself applies them. The database
+// must belong to no cluster: afterwards it belongs to one of a single member, as after any start. Entries about a
+// cluster are left out. each calls its argument with the entries in their order.
 func Replay(ctx context.Context, dir string, each func(func(*raftpb.Entry) error) error) error {
 	if err := writeLog(dir, each); err != nil {
 		return fmt.Errorf("embedded etcd: write a log for the entries to replay: %w", err)
@@ -39,8 +39,8 @@ func Replay(ctx context.Context, dir string, each func(func(*raftpb.Entry) error
 	return nil
 }
 
-// writeLog writes a log that begins a cluster and continues with the entries. To a start, it looks like the log of an etcd
-// that was killed before it applied them.
+// writeLog writes a log that begins a cluster and continues with the entries. To a start, it looks like the log of an
+// etcd that was killed before it applied them.
 func writeLog(dir string, each func(func(*raftpb.Entry) error) error) (err error) {
 	urls, err := types.NewURLs([]string{peerURL})
 	if err != nil {
@@ -87,7 +87,8 @@ func (w *replayLog) begin(id uint64, member *membership.Member) error {
 	}
 	w.last = 1
 	entry := &raftpb.Entry{Type: raftpb.EntryConfChange.Enum(), Term: proto.Uint64(replayTerm), Index: proto.Uint64(1), Data: change}
-	return w.log.Save(&raftpb.HardState{Term: proto.Uint64(replayTerm), Vote: proto.Uint64(0), Commit: proto.Uint64(1)}, []*raftpb.Entry{entry})
+	return w.log.Save(&raftpb.HardState{Term: proto.Uint64(replayTerm), Vote: proto.Uint64(0), Commit: proto.Uint64(1)},
+		[]*raftpb.Entry{entry})
 }
 
 func (w *replayLog) add(e *raftpb.Entry) error {

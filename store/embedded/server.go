@@ -18,7 +18,8 @@ import (
 const (
 	// closeWait bounds Close after a fault, when it may wait for parts of etcd that are gone.
 	closeWait = 5 * time.Second
-	// undoWait bounds the undoing of a start that was given up: the process is about to end, whatever that start hangs on.
+	// undoWait bounds the undoing of a start that was given up: the process is about to end, whatever that start hangs
+	// on.
 	undoWait = 2 * time.Second
 )
 
@@ -43,8 +44,9 @@ type Server struct {
 	watching  sync.WaitGroup
 }
 
-// Start runs an etcd and returns when it serves requests. If ctx ends before, Start undoes the start completely and then
-// returns. After an error about damaged data, or a start that hangs, the directory stays locked until this process ends.
+// Start runs an etcd and returns when it serves requests. If ctx ends before, Start undoes the start completely and
+// then returns. After an error about damaged data, or a start that hangs, the directory stays locked until this process
+// ends.
 func Start(ctx context.Context, config Config) (*Server, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("embedded etcd: not started: %w", context.Cause(ctx))
@@ -59,8 +61,8 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	return s, nil
 }
 
-// Begin runs an etcd and does not wait for its election, which takes 20 to 100 ms. Requests of its clients wait for that;
-// [Server.Ready] returns its result. ctx bounds only Begin itself.
+// Begin runs an etcd and does not wait for its election, which takes 20 to 100 ms. Requests of its clients wait for
+// that; [Server.Ready] returns its result. ctx bounds only Begin itself.
 func Begin(ctx context.Context, config Config) (*Server, error) {
 	faults, quiet := newFaults(), &atomic.Bool{}
 	etcdConfig, err := config.etcdConfig(faults, quiet)
@@ -104,8 +106,8 @@ type start struct {
 	err  error
 }
 
-// startEtcd runs etcd's start on its own goroutine: a fault ends the goroutine on which it happens, and a read that hangs can't
-// be ended at all.
+// startEtcd runs etcd's start on its own goroutine: a fault ends the goroutine on which it happens, and a read that
+// hangs can't be ended at all.
 func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embed.Etcd, error) {
 	started := make(chan start, 1)
 	go func() {
@@ -241,8 +243,8 @@ func (s *Server) watch() {
 	s.errors <- s.err
 }
 
-// Client returns a new client that calls this etcd without a socket. Creating one takes a few microseconds. The caller closes
-// it, and can ignore the error "context canceled" from that.
+// Client returns a new client that calls this etcd without a socket. Creating one takes a few microseconds. The caller
+// closes it, and can ignore the error "context canceled" from that.
 func (s *Server) Client() *clientv3.Client {
 	c := v3client.New(s.etcd.Server)
 	c.KV = newKV(s, c)
@@ -263,8 +265,8 @@ func (s *Server) Addrs() []net.Addr {
 	return addrs
 }
 
-// Close ends etcd after its current requests and frees the directory. It does not end watches of in-process clients: end
-// them before. Further calls wait for the first.
+// Close ends etcd after its current requests and frees the directory. It does not end watches of in-process clients:
+// end them before. Further calls wait for the first.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.quiet.Store(true)

@@ -14,9 +14,9 @@ import (
 
 // newWatcher makes the watcher of an in-process client.
 //
-// All watches of a client share one stream. Over a socket the stream has buffers. In one process it is an unbuffered channel,
-// on which client and server could wait for each other for ever: the client while it cancels a watch, the server while it
-// sends events. One end must never wait: here it is the client when it sends.
+// All watches of a client share one stream. Over a socket the stream has buffers. In one process it is an unbuffered
+// channel, on which client and server could wait for each other for ever: the client while it cancels a watch, the
+// server while it sends events. One end must never wait: here it is the client when it sends.
 func newWatcher(s *etcdserver.EtcdServer, c *clientv3.Client) clientv3.Watcher {
 	return clientv3.NewWatchFromWatchClient(patientWatchClient{adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(s))}, c)
 }
@@ -32,8 +32,8 @@ func (c patientWatchClient) Watch(ctx context.Context, opts ...grpc.CallOption) 
 	return &patientStream{Watch_WatchClient: stream}, nil
 }
 
-// patientStream queues what the server is not ready to receive. The queue stays short: a watch begins once and ends once,
-// and progress is requested a few times a second.
+// patientStream queues what the server is not ready to receive. The queue stays short: a watch begins once and ends
+// once, and progress is requested a few times a second.
 type patientStream struct {
 	pb.Watch_WatchClient
 

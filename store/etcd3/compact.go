@@ -106,7 +106,8 @@ func (c *PeriodicCompactor) compact(ctx context.Context) {
 // Compact compacts etcd up to revision rev if compact_rev_key still has version expectVersion. It returns the key's
 // version and etcd's revision now, for the next call, and the revision that was compacted, by this call or by another
 // process; 0 if there was none. That another process was first is no error.
-func Compact(ctx context.Context, client *clientv3.Client, expectVersion, rev int64) (currentVersion, currentRev, compactRev int64, err error) {
+func Compact(ctx context.Context, client *clientv3.Client, expectVersion, rev int64) (currentVersion, currentRev, compactRev int64,
+	err error) {
 	resp, err := client.Txn(ctx).If(
 		clientv3.Compare(clientv3.Version(compactRevKey), "=", expectVersion),
 	).Then(
@@ -206,7 +207,8 @@ func (c *PeriodicCompactor) follow(ctx context.Context) error {
 	return nil
 }
 
-// observeValue notes a compaction by the value of compactRevKey. One that is no number, or that of a deletion, says nothing.
+// observeValue notes a compaction by the value of compactRevKey. One that is no number, or that of a deletion, says
+// nothing.
 func (c *PeriodicCompactor) observeValue(value []byte) {
 	if revision, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 		c.observe(revision)

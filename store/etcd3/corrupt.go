@@ -22,7 +22,8 @@ const maxCorruptObjErrsToAggregate = 100
 
 var errTooMany = errors.New("too many errors, the list is truncated")
 
-// CorruptObjectError says that stored bytes can't be made into an object. It does not know which: see storage.StorageError.
+// CorruptObjectError says that stored bytes can't be made into an object. It does not know which: see
+// storage.StorageError.
 type CorruptObjectError struct {
 	// Undecodable says that the bytes were decrypted and are no object. Otherwise they can't be decrypted.
 	Undecodable bool

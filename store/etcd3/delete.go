@@ -59,7 +59,8 @@ func (s *store) Delete(
 }
 
 // checkDeletion says why obj must not be deleted, or nil. obj is nil if its bytes can't be read.
-func checkDeletion(ctx context.Context, key string, obj runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc) error {
+func checkDeletion(ctx context.Context, key string, obj runtime.Object, preconditions *storage.Preconditions,
+	validate storage.ValidateObjectFunc) error {
 	if err := preconditions.Check(key, obj); err != nil {
 		return err
 	}

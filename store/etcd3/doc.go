@@ -38,7 +38,7 @@
 //
 // An object whose bytes can't be decrypted or decoded fails a Get, and a LIST of its neighbours, with an error that
 // names its key. With [WithCorruptObjErrorHandlingTransformer] and [WithCorruptObjErrorHandlingDecoder] a LIST collects
-// those errors while it goes on, and [NewStoreWithUnsafeCorruptObjectDeletion] makes them errors that a client can read.
-// Delete removes such an object if its options expect one. An object behind the first 2 MiB of a ListEncoded is met when its
-// turn comes: that ends the items with the same error.
+// those errors while it goes on, and [NewStoreWithUnsafeCorruptObjectDeletion] makes them errors that a client can
+// read. Delete removes such an object if its options expect one. An object behind the first 2 MiB of a ListEncoded is
+// met when its turn comes: that ends the items with the same error.
 package etcd3

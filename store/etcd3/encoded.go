@@ -127,7 +127,8 @@ func (s *store) Follow(ctx context.Context, key string, revision int64, handle f
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opts := []clientv3.OpOption{clientv3.WithRev(revision + 1), clientv3.WithPrefix(), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify()}
+	opts := []clientv3.OpOption{clientv3.WithRev(revision + 1), clientv3.WithPrefix(), clientv3.WithProgressNotify(),
+		clientv3.WithCreatedNotify()}
 	for resp := range s.kv.client.Watch(clientv3.WithRequireLeader(onStream(ctx)), key, opts...) {
 		if err := resp.Err(); err != nil {
 			return interpretWatchError(err)

@@ -8,9 +8,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// feed is etcd's watch behind a watchChan. etcd's client buffers without limit what nobody takes of its watch, and can't be told to
-// wait. So the feed takes it even while the watcher is busy, and counts it. A watcher that falls too far behind loses the feed, with
-// what it has not got: nothing is held for it but the revision that it has reached. When it reads on it gets another feed from there.
+// feed is etcd's watch behind a watchChan. etcd's client buffers without limit what nobody takes of its watch, and
+// can't be told to wait. So the feed takes it even while the watcher is busy, and counts it. A watcher that falls too
+// far behind loses the feed, with what it has not got: nothing is held for it but the revision that it has reached.
+// When it reads on it gets another feed from there.
 type feed struct {
 	responses clientv3.WatchChan // nil: it has ended
 	stop      context.CancelFunc

@@ -19,9 +19,9 @@ import (
 // progressAsk is how often a reader of history asks whether it has been sent all. etcd does not answer before it has.
 const progressAsk = 25 * time.Millisecond
 
-// History implements storage.EncodedSource. It is a watch that ends when etcd has sent what there was: then etcd answers a
-// request for progress. The watch has a stream of its own, since such requests are lost on a stream on which another watch
-// catches up.
+// History implements storage.EncodedSource. It is a watch that ends when etcd has sent what there was: then etcd
+// answers a request for progress. The watch has a stream of its own, since such requests are lost on a stream on which
+// another watch catches up.
 func (s *store) History(ctx context.Context, key string, after, until int64, handle func(storage.PastChanges) error) error {
 	key, err := s.prepareKey(key, true)
 	if err != nil {
@@ -117,8 +117,9 @@ func (h *pastReader) change(ctx context.Context, e *clientv3.Event) (change stor
 	return change, nil
 }
 
-// previous is what an event's key had before, nil if the event created it. etcd sends it with the event, with two exceptions:
-// the first events of a watch that etcd is still putting up, and those whose revision before has been compacted.
+// previous is what an event's key had before, nil if the event created it. etcd sends it with the event, with two
+// exceptions: the first events of a watch that etcd is still putting up, and those whose revision before has been
+// compacted.
 func (s *store) previous(ctx context.Context, e *clientv3.Event) (*mvccpb.KeyValue, error) {
 	if e.IsCreate() || e.PrevKv != nil {
 		return e.PrevKv, nil

@@ -72,14 +72,15 @@ func (s *store) sameBytes(ctx context.Context, obj *object.Encoded, revision int
 	return stored.Err() != nil || obj.EqualStored(stored.Stored()), nil
 }
 
-// keysPage bounds a page of keys. For each page etcd counts all keys that are left, so small pages of very many keys cost it
-// more than the keys.
+// keysPage bounds a page of keys. For each page etcd counts all keys that are left, so small pages of very many keys
+// cost it more than the keys.
 const keysPage = 50_000
 
 // keysAt reads a page of keys, and their revisions, at a revision.
 func (k *kv) keysAt(ctx context.Context, from, end string, revision int64) (*clientv3.GetResponse, error) {
 	start := time.Now()
-	resp, err := k.client.KV.Get(ctx, from, clientv3.WithRange(end), clientv3.WithRev(revision), clientv3.WithKeysOnly(), clientv3.WithLimit(keysPage))
+	resp, err := k.client.KV.Get(ctx, from, clientv3.WithRange(end), clientv3.WithRev(revision), clientv3.WithKeysOnly(),
+		clientv3.WithLimit(keysPage))
 	k.metrics.Request(ctx, metrics.OperationList, err, start)
 	return resp, err
 }

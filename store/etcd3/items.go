@@ -62,8 +62,8 @@ func (l *listHead) err() error   { return l.errors.aggregate() }
 func (l *listHead) expect(n int) {}
 func (l *listHead) full() bool   { return l.pred.Limit > 0 && int64(l.selected) >= l.pred.Limit }
 
-// enough says that the head is complete. What follows it is selected when it is taken. A list with a limit reads on, since it
-// must know where it ends.
+// enough says that the head is complete. What follows it is selected when it is taken. A list with a limit reads on,
+// since it must know where it ends.
 func (l *listHead) enough() bool { return l.pred.Limit == 0 && l.rest != "" }
 
 func (l *listHead) add(ctx context.Context, kv *mvccpb.KeyValue) error {
@@ -178,7 +178,8 @@ func (f *longList) item(ctx context.Context, kv *mvccpb.KeyValue) (*object.Encod
 	return nil, false, failed.aggregate()
 }
 
-// selects says whether the list has obj. What its predicate can't look into is not selected; what can't be read is an error.
+// selects says whether the list has obj. What its predicate can't look into is not selected; what can't be read is an
+// error.
 func (l *listHead) selects(obj *object.Encoded) (bool, error) {
 	pred := &l.pred
 	if l.unreadable && pred.Empty() {

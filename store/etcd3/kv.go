@@ -187,8 +187,8 @@ func (k *kv) watch(ctx context.Context, key string, revision int64, recursive, p
 	return k.client.Watch(clientv3.WithRequireLeader(ctx), key, opts...)
 }
 
-// requestProgress asks for progress on the stream that watch uses: the one with the same outgoing metadata. If that has just
-// ended it opens one, and a watch that is then begun on that must not outlive its connection either.
+// requestProgress asks for progress on the stream that watch uses: the one with the same outgoing metadata. If that has
+// just ended it opens one, and a watch that is then begun on that must not outlive its connection either.
 func (k *kv) requestProgress(ctx context.Context) error {
 	return k.client.RequestProgress(clientv3.WithRequireLeader(onStream(ctx)))
 }

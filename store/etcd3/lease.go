@@ -36,8 +36,8 @@ func NewDefaultLeaseManagerConfig() LeaseManagerConfig {
 	}
 }
 
-// leaseManager hands out leases. A lease costs etcd far more than a key does, so objects that end at about the same time
-// share one. It remembers the last one only: the objects of a resource have one TTL nearly always.
+// leaseManager hands out leases. A lease costs etcd far more than a key does, so objects that end at about the same
+// time share one. It remembers the last one only: the objects of a resource have one TTL nearly always.
 type leaseManager struct {
 	client  *clientv3.Client
 	config  LeaseManagerConfig
@@ -56,8 +56,8 @@ func newLeaseManager(client *clientv3.Client, config LeaseManagerConfig, metrics
 	return &leaseManager{client: client, config: config, metrics: metrics}
 }
 
-// GetLease returns a lease that lasts for ttl seconds, and not much longer, for the object at key. etcd makes a lease last
-// for a few of its ticks at least, so a very short ttl is exceeded.
+// GetLease returns a lease that lasts for ttl seconds, and not much longer, for the object at key. etcd makes a lease
+// last for a few of its ticks at least, so a very short ttl is exceeded.
 //
 // Requests that come at once while there is no lease to share each get one: no request waits for another's.
 func (l *leaseManager) GetLease(ctx context.Context, key string, ttl int64) (lease clientv3.LeaseID, err error) {
@@ -85,7 +85,8 @@ func (l *leaseManager) reuseFor(ttl int64) int64 {
 	return min(int64(leaseReusePart*float64(ttl)), l.config.ReuseDurationSeconds)
 }
 
-// share returns the last lease, if it suits an object with a ttl, and why, or why it does not, with the number of that reason.
+// share returns the last lease, if it suits an object with a ttl, and why, or why it does not, with the number of that
+// reason.
 func (l *leaseManager) share(now time.Time, ttl int64) (lease clientv3.LeaseID, why trace.Reason, n int64) {
 	ends := now.Add(time.Duration(ttl) * time.Second)
 	latest := ends.Add(time.Duration(l.reuseFor(ttl)) * time.Second)

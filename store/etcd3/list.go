@@ -39,13 +39,13 @@ func (s *store) GetList(ctx context.Context, key string, opts storage.ListOption
 
 // collector is what becomes of a list's objects.
 type collector interface {
-	// full says whether it has what was asked for, enough whether the rest need not be read now; expect makes room for n
-	// objects more, if all of them will be kept.
+	// full says whether it has what was asked for, enough whether the rest need not be read now; expect makes room for
+	// n objects more, if all of them will be kept.
 	full() bool
 	enough() bool
 	expect(n int)
-	// add keeps the object that kv is if it is selected. One that can't be read is kept as an error, until there are too
-	// many of them.
+	// add keeps the object that kv is if it is selected. One that can't be read is kept as an error, until there are
+	// too many of them.
 	add(ctx context.Context, kv *mvccpb.KeyValue) error
 	// len is how many objects are kept, seen how many were looked at, err what can't be read.
 	len() int
@@ -328,8 +328,8 @@ func (l *listItems) neverNil() {
 	}
 }
 
-// read fills obj with a stored object. Of many that are read alike one is traced: quiet leaves out the steps. Errors name
-// the key.
+// read fills obj with a stored object. Of many that are read alike one is traced: quiet leaves out the steps. Errors
+// name the key.
 func (s *store) read(ctx context.Context, kv *mvccpb.KeyValue, obj runtime.Object, quiet bool) error {
 	if quiet {
 		data, _, err := s.transformer.TransformFromStorage(ctx, kv.Value, transform.DefaultContext(kv.Key))

@@ -13,7 +13,8 @@ const (
 	pageBytes = 2 << 20
 	// firstLimit is how many keys the first page of a request has at most: nobody knows how large these objects are.
 	firstLimit = 64
-	// minLimit and maxLimit bound the keys of every page. Objects that suddenly are large make a page of maxLimit of them.
+	// minLimit and maxLimit bound the keys of every page. Objects that suddenly are large make a page of maxLimit of
+	// them.
 	minLimit, maxLimit = 8, 1024
 	// fillLimit is how many keys a page has that is kept as a whole, by a cache.
 	fillLimit = 10000
@@ -24,8 +25,8 @@ var errNothingFound = errors.New("no results were found, but etcd indicated ther
 // pages remembers how large the objects of a resource were lately. Requests begin with that.
 type pages struct{ meanBytes atomic.Int64 }
 
-// pager decides how many keys each page of one request has. A page has at most twice as many as the one before, and no more
-// than fit if its objects are as large as those of the one before, or as the last few of them.
+// pager decides how many keys each page of one request has. A page has at most twice as many as the one before, and no
+// more than fit if its objects are as large as those of the one before, or as the last few of them.
 type pager struct {
 	resource *pages
 	limit    int64

@@ -52,7 +52,8 @@ type Options struct {
 
 	// Metrics count what all storages of a server do; nil is metrics of this store alone, which nobody reads.
 	Metrics *metrics.Metrics
-	// Forms bound the bytes that encoders leave with objects, for all storages of a server; nil bounds this store's alone.
+	// Forms bound the bytes that encoders leave with objects, for all storages of a server; nil bounds this store's
+	// alone.
 	Forms *object.Forms
 }
 

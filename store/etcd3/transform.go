@@ -16,7 +16,8 @@ type authenticatedDataString string
 func (d authenticatedDataString) AuthenticatedData() []byte { return []byte(d) }
 
 // transformFromStorage decrypts a stored value into the encoded object.
-func (s *store) transformFromStorage(ctx context.Context, key string, value []byte, dataCtx transform.Context) (data []byte, stale bool, err error) {
+func (s *store) transformFromStorage(ctx context.Context, key string, value []byte, dataCtx transform.Context) (data []byte, stale bool,
+	err error) {
 	ctx, step := trace.Start(ctx, trace.TransformFromStorage, key)
 	defer step.End(&err)
 	data, stale, err = s.transformer.TransformFromStorage(ctx, value, dataCtx)
@@ -51,8 +52,8 @@ func (s *store) encode(ctx context.Context, key string, obj runtime.Object) (dat
 	return data, err
 }
 
-// decode fills out with the object that data is, at the revision of its last change. An object.Encoded has the bytes, and
-// stays as it is.
+// decode fills out with the object that data is, at the revision of its last change. An object.Encoded has the bytes,
+// and stays as it is.
 func (s *store) decode(ctx context.Context, key string, data []byte, out runtime.Object, revision int64) (err error) {
 	_, step := trace.Start(ctx, trace.Etcd3Decode, key)
 	defer step.End(&err)

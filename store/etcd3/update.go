@@ -32,7 +32,8 @@ func (s *store) UpdateEncoded(
 // true of what etcd has. It returns what is stored then, and decodes it into destination unless that is nil.
 func (s *store) update(
 	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) (_ *object.Encoded, err error) {
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) (_ *object.Encoded,
+	err error) {
 	key, err = s.prepareKey(key, false)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,8 @@ func (u *update) next(state *objState) (runtime.Object, uint64, error) {
 	return next, *ttl, nil
 }
 
-// write stores data, which is obj, if the key is still at state's revision. Otherwise it returns the state that is there instead.
+// write stores data, which is obj, if the key is still at state's revision. Otherwise it returns the state that is
+// there instead.
 func (u *update) write(ctx context.Context, state *objState, obj runtime.Object, data []byte, ttl uint64) (*objState, error) {
 	value, err := u.store.transformToStorage(ctx, u.key, data)
 	if err != nil {

@@ -56,7 +56,8 @@ type watchChan struct {
 	progress  bool
 	pred      storage.SelectionPredicate
 
-	// revision is what the watcher knows already, or what it gets before the first change. Then it is that of the event at hand.
+	// revision is what the watcher knows already, or what it gets before the first change. Then it is that of the event
+	// at hand.
 	revision int64
 	// initialEvents says that the present state comes first, and initialBookmark that a bookmark ends it.
 	initialEvents, initialBookmark bool
@@ -121,7 +122,8 @@ func errorStatus(err error) runtime.Object {
 	return &s
 }
 
-// emit gives an event to the watcher, and says whether the watch goes on. It holds little for a watcher that is not ready.
+// emit gives an event to the watcher, and says whether the watch goes on. It holds little for a watcher that is not
+// ready.
 func (wc *watchChan) emit(event watch.Event) bool {
 	select {
 	case wc.results <- event:

@@ -130,7 +130,8 @@ func keepSystemFields(m, old metav1.Object) {
 	}
 }
 
-func validateUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object, m, oldMeta metav1.Object) field.ErrorList {
+func validateUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object, m,
+	oldMeta metav1.Object) field.ErrorList {
 	m, oldMeta = validated(m), validated(oldMeta)
 	errs := validation.ValidateObjectMetaAccessor(m, strategy.NamespaceScoped(), validatePathSegment, metadataPath)
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, oldMeta, metadataPath)...)

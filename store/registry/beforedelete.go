@@ -19,7 +19,8 @@ import (
 // BeforeDelete decides how an object goes. graceful: it was marked, in obj, as deleting from now on, for the time that
 // options say; pending: it was marked already, and what is asked for now changes nothing; neither: there is nothing to
 // wait for but finalizers. options may get the grace period that holds.
-func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj runtime.Object, options *metav1.DeleteOptions) (graceful, pending bool, err error) {
+func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj runtime.Object, options *metav1.DeleteOptions) (graceful,
+	pending bool, err error) {
 	m, kind, err := objectMetaAndKind(strategy, obj)
 	if err != nil {
 		return false, false, err
@@ -82,7 +83,8 @@ func checkPreconditions(p *metav1.Preconditions, m metav1.Object, kind schema.Gr
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != m.GetResourceVersion() {
 		return apierrors.NewConflict(resource, m.GetName(), fmt.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified",
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have "+
+				"been modified",
 			*p.ResourceVersion, m.GetResourceVersion()))
 	}
 	return nil

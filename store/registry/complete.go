@@ -58,8 +58,8 @@ func (e *Store) CompleteWithOptions(options *StoreOptions) (err error) {
 	return e.makeStorage(options)
 }
 
-// CompleteFrom completes the Store of another version of a resource. It shares the storage of whole, and reads and writes
-// through view, which converts.
+// CompleteFrom completes the Store of another version of a resource. It shares the storage of whole, and reads and
+// writes through view, which converts.
 func (e *Store) CompleteFrom(whole *Store, view DryRunnableStorage) {
 	e.options, e.namespaced, e.DestroyFunc, e.Storage, e.notes = whole.options, whole.namespaced, whole.DestroyFunc, view, whole.notes
 }

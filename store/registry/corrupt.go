@@ -24,7 +24,8 @@ var errUnsafeDeleteDryRun = errors.New("aborting unsafe delete, dry run requeste
 
 // Delete implements rest.GracefulDeleter. The object it returns is nil: there is none that could be shown. It goes past
 // DryRunnableStorage, whose dry run would read the object.
-func (d *corruptObjectDeleter) Delete(ctx context.Context, name string, _ rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (d *corruptObjectDeleter) Delete(ctx context.Context, name string, _ rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if options == nil || options.IgnoreStoreReadErrorWithClusterBreakingPotential == nil ||
 		!*options.IgnoreStoreReadErrorWithClusterBreakingPotential {
 		return nil, false, apierrors.NewInternalError(errors.New("initialization error, expected normal deletion flow to be used"))

@@ -15,9 +15,10 @@ import (
 // countJitter spreads the counts of many resources, which all start at once.
 const countJitter = 1.2
 
-// countObjects counts the objects of a resource from time to time, until somebody calls the function that it returns. That
-// function calls destroy too, after the last count: nobody uses the storage then.
-func countObjects(resource schema.GroupResource, storage store.Interface, metrics *metrics.Metrics, period time.Duration, destroy func()) func() {
+// countObjects counts the objects of a resource from time to time, until somebody calls the function that it returns.
+// That function calls destroy too, after the last count: nobody uses the storage then.
+func countObjects(resource schema.GroupResource, storage store.Interface, metrics *metrics.Metrics, period time.Duration,
+	destroy func()) func() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

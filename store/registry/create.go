@@ -16,12 +16,13 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// maxNameGenerationCreateAttempts is how many generated names are tried. With 27^5 endings, eight of them make a failure
-// unlikely (0.1 %) for a prefix that a million objects have already.
+// maxNameGenerationCreateAttempts is how many generated names are tried. With 27^5 endings, eight of them make a
+// failure unlikely (0.1 %) for a prefix that a million objects have already.
 const maxNameGenerationCreateAttempts = 8
 
 // Create stores a new object. It may change obj.
-func (e *Store) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (e *Store) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (runtime.Object, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ import (
 )
 
 // Delete implements rest.GracefulDeleter. nil options delete at once. The strategy may set the grace period in options.
-func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (_ runtime.Object, _ bool, err error) {
+func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions) (_ runtime.Object, _ bool, err error) {
 	key, err := e.KeyFunc(ctx, name)
 	if err != nil {
 		return nil, false, err
@@ -80,7 +81,8 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 	}
 }
 
-// errHeld ends the removal of an object that has got a finalizer since it was looked at: whoever acts on that must come first.
+// errHeld ends the removal of an object that has got a finalizer since it was looked at: whoever acts on that must come
+// first.
 var errHeld = errors.New("held by a finalizer")
 
 // removable says why the state that is there in the end must not be removed.
@@ -227,7 +229,8 @@ func markAsDeleting(m metav1.Object, now metav1.Time) {
 }
 
 // finalizeDelete calls the hook, if the object is truly gone, and makes the answer.
-func (e *Store) finalizeDelete(ctx context.Context, obj runtime.Object, runHooks bool, options *metav1.DeleteOptions) (runtime.Object, error) {
+func (e *Store) finalizeDelete(ctx context.Context, obj runtime.Object, runHooks bool, options *metav1.DeleteOptions) (runtime.Object,
+	error) {
 	if runHooks && e.AfterDelete != nil {
 		after(ctx, "AfterDelete", func() { e.AfterDelete(obj, options) })
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// DeleteCollection implements rest.CollectionDeleter: it lists, and deletes what it finds in parallel. It is not atomic. On
-// the first error no further object is begun; those deleted by then stay deleted. The answer is the list of what was found:
-// it is read once more, as it was, if it is long.
+// DeleteCollection implements rest.CollectionDeleter: it lists, and deletes what it finds in parallel. It is not
+// atomic. On the first error no further object is begun; those deleted by then stay deleted. The answer is the list of
+// what was found: it is read once more, as it was, if it is long.
 func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (_ runtime.Object, err error) {
 	workers := max(e.options.DeleteCollectionWorkers, 1)
@@ -83,7 +83,8 @@ func feed(ctx context.Context, to chan<- string, names []string) {
 }
 
 // deleteOne deletes one object of a collection. A panic would end the process, outside of the request's goroutine.
-func (e *Store) deleteOne(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (err error) {
+func (e *Store) deleteOne(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			slog.ErrorContext(ctx, "panic while deleting an object of a collection", "panic", reason, "stack", string(debug.Stack()))
@@ -115,8 +116,8 @@ type collection struct {
 	store   *Store
 	options *metainternalversion.ListOptions
 	names   []string
-	// list is the answer. tooLong says that it has to be read again: its objects would stay in memory, although they are
-	// deleted everywhere else.
+	// list is the answer. tooLong says that it has to be read again: its objects would stay in memory, although they
+	// are deleted everywhere else.
 	list    runtime.Object
 	tooLong bool
 }

@@ -2,11 +2,13 @@
 //
 // It owns [Store]: create, read, update and delete, with what the API promises and a bare storage does not know. These
 // are generated names, the metadata that only the server sets, validation by the resource's strategies, optimistic
-// locking, graceful deletion, finalizers, preconditions and dry runs. There is one file a verb; [Hooks] are in hooks.go.
+// locking, graceful deletion, finalizers, preconditions and dry runs. There is one file a verb; [Hooks] are in
+// hooks.go.
 //
-// What comes in: the request's context (with its namespace and, normally, its RequestInfo), a name or an object in the storage
-// version, and the verb's options. What goes out: an object, or an error that carries a metav1.Status. Get and List are
-// GetEncoded and ListEncoded and a decoding. Below is a store.Interface, always reached through [DryRunnableStorage].
+// What comes in: the request's context (with its namespace and, normally, its RequestInfo), a name or an object in the
+// storage version, and the verb's options. What goes out: an object, or an error that carries a metav1.Status. Get and
+// List are GetEncoded and ListEncoded and a decoding. Below is a store.Interface, always reached through
+// [DryRunnableStorage].
 //
 // A verb goes through these stages, in this order:
 //

@@ -41,7 +41,8 @@ func (s *DryRunnableStorage) listsItems() bool {
 }
 
 // Get reads one object into objPtr. If that is nil, it returns the object encoded.
-func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) (obj *object.Encoded, err error) {
+func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) (obj *object.Encoded,
+	err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunGet, key)
 	defer step.End(&err)
 	if objPtr == nil {
@@ -51,7 +52,8 @@ func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.Get
 }
 
 // GetList reads a list into listObj. If that is nil, it returns the list encoded.
-func (s *DryRunnableStorage) GetList(ctx context.Context, key string, opts store.ListOptions, listObj runtime.Object) (list *store.EncodedList, err error) {
+func (s *DryRunnableStorage) GetList(ctx context.Context, key string, opts store.ListOptions,
+	listObj runtime.Object) (list *store.EncodedList, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunList, key)
 	defer step.End(&err)
 	if listObj == nil {
@@ -70,9 +72,10 @@ func (s *DryRunnableStorage) Watch(ctx context.Context, key string, opts store.L
 	return s.Storage.Watch(ctx, key, opts)
 }
 
-// Create stores obj, and decodes what was stored into out. If that is nil, as it must not be in a dry run, it returns the
-// object encoded. A dry run only looks whether the key is free.
-func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64, dryRun bool) (stored *object.Encoded, err error) {
+// Create stores obj, and decodes what was stored into out. If that is nil, as it must not be in a dry run, it returns
+// the object encoded. A dry run only looks whether the key is free.
+func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64,
+	dryRun bool) (stored *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunCreate, key)
 	defer step.End(&err)
 	if !dryRun {
@@ -111,10 +114,11 @@ func (s *DryRunnableStorage) Delete(ctx context.Context, key string, out runtime
 	return deleteValidation(ctx, out)
 }
 
-// GuaranteedUpdate changes an object, and decodes what is stored then into destination. If that is nil, as it must not be
-// in a dry run, it returns the object encoded. A dry run calls tryUpdate once, on the present state.
+// GuaranteedUpdate changes an object, and decodes what is stored then into destination. If that is nil, as it must not
+// be in a dry run, it returns the object encoded. A dry run calls tryUpdate once, on the present state.
 func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, dryRun bool, cachedExistingObject runtime.Object) (stored *object.Encoded, err error) {
+	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, dryRun bool,
+	cachedExistingObject runtime.Object) (stored *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunUpdate, key)
 	defer step.End(&err)
 	if !dryRun {

@@ -9,10 +9,11 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// finalizersForDeletion are the finalizers that an object gets when it is deleted, and whether they differ from those it
-// has. Of the two that speak to the garbage collector, "orphan" and "foregroundDeletion", it has afterwards the one that
-// its propagation calls for; all others stay.
-func (e *Store) finalizersForDeletion(ctx context.Context, m metav1.Object, options *metav1.DeleteOptions) (finalizers []string, changed bool) {
+// finalizersForDeletion are the finalizers that an object gets when it is deleted, and whether they differ from those
+// it has. Of the two that speak to the garbage collector, "orphan" and "foregroundDeletion", it has afterwards the one
+// that its propagation calls for; all others stay.
+func (e *Store) finalizersForDeletion(ctx context.Context, m metav1.Object, options *metav1.DeleteOptions) (finalizers []string,
+	changed bool) {
 	if !e.options.EnableGarbageCollection {
 		return nil, false
 	}

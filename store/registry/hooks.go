@@ -10,15 +10,16 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Hooks are what a resource adds to the verbs beside its strategies. Each is optional. The package comment has the order
-// in which a verb calls them.
+// Hooks are what a resource adds to the verbs beside its strategies. Each is optional. The package comment has the
+// order in which a verb calls them.
 type Hooks struct {
 	BeginCreate BeginCreateFunc
 	AfterCreate AfterCreateFunc
 
 	BeginUpdate BeginUpdateFunc
 	AfterUpdate AfterUpdateFunc
-	// ShouldDeleteDuringUpdate may keep an object that an update would delete by the rules of [ShouldDeleteDuringUpdate].
+	// ShouldDeleteDuringUpdate may keep an object that an update would delete by the rules of
+	// [ShouldDeleteDuringUpdate].
 	ShouldDeleteDuringUpdate func(ctx context.Context, key string, obj, existing runtime.Object) bool
 
 	AfterDelete AfterDeleteFunc

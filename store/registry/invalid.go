@@ -29,8 +29,9 @@ func invalid(ctx context.Context, kind schema.GroupKind, name string, errs field
 	return apierrors.NewInvalid(kind, name, bounded(errs))
 }
 
-// arranged are the errors as a Kubernetes API server tells them. If types declare rules, each error is told once, and those of
-// declared rules come last. The library marks errors of metadata too, whose type declares no rules: they keep their place.
+// arranged are the errors as a Kubernetes API server tells them. If types declare rules, each error is told once, and
+// those of declared rules come last. The library marks errors of metadata too, whose type declares no rules: they keep
+// their place.
 func arranged(strategy any, errs field.ErrorList) field.ErrorList {
 	if s, ok := strategy.(rest.DeclaringStrategy); !ok || !s.DeclaresRules() {
 		return errs
@@ -87,5 +88,6 @@ func shortened(err *field.Error) *field.Error {
 }
 
 func notTold(n int) *field.Error {
-	return &field.Error{Type: field.ErrorTypeTooMany, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf("%d more errors are not shown", n)}
+	return &field.Error{Type: field.ErrorTypeTooMany, BadValue: field.OmitValueType{},
+		Detail: fmt.Sprintf("%d more errors are not shown", n)}
 }

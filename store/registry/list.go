@@ -36,7 +36,8 @@ func (e *Store) ListEncoded(ctx context.Context, options *metainternalversion.Li
 }
 
 // ListPredicate lists what p selects. options may be nil; their selectors are not looked at.
-func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, options *metainternalversion.ListOptions) (list runtime.Object, err error) {
+func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate,
+	options *metainternalversion.ListOptions) (list runtime.Object, err error) {
 	if options == nil {
 		options = &metainternalversion.ListOptions{}
 	}
@@ -74,7 +75,8 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 	return out, nil
 }
 
-// predicate makes a predicate of the options' selectors. It may ask many objects, so selectors of many terms are compiled.
+// predicate makes a predicate of the options' selectors. It may ask many objects, so selectors of many terms are
+// compiled.
 func (e *Store) predicate(options *metainternalversion.ListOptions) store.SelectionPredicate {
 	label, field := labels.Everything(), fields.Everything()
 	if options != nil && options.LabelSelector != nil {

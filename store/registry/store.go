@@ -17,8 +17,8 @@ import (
 
 // Store is the REST storage of one resource: a rest.StandardStorage to embed, or to use as it is.
 //
-// The first fields describe the resource; its author sets them. The last ones are the Store's state: CompleteWithOptions
-// sets them.
+// The first fields describe the resource; its author sets them. The last ones are the Store's state:
+// CompleteWithOptions sets them.
 type Store struct {
 	// NewFunc and NewListFunc make an empty object, and an empty list, of the storage version.
 	NewFunc     func() runtime.Object

@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// PinDeletion makes the UID that was seen a precondition of a deletion, so that what follows is about this object and not a
-// later one of its name. The error says which of the preconditions does not hold.
+// PinDeletion makes the UID that was seen a precondition of a deletion, so that what follows is about this object and
+// not a later one of its name. The error says which of the preconditions does not hold.
 func PinDeletion(obj metav1.Object, options *metav1.DeleteOptions) (*metav1.DeleteOptions, error) {
 	if options == nil {
 		options = metav1.NewDeleteOptions(0)
@@ -39,8 +39,8 @@ func unmet(what string, want, has any) error {
 	return fmt.Errorf("%s in precondition: %v, %s in object meta: %v", what, want, what, has)
 }
 
-// Terminate marks an object as deleting, for those that must act before it can go: it gets a deletionTimestamp, and what
-// mark does to it. The options are pinned.
+// Terminate marks an object as deleting, for those that must act before it can go: it gets a deletionTimestamp, and
+// what mark does to it. The options are pinned.
 func (e *Store) Terminate(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	mark func(obj runtime.Object)) (runtime.Object, error) {
 	key, err := e.KeyFunc(ctx, name)

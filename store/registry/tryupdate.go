@@ -19,7 +19,8 @@ import (
 
 // tryUpdate is the climb back up: the storage shows the present state and asks for the next one. It asks again when
 // somebody else wrote in between, so every attempt starts over from what the client sent.
-func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res store.ResponseMeta) (next runtime.Object, ttl *uint64, err error) {
+func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res store.ResponseMeta) (next runtime.Object, ttl *uint64,
+	err error) {
 	u.attempts++
 	ctx, step := trace.Start(ctx, trace.StoreTryUpdate, u.key)
 	defer step.End(&err)
@@ -73,7 +74,8 @@ func (u *update) tryCreate(ctx context.Context, obj runtime.Object) (_ runtime.O
 		return nil, nil, err
 	}
 	if m.GetName() != u.name { // admission may have changed it
-		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.GetName(), u.name))
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
+			m.GetName(), u.name))
 	}
 	rest.WipeObjectMetaSystemFields(m)
 	rest.FillObjectMetaSystemFields(m)

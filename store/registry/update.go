@@ -15,7 +15,8 @@ import (
 
 // Update changes an object. The storage calls back, once or more, to learn the next state: see tryUpdate.
 func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool,
+	err error) {
 	key, err := e.KeyFunc(ctx, name)
 	if err != nil {
 		return nil, false, err
@@ -79,7 +80,8 @@ type update struct {
 	attempts int
 	// created is what the latest attempt creates, nil if it changes something.
 	created runtime.Object
-	// emptied is the object whose last finalizer the latest attempt took away, and only says that no other may be deleted for it.
+	// emptied is the object whose last finalizer the latest attempt took away, and only says that no other may be
+	// deleted for it.
 	emptied runtime.Object
 	only    *store.Preconditions
 }
@@ -116,7 +118,8 @@ func (u *update) deleteWithoutFinalizers(ctx context.Context) (runtime.Object, e
 	err := u.Storage.Delete(ctx, u.key, removed, u.only, store.ValidateAllObjectFunc, isDryRun(options.DryRun), nil, store.DeleteOptions{})
 	switch {
 	case store.IsNotFound(err), store.IsInvalidObj(err):
-		// Another update took the last finalizer away at the same time, and was faster. A new object may have the name by now.
+		// Another update took the last finalizer away at the same time, and was faster. A new object may have the name
+		// by now.
 		removed = u.emptied
 	case err != nil:
 		return nil, InterpretDeleteError(ctx, err, u.resource, u.name)

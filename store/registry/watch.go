@@ -23,7 +23,8 @@ func (e *Store) WatchEncoded(ctx context.Context, options *metainternalversion.L
 }
 
 // WatchPredicate watches what p selects. options may be nil; their selectors are not looked at.
-func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, options *metainternalversion.ListOptions, encoded bool) (w watch.Interface, err error) {
+func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, options *metainternalversion.ListOptions,
+	encoded bool) (w watch.Interface, err error) {
 	if options == nil {
 		options = &metainternalversion.ListOptions{}
 	}

@@ -12,8 +12,8 @@ import (
 
 var errTooShort = errors.New("the stored data was shorter than the required size")
 
-// NewAESGCM encrypts values, and authenticates them together with their etcd key. The encryption key has 16, 24 or 32 bytes.
-// Nonces are random, so a key must be replaced before it has encrypted 2^32 values.
+// NewAESGCM encrypts values, and authenticates them together with their etcd key. The encryption key has 16, 24 or 32
+// bytes. Nonces are random, so a key must be replaced before it has encrypted 2^32 values.
 func NewAESGCM(key []byte) (Transformer, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -54,8 +54,8 @@ var (
 	errPadBytes  = errors.New("invalid padding on input")
 )
 
-// NewAESCBC encrypts values without authenticating them: whoever can write to etcd can change them unnoticed. It exists for
-// data that was written with it. The key has 16, 24 or 32 bytes.
+// NewAESCBC encrypts values without authenticating them: whoever can write to etcd can change them unnoticed. It exists
+// for data that was written with it. The key has 16, 24 or 32 bytes.
 func NewAESCBC(key []byte) (Transformer, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {

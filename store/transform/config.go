@@ -86,7 +86,8 @@ func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
 func build(config *apiserverv1.EncryptionConfiguration) (_ *configuration, err error) {
 	providers := map[schema.GroupResource][]Prefixed{}
 	out := &configuration{
-		rules: map[schema.GroupResource]*prefixed{}, prefixes: map[schema.GroupResource]string{}, counting: map[schema.GroupResource]*prefixed{},
+		rules: map[schema.GroupResource]*prefixed{}, prefixes: map[schema.GroupResource]string{},
+		counting: map[schema.GroupResource]*prefixed{},
 	}
 	defer func() {
 		if err != nil {

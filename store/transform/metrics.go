@@ -64,7 +64,8 @@ func (m *Metrics) Used(plugin, direction, keyID string) {
 	found, ok := m.used.Load(use)
 	if !ok {
 		hash := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(keyID)))
-		found, _ = m.used.LoadOrStore(use, keyCounts{m.keys.WithLabelValues(direction, plugin, hash), m.lastKeys.WithLabelValues(direction, plugin, hash)})
+		found, _ = m.used.LoadOrStore(use, keyCounts{m.keys.WithLabelValues(direction, plugin, hash),
+			m.lastKeys.WithLabelValues(direction, plugin, hash)})
 	}
 	counts := found.(keyCounts)
 	counts.total.Inc()
@@ -91,8 +92,8 @@ const (
 	statusFailed = "unknown-non-grpc"
 )
 
-// measure counts what one transformer does for one resource, in one direction. A nil measure counts nothing. It looks each
-// metric up once, at the first success: the lookup costs more than counting.
+// measure counts what one transformer does for one resource, in one direction. A nil measure counts nothing. It looks
+// each metric up once, at the first success: the lookup costs more than counting.
 type measure struct {
 	metrics                     *Metrics
 	resource, direction, prefix string

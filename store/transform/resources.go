@@ -39,7 +39,8 @@ type state struct {
 	slots []Transformer
 }
 
-// maxSlots is how many resources have their transformer looked up in advance. Definitions of resources come and go, and leave their slots.
+// maxSlots is how many resources have their transformer looked up in advance. Definitions of resources come and go, and
+// leave their slots.
 const maxSlots = 4096
 
 // configuration is what one file says.
@@ -79,13 +80,15 @@ func (r *Resources) Measure(m *Metrics) {
 	r.current.Load().measure(m)
 }
 
-// Reloadable has ForResource return transformers that work by the configuration that counts when they are used. It is called before.
+// Reloadable has ForResource return transformers that work by the configuration that counts when they are used. It is
+// called before.
 func (r *Resources) Reloadable() { r.reloadable = true }
 
 // Hash is that of the file that counts.
 func (r *Resources) Hash() string { return r.current.Load().hash }
 
-// Changed is closed when values may be readable that are not now: another configuration counts, or a KMS plugin opens what it did not.
+// Changed is closed when values may be readable that are not now: another configuration counts, or a KMS plugin opens
+// what it did not.
 func (r *Resources) Changed() <-chan struct{} {
 	if r == nil {
 		return nil
@@ -104,8 +107,9 @@ func (r *Resources) Check(ctx context.Context) error {
 // Plugins says whether values are encrypted with the keys of KMS plugins.
 func (r *Resources) Plugins() bool { return r != nil && len(r.current.Load().plugins) > 0 }
 
-// Reload has another configuration count, for all resources at once, if its plugins are well. What began with the one before can go on
-// with that until the calls of its plugins must have ended. Reloads follow each other. After an error all is as it was.
+// Reload has another configuration count, for all resources at once, if its plugins are well. What began with the one
+// before can go on with that until the calls of its plugins must have ended. Reloads follow each other. After an error
+// all is as it was.
 func (r *Resources) Reload(ctx context.Context, data []byte) error {
 	next, err := parse(data)
 	if err != nil {
@@ -163,8 +167,8 @@ func (r *Resources) Close() error {
 	return errors.Join(errs...)
 }
 
-// Prefix returns the prefix with which values of a resource are written, such as "k8s:enc:aescbc:v1:key1:". It is empty for
-// values in the clear.
+// Prefix returns the prefix with which values of a resource are written, such as "k8s:enc:aescbc:v1:key1:". It is empty
+// for values in the clear.
 func (r *Resources) Prefix(resource schema.GroupResource) string {
 	if r == nil {
 		return ""
@@ -176,8 +180,8 @@ func (r *Resources) Prefix(resource schema.GroupResource) string {
 	return ""
 }
 
-// ForResource returns the transformer of a resource: that of the rule for the resource, for its group, or for everything, or
-// else the identity. Metrics count what a rule's transformer does for the resource.
+// ForResource returns the transformer of a resource: that of the rule for the resource, for its group, or for
+// everything, or else the identity. Metrics count what a rule's transformer does for the resource.
 func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 	switch {
 	case r == nil:
@@ -201,7 +205,8 @@ func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 	return f
 }
 
-// following is the transformer of a resource by the configuration that counts when it is used. Finding it takes one atomic load.
+// following is the transformer of a resource by the configuration that counts when it is used. Finding it takes one
+// atomic load.
 type following struct {
 	resources *Resources
 	resource  schema.GroupResource
@@ -256,7 +261,8 @@ func (c *configuration) close() error {
 	return errors.Join(errs...)
 }
 
-// grace is how long what began with the plugins may go on. Who has to wait for another one's two calls makes one of its own then.
+// grace is how long what began with the plugins may go on. Who has to wait for another one's two calls makes one of its
+// own then.
 func (c *configuration) grace() time.Duration { return max(10*time.Second, 4*c.waits) }
 
 // forResource returns the transformer of a resource.

@@ -6,8 +6,8 @@ import (
 
 // Context is what is known about a value besides its bytes.
 type Context interface {
-	// AuthenticatedData identifies the place of the value, normally its etcd key. Ciphers that authenticate it refuse a value
-	// that was written with other data: nobody can move a secret to a key that they may read.
+	// AuthenticatedData identifies the place of the value, normally its etcd key. Ciphers that authenticate it refuse a
+	// value that was written with other data: nobody can move a secret to a key that they may read.
 	AuthenticatedData() []byte
 }
 
@@ -20,8 +20,8 @@ func (c DefaultContext) AuthenticatedData() []byte { return c }
 // Transformer changes a value before it is written to etcd and changes it back after it was read. Each method undoes
 // the other.
 type Transformer interface {
-	// TransformFromStorage returns what TransformToStorage was given. stale says that another key or provider would write the
-	// value today, so it should be written again even if the object has not changed.
+	// TransformFromStorage returns what TransformToStorage was given. stale says that another key or provider would
+	// write the value today, so it should be written again even if the object has not changed.
 	TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) (out []byte, stale bool, err error)
 
 	// TransformToStorage returns the bytes to store.

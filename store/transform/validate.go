@@ -46,7 +46,8 @@ func validateConfig(config *apiserverv1.EncryptionConfiguration) field.ErrorList
 				continue
 			}
 			if name := provider.KMS.Name; plugins[name] {
-				errs = append(errs, field.Invalid(providers.Index(j).Child("kms", "name"), name, fmt.Sprintf("duplicate KMS provider name %s, names must be unique", name)))
+				errs = append(errs, field.Invalid(providers.Index(j).Child("kms", "name"), name,
+					fmt.Sprintf("duplicate KMS provider name %s, names must be unique", name)))
 			}
 			plugins[provider.KMS.Name] = true
 		}
@@ -140,17 +141,20 @@ func validateKMS(c *apiserverv1.KMSConfiguration, path *field.Path) field.ErrorL
 	switch c.APIVersion {
 	case "v2":
 	case "", "v1":
-		return field.ErrorList{field.Forbidden(path, fmt.Sprintf("KMS v1 provider %q is not supported: values encrypted through it can be neither read nor written; "+
-			"use a plugin of v2 with apiVersion: v2, or aesgcm, secretbox, aescbc or identity", c.Name))}
+		return field.ErrorList{field.Forbidden(path,
+			fmt.Sprintf("KMS v1 provider %q is not supported: values encrypted through it can be neither read nor written; "+
+				"use a plugin of v2 with apiVersion: v2, or aesgcm, secretbox, aescbc or identity", c.Name))}
 	default:
-		return field.ErrorList{field.Invalid(path.Child("apiVersion"), c.APIVersion, "unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported")}
+		return field.ErrorList{field.Invalid(path.Child("apiVersion"), c.APIVersion,
+			"unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported")}
 	}
 	var errs field.ErrorList
 	switch {
 	case c.Name == "":
 		errs = append(errs, field.Required(path.Child("name"), "name is a mandatory field for a provider"))
 	case strings.Contains(c.Name, ":"):
-		errs = append(errs, field.Invalid(path.Child("name"), c.Name, fmt.Sprintf("invalid KMS provider name %s, must not contain ':'", c.Name)))
+		errs = append(errs, field.Invalid(path.Child("name"), c.Name,
+			fmt.Sprintf("invalid KMS provider name %s, must not contain ':'", c.Name)))
 	}
 	if c.Timeout != nil && c.Timeout.Duration <= 0 {
 		errs = append(errs, field.Invalid(path.Child("timeout"), c.Timeout, "timeout should be a positive value"))

@@ -17,7 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Recorded is a capture of a real server: an update, one that was refused over a conflict, and a patch that watchers were sent.
+// Recorded is a capture of a real server: an update, one that was refused over a conflict, and a patch that watchers
+// were sent.
 //
 //go:embed recorded.kxtrace
 var Recorded []byte
@@ -37,7 +38,8 @@ func Watch(t testing.TB) {
 
 // Numbers are those that arithmetic goes wrong with.
 var Numbers = []json.Number{
-	"9223372036854775807", "-9223372036854775808", "9223372036854775", "-9223372036854775", "2147483647", "-2147483648", "31536000000000000",
+	"9223372036854775807", "-9223372036854775808", "9223372036854775", "-9223372036854775", "2147483647", "-2147483648",
+	"31536000000000000",
 	"31536000000000", "0", "-1", "1", "2", "5", "255", "65536", "1e3", "1e400", "-0", "0.5", "18446744073709551616",
 }
 

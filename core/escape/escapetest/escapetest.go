@@ -63,8 +63,8 @@ func join(fits func(string) bool) string {
 // marksMost is how many combining marks a character may have before they pile up over other lines.
 const marksMost = 8
 
-// Find returns the first hostile character of a text with its surroundings, or "". allowed characters, such as the line feeds of
-// a document, do not count. Escape codes count: what is looked at has to be without colours.
+// Find returns the first hostile character of a text with its surroundings, or "". allowed characters, such as the line
+// feeds of a document, do not count. Escape codes count: what is looked at has to be without colours.
 func Find(text, allowed string) string {
 	marks := 0
 	for i := 0; i < len(text); {

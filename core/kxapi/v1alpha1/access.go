@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AccessReview asks whether somebody may do something, and why, or why not. It is created, and answered then; it is not kept.
-// Whoever may create one learns about the roles and bindings of everybody.
+// AccessReview asks whether somebody may do something, and why, or why not. It is created, and answered then; it is not
+// kept. Whoever may create one learns about the roles and bindings of everybody.
 type AccessReview struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
@@ -26,7 +26,8 @@ type AccessReview struct {
 type AccessReviewStatus struct {
 	// Whether they may do it.
 	Allowed bool `json:"allowed"`
-	// Why, in the sentence that the journey of such a request has: the binding and the rule that allow it, or which come nearest.
+	// Why, in the sentence that the journey of such a request has: the binding and the rule that allow it, or which
+	// come nearest.
 	Why string `json:"why"`
 	// A rule that would allow it. There is none if it is allowed, and if no rule would help.
 	// +optional

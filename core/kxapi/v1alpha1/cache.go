@@ -30,8 +30,8 @@ type CacheSpec struct {
 type CacheState string
 
 const (
-	// CacheUninitialized has never been filled: nobody has asked for it yet, or it is being filled for its first reader.
-	// Everything is read from etcd.
+	// CacheUninitialized has never been filled: nobody has asked for it yet, or it is being filled for its first
+	// reader. Everything is read from etcd.
 	CacheUninitialized CacheState = "Uninitialized"
 	// CacheFresh is filled, and changes come as they happen.
 	CacheFresh CacheState = "Fresh"
@@ -58,14 +58,13 @@ type CacheStatus struct {
 	Bytes int64 `json:"bytes"`
 	// The revision up to which the cache has seen all changes.
 	Revision int64 `json:"revision"`
-	// The latest revision that etcd is known to have had. It is asked when somebody reads: also for the one cache that is
-	// asked for by its name.
+	// The latest revision that etcd is known to have had. It is asked when somebody reads: also for the one cache that
+	// is asked for by its name.
 	EtcdRevision int64 `json:"etcdRevision"`
 	// How many revisions the cache is behind what etcd is known to have.
 	Lag int64 `json:"lag"`
-	// How long the cache took to see the revision that etcd was asked for, in microseconds. Lists leave it out, and so does
-	// a cache that did not get that far.
-	// +optional
+	// How long the cache took to see the revision that etcd was asked for, in microseconds. Lists leave it out, and so
+	// does a cache that did not get that far. +optional
 	CaughtUpMicros *int64 `json:"caughtUpMicros,omitempty"`
 	// The events that watches can begin from.
 	History CacheHistory `json:"history"`
@@ -93,8 +92,8 @@ type CacheHistory struct {
 	// When the oldest of them came.
 	// +optional
 	Oldest *metav1.MicroTime `json:"oldest,omitempty"`
-	// How many events may be kept, and what they may take: then the oldest are forgotten. Beyond leastEvents, those that are
-	// older than windowSeconds are too.
+	// How many events may be kept, and what they may take: then the oldest are forgotten. Beyond leastEvents, those
+	// that are older than windowSeconds are too.
 	MostEvents    int64 `json:"mostEvents"`
 	MostBytes     int64 `json:"mostBytes"`
 	LeastEvents   int64 `json:"leastEvents"`

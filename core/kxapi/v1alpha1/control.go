@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Breakpoint holds the requests that reach a step. It belongs to one process, is never changed, and ends with it; what it
-// holds is let go when it is deleted. Whoever may create one holds up the requests of everybody.
+// Breakpoint holds the requests that reach a step. It belongs to one process, is never changed, and ends with it; what
+// it holds is let go when it is deleted. Whoever may create one holds up the requests of everybody.
 type Breakpoint struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
@@ -40,8 +40,8 @@ const (
 
 // BreakpointSpec says where requests are held.
 type BreakpointSpec struct {
-	// Which steps of which requests, in the language of filters: step:etcd.txn resource:configmaps. A filter that does not
-	// ask about steps (step, layer, key, why, error, steps, dur) finds each request once, at its first step.
+	// Which steps of which requests, in the language of filters: step:etcd.txn resource:configmaps. A filter that does
+	// not ask about steps (step, layer, key, why, error, steps, dur) finds each request once, at its first step.
 	Filter string `json:"filter"`
 	// Start or End of the step; Start if it is not said.
 	// +optional
@@ -55,9 +55,8 @@ type BreakpointSpec struct {
 	// How many to hold at most; 0 is without limit.
 	// +optional
 	Count int64 `json:"count,omitempty"`
-	// For how long the breakpoint stays if nobody watches breakpoints or tells a held request what to do; 0 is until it is
-	// deleted. Then it is deleted.
-	// +optional
+	// For how long the breakpoint stays if nobody watches breakpoints or tells a held request what to do; 0 is until it
+	// is deleted. Then it is deleted. +optional
 	LeaseSeconds int32 `json:"leaseSeconds,omitempty"`
 }
 
@@ -121,8 +120,9 @@ const (
 	FaultFail FaultEffect = "Fail"
 	// FaultTimeoutAfterCommit has a write succeed in etcd, and its client be told 504.
 	FaultTimeoutAfterCommit FaultEffect = "TimeoutAfterCommit"
-	// FaultDropWatch ends a watch instead of sending it an event, without a word to its client. At cacher.dispatch it ends
-	// all watches that the event is for; at cacher.reflect and cacher.process-event the one that the cache has in etcd.
+	// FaultDropWatch ends a watch instead of sending it an event, without a word to its client. At cacher.dispatch it
+	// ends all watches that the event is for; at cacher.reflect and cacher.process-event the one that the cache has in
+	// etcd.
 	FaultDropWatch FaultEffect = "DropWatch"
 	// FaultStaleCache has a watch cache hold back what etcd tells it, for a time or as long as the fault is there.
 	FaultStaleCache FaultEffect = "StaleCache"
@@ -130,19 +130,18 @@ const (
 
 // FaultSpec is what goes wrong, and where.
 type FaultSpec struct {
-	// Which steps of which requests, in the language of filters. A filter that does not ask about steps (step, layer, key,
-	// why, error, steps, dur) finds each request once, at the first step where it can go wrong in this way. What caches do
-	// is found by StaleCache, and by a filter that asks for the step: cacher.reflect, cacher.process-event or
-	// cacher.dispatch. It knows the resource, group, key, ns and name of what changed.
-	// +optional
+	// Which steps of which requests, in the language of filters. A filter that does not ask about steps (step, layer,
+	// key, why, error, steps, dur) finds each request once, at the first step where it can go wrong in this way. What
+	// caches do is found by StaleCache, and by a filter that asks for the step: cacher.reflect, cacher.process-event or
+	// cacher.dispatch. It knows the resource, group, key, ns and name of what changed. +optional
 	Filter string `json:"filter,omitempty"`
 	// Delay, Fail, TimeoutAfterCommit, DropWatch or StaleCache.
 	Effect FaultEffect `json:"effect"`
 	// Start or End of the step, for Delay and Fail; Start if it is not said.
 	// +optional
 	At StepEdge `json:"at,omitempty"`
-	// How long to wait first. Delay needs it, others may have it; StaleCache waits for as long as the fault is there without.
-	// +optional
+	// How long to wait first. Delay needs it, others may have it; StaleCache waits for as long as the fault is there
+	// without. +optional
 	Delay *metav1.Duration `json:"delay,omitempty"`
 	// The HTTP status of Fail, from 400 to 599, such as 409, 410, 429 or 503.
 	// +optional

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Key is a key in etcd as it lies below the API, or a directory: all keys that begin alike up to a slash. Its name is the
-// key with other signs in place of some (KeyName).
+// Key is a key in etcd as it lies below the API, or a directory: all keys that begin alike up to a slash. Its name is
+// the key with other signs in place of some (KeyName).
 type Key struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The resourceVersion is the revision of the key's last change; a directory has none.
@@ -81,9 +81,8 @@ type KeyValue struct {
 	// The bytes in etcd.
 	// +optional
 	Raw []byte `json:"raw,omitempty"`
-	// Whether something is left out because it is secret: what the object has beside its metadata, and the bytes if they
-	// are not encrypted. Two secrets of the same length look the same then.
-	// +optional
+	// Whether something is left out because it is secret: what the object has beside its metadata, and the bytes if
+	// they are not encrypted. Two secrets of the same length look the same then. +optional
 	Masked bool `json:"masked,omitempty"`
 	// Why it can't be read.
 	// +optional
@@ -129,8 +128,8 @@ type KeyHistory struct {
 type KeyHistoryStatus struct {
 	// The key itself.
 	Key string `json:"key"`
-	// From where to where etcd can be read. The first revision of a key may be older: it is what the key was when etcd's
-	// history begins.
+	// From where to where etcd can be read. The first revision of a key may be older: it is what the key was when
+	// etcd's history begins.
 	Etcd EtcdHead `json:"etcd"`
 	// The oldest first.
 	// +optional

@@ -8,14 +8,14 @@ import (
 // escape begins a byte that a name can't have as it is: two hexadecimal digits follow.
 const escape = '='
 
-// plain says whether a byte of a key is the same in a name. All of these are what they are in the path of a URL and to a
-// shell, wherever they stand.
+// plain says whether a byte of a key is the same in a name. All of these are what they are in the path of a URL and to
+// a shell, wherever they stand.
 func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '+' || c == '@'
 }
 
-// KeyName is the name of a key's object: a colon stands for each slash, and =3A for a colon, as for all other bytes that
-// the path of a URL can't have. The name of /registry/configmaps/default/settings is
+// KeyName is the name of a key's object: a colon stands for each slash, and =3A for a colon, as for all other bytes
+// that the path of a URL can't have. The name of /registry/configmaps/default/settings is
 // :registry:configmaps:default:settings.
 func KeyName(key string) string {
 	var b strings.Builder
@@ -48,7 +48,8 @@ func KeyOfName(name string) (string, error) {
 			b.WriteByte(byte(hex(name[i+1])<<4 | hex(name[i+2])))
 			i += 2
 		default:
-			return "", fmt.Errorf("%q is no name of a key: at byte %d it has %q; a name is the key with : for each / and =XX for each byte other than a-z A-Z 0-9 - . _ + @", name, i, c)
+			return "", fmt.Errorf("%q is no name of a key: at byte %d it has %q; a name is the key with : "+
+				"for each / and =XX for each byte other than a-z A-Z 0-9 - . _ + @", name, i, c)
 		}
 	}
 	return b.String(), nil

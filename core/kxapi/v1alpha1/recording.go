@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Recording has the objects of requests recorded for a while, as if their clients had asked for it, and may allow breakpoints and
-// faults as long. It belongs to one process, is never changed, and ends by itself. The one called "flags" says what the flags of the
-// process allow, and stays.
+// Recording has the objects of requests recorded for a while, as if their clients had asked for it, and may allow
+// breakpoints and faults as long. It belongs to one process, is never changed, and ends by itself. The one called
+// "flags" says what the flags of the process allow, and stays.
 type Recording struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
@@ -31,9 +31,9 @@ const (
 
 // RecordingSpec says what is recorded, and for how long.
 type RecordingSpec struct {
-	// Which requests, in the language of filters; empty for all. It can ask for what is known of a request before it is carried out:
-	// verb, resource, ns, name, user, agent and the like. Of a create the name is not, which is in the body.
-	// +optional
+	// Which requests, in the language of filters; empty for all. It can ask for what is known of a request before it is
+	// carried out: verb, resource, ns, name, user, agent and the like. Of a create the name is not, which is in the
+	// body. +optional
 	Filter string `json:"filter,omitempty"`
 	// For how many seconds, a day at most; 900 if it is not said.
 	// +optional

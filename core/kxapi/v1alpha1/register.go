@@ -16,7 +16,8 @@ var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(SchemeGroupVersion, &Journey{}, &JourneyList{}, &Cache{}, &CacheList{}, &CacheCheck{}, &CachedObject{},
 		&Key{}, &KeyList{}, &KeyHistory{},
-		&Breakpoint{}, &BreakpointList{}, &Fault{}, &FaultList{}, &Recording{}, &RecordingList{}, &JourneyCommand{}, &Compaction{}, &AccessReview{},
+		&Breakpoint{}, &BreakpointList{}, &Fault{}, &FaultList{}, &Recording{}, &RecordingList{}, &JourneyCommand{}, &Compaction{},
+		&AccessReview{},
 		&Moment{}, &MomentList{}, &Source{}, &SourceList{}, &Structure{}, &StructureList{})
 	metav1.AddToGroupVersion(s, SchemeGroupVersion)
 	return nil

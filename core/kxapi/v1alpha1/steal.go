@@ -8,9 +8,9 @@ import (
 // StolenAnnotation is what another writer changes who commits before a held request does: the name of its journey.
 const StolenAnnotation = "kx.dev/stolen-from"
 
-// Steal is the write that takes the revision from under a held request on one object: an ordinary patch of an annotation,
-// which whoever sends it makes in their own name, with the content type that is returned and Kx-Hold: off. ok is false if
-// the request is not about one object that is there already.
+// Steal is the write that takes the revision from under a held request on one object: an ordinary patch of an
+// annotation, which whoever sends it makes in their own name, with the content type that is returned and Kx-Hold: off.
+// ok is false if the request is not about one object that is there already.
 func Steal(j *Journey) (method, path, contentType string, body []byte, ok bool) {
 	q := &j.Spec
 	switch q.Verb {

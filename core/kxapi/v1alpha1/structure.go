@@ -2,9 +2,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Structure is one part of a server: a filter that requests pass, one of the servers that are asked one after the other, a
-// resource in one version, the definition of a custom resource, or a controller. Names of filters, servers, definitions and
-// controllers begin with filter:, server:, definition: and controller:; that of a resource is such as deployments.v1.apps.
+// Structure is one part of a server: a filter that requests pass, one of the servers that are asked one after the
+// other, a resource in one version, the definition of a custom resource, or a controller. Names of filters, servers,
+// definitions and controllers begin with filter:, server:, definition: and controller:; that of a resource is such as
+// deployments.v1.apps.
 type Structure struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. There is no resourceVersion: a server's map can't be watched.
@@ -104,7 +105,8 @@ type StructureServer struct {
 
 // StructureController is something that the server does by itself, because of what is in etcd.
 type StructureController struct {
-	// Running; Elsewhere, where another process holds the Lease of the controllers or none does yet; or Off, by --controllers.
+	// Running; Elsewhere, where another process holds the Lease of the controllers or none does yet; or Off, by
+	// --controllers.
 	State string `json:"state"`
 	// The process that holds the Lease of the controllers, where several servers share an etcd.
 	// +optional
@@ -112,7 +114,8 @@ type StructureController struct {
 	// The kube-controller-manager that does the same work at the same time.
 	// +optional
 	Other string `json:"other,omitempty"`
-	// How many objects it has yet to look at, how many it is looking at, and how many it will try again since it failed.
+	// How many objects it has yet to look at, how many it is looking at, and how many it will try again since it
+	// failed.
 	Waiting int32 `json:"waiting"`
 	Working int32 `json:"working"`
 	Failing int32 `json:"failing"`

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// Texts replaces each text of a journey that a client may have chosen, or that quotes one, by what change makes of it. The
-// objects before and after steps stay as they are.
+// Texts replaces each text of a journey that a client may have chosen, or that quotes one, by what change makes of it.
+// The objects before and after steps stay as they are.
 func (j *Journey) Texts(change func(string) string) {
 	all := func(texts ...*string) {
 		for _, text := range texts {

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Journey is one request's trip through a server. Its name is the ID that the response carried in the header Kx-Journey.
-// Lists and watches have journeys without their steps.
+// Journey is one request's trip through a server. Its name is the ID that the response carried in the header
+// Kx-Journey. Lists and watches have journeys without their steps.
 type Journey struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The resourceVersion counts the changes of all journeys of one process.
@@ -19,8 +19,8 @@ type Journey struct {
 	Status JourneyStatus `json:"status"`
 }
 
-// What a journey has in place of a verb and a method that no request made: how a resource came to be served. Lists and watches
-// have such journeys only if their filter or field selector names the verb.
+// What a journey has in place of a verb and a method that no request made: how a resource came to be served. Lists and
+// watches have such journeys only if their filter or field selector names the verb.
 const (
 	VerbInstall   = "install"
 	MethodInstall = "INSTALL"
@@ -55,8 +55,8 @@ type JourneySpec struct {
 	// Who asked, as authentication found out.
 	// +optional
 	User string `json:"user,omitempty"`
-	// As whom the user wanted to act, if as somebody else. If they may not, the step filter.impersonation refused the request.
-	// +optional
+	// As whom the user wanted to act, if as somebody else. If they may not, the step filter.impersonation refused the
+	// request. +optional
 	ImpersonatedUser string `json:"impersonatedUser,omitempty"`
 	// +optional
 	UserAgent string `json:"userAgent,omitempty"`

@@ -15,7 +15,8 @@ type Binding struct {
 	MatchResources *admissionregistrationv1.MatchResources
 }
 
-// Validate checks a binding. The kinds report a missing name of the policy in different places: some leave it to the caller.
+// Validate checks a binding. The kinds report a missing name of the policy in different places: some leave it to the
+// caller.
 func (b Binding) Validate(nameRequired bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(b.Meta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if b.PolicyName != "" {

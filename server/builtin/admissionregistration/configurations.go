@@ -16,9 +16,9 @@ type object interface {
 	builtin.Object
 }
 
-// DeclareConfigurations completes what a kind of webhook configuration declares by what both kinds have in common. parts
-// returns a configuration in the form that does not depend on its kind. Validate is each package's own: a resource is named
-// by the package of that function.
+// DeclareConfigurations completes what a kind of webhook configuration declares by what both kinds have in common.
+// parts returns a configuration in the form that does not depend on its kind. Validate is each package's own: a
+// resource is named by the package of that function.
 func DeclareConfigurations[T object](r builtin.Resource[T], parts func(T) Configuration) builtin.Resource[T] {
 	r.Stored = admissionregistrationv1.SchemeGroupVersion
 	r.ClusterScoped = true

@@ -10,7 +10,8 @@ import (
 )
 
 var (
-	patchTypes = []admissionregistrationv1.PatchType{admissionregistrationv1.PatchTypeApplyConfiguration, admissionregistrationv1.PatchTypeJSONPatch}
+	patchTypes = []admissionregistrationv1.PatchType{admissionregistrationv1.PatchTypeApplyConfiguration,
+		admissionregistrationv1.PatchTypeJSONPatch}
 	// What the expressions of the two give.
 	configuration                     = []*cel.Type{cel.ObjectType("Object")}
 	mutatingAdmissionPolicyOperations = []*cel.Type{cel.ListType(cel.ObjectType("JSONPatch"))}
@@ -20,8 +21,8 @@ var (
 type checkMutatingAdmissionPolicy struct {
 	policy   *admissionregistrationv1.MutatingAdmissionPolicy
 	compiler func() Compiler
-	// stored are the expressions of the old policy's configurations. Those of its patches are not looked up: a Kubernetes API
-	// server takes them for new ones.
+	// stored are the expressions of the old policy's configurations. Those of its patches are not looked up: a
+	// Kubernetes API server takes them for new ones.
 	stored sets.Set[string]
 }
 

@@ -38,7 +38,8 @@ var MutatingAdmissionPolicyBinding = builtin.Resource[*admissionregistrationv1.M
 }
 
 func validateMutatingAdmissionPolicyBinding(b, old *admissionregistrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
-	errs := append(mutatingAdmissionPolicyBindingParts(b).Validate(true), ValidateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
+	errs := append(mutatingAdmissionPolicyBindingParts(b).Validate(true),
+		ValidateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
 	if old == nil {
 		errs = append(errs, ValidateSuffix(b.Name)...)
 	}

@@ -57,7 +57,8 @@ func (p Policy) Validate(rules Rules, old *Policy) field.ErrorList {
 	}
 	errs = append(errs, p.validateMatch(rules, specPath.Child("matchConstraints"))...)
 	if old == nil || !p.sameConditions(old) {
-		errs = append(errs, validateConditions(p.MatchConditions, old.conditions(), p.ParamKind != nil, specPath.Child("matchConditions"))...)
+		errs = append(errs, validateConditions(p.MatchConditions, old.conditions(), p.ParamKind != nil,
+			specPath.Child("matchConditions"))...)
 	}
 	compiler := p.compiler(rules.Composing)
 	for i, v := range p.Variables {
@@ -95,7 +96,8 @@ func (p Policy) validateMatch(rules Rules, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func (p Policy) validateVariable(v admissionregistrationv1.Variable, stored sets.Set[string], compiler func() Compiler, path *field.Path) (errs field.ErrorList) {
+func (p Policy) validateVariable(v admissionregistrationv1.Variable, stored sets.Set[string], compiler func() Compiler,
+	path *field.Path) (errs field.ErrorList) {
 	if strings.TrimSpace(v.Name) == "" {
 		errs = append(errs, field.Required(path.Child("name"), "name is not specified"))
 	} else if !isIdentifier(v.Name) {
@@ -111,7 +113,8 @@ func (p Policy) validateVariable(v admissionregistrationv1.Variable, stored sets
 }
 
 func (p Policy) sameConditions(old *Policy) bool {
-	return apiequality.Semantic.DeepEqual(p.ParamKind, old.ParamKind) && apiequality.Semantic.DeepEqual(p.MatchConditions, old.MatchConditions)
+	return apiequality.Semantic.DeepEqual(p.ParamKind, old.ParamKind) &&
+		apiequality.Semantic.DeepEqual(p.MatchConditions, old.MatchConditions)
 }
 
 // conditions are the expressions of the policy's conditions. It takes nil.

@@ -31,7 +31,8 @@ func setValidatingWebhookConfigurationDefaults(c *admissionregistrationv1.Valida
 	}
 }
 
-// countValidatingWebhookConfigurationGeneration tells a list that is empty from one that is missing, as every Kubernetes API server does.
+// countValidatingWebhookConfigurationGeneration tells a list that is empty from one that is missing, as every
+// Kubernetes API server does.
 func countValidatingWebhookConfigurationGeneration(c, old *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	if !reflect.DeepEqual(c.Webhooks, old.Webhooks) {
 		c.Generation = old.Generation + 1

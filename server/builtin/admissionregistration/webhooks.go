@@ -23,7 +23,8 @@ var (
 	}
 	// harmless webhooks may be called for a dry run.
 	harmless    = []string{string(admissionregistrationv1.SideEffectClassNone), string(admissionregistrationv1.SideEffectClassNoneOnDryRun)}
-	sideEffects = append(slices.Clone(harmless), string(admissionregistrationv1.SideEffectClassSome), string(admissionregistrationv1.SideEffectClassUnknown))
+	sideEffects = append(slices.Clone(harmless), string(admissionregistrationv1.SideEffectClassSome),
+		string(admissionregistrationv1.SideEffectClassUnknown))
 	// reviewVersions are those in which this server can ask a webhook.
 	reviewVersions = []string{"v1", "v1beta1"}
 )
@@ -74,12 +75,14 @@ func (c Configuration) Validate() field.ErrorList {
 // ValidateUpdate checks a changed configuration.
 func (c Configuration) ValidateUpdate(old Configuration) field.ErrorList {
 	return c.validate(leniency{
-		conditions:    sameConditions(c.Webhooks, old.Webhooks),
-		expressions:   old.expressions(),
-		sideEffects:   slices.ContainsFunc(old.Webhooks, func(h admissionregistrationv1.MutatingWebhook) bool { return !hasOneOf(h.SideEffects, harmless) }),
-		versions:      slices.ContainsFunc(old.Webhooks, hasStrangeVersions),
-		names:         !haveUniqueNames(old.Webhooks),
-		labelSelector: metav1validation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: slices.ContainsFunc(old.Webhooks, hasInvalidSelector)},
+		conditions:  sameConditions(c.Webhooks, old.Webhooks),
+		expressions: old.expressions(),
+		sideEffects: slices.ContainsFunc(old.Webhooks,
+			func(h admissionregistrationv1.MutatingWebhook) bool { return !hasOneOf(h.SideEffects, harmless) }),
+		versions: slices.ContainsFunc(old.Webhooks, hasStrangeVersions),
+		names:    !haveUniqueNames(old.Webhooks),
+		labelSelector: metav1validation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: slices.ContainsFunc(old.Webhooks,
+			hasInvalidSelector)},
 	})
 }
 
@@ -150,7 +153,8 @@ func validateClient(c *admissionregistrationv1.WebhookClientConfig, path *field.
 		return utilwebhook.ValidateWebhookURL(path.Child("url"), *c.URL, true)
 	}
 	// Name and namespace change places, and so do the fields that messages name, as with every Kubernetes API server.
-	return utilwebhook.ValidateWebhookService(path.Child("service"), c.Service.Name, c.Service.Namespace, c.Service.Path, ptr.Deref(c.Service.Port, 0))
+	return utilwebhook.ValidateWebhookService(path.Child("service"), c.Service.Name, c.Service.Namespace, c.Service.Path,
+		ptr.Deref(c.Service.Port, 0))
 }
 
 // validateReviewVersions wants one that this server knows among the versions that the webhook understands.

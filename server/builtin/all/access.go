@@ -37,7 +37,8 @@ func authorizationGroup(n Needs) builtin.Group {
 func certificatesGroup(n Needs) builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
-			{GroupVersion: certificatesv1.SchemeGroupVersion, Types: certificatesv1.AddToScheme, Convert: certificates.AddPodCertificateRequests},
+			{GroupVersion: certificatesv1.SchemeGroupVersion, Types: certificatesv1.AddToScheme,
+				Convert: certificates.AddPodCertificateRequests},
 			beta(certificatesv1beta1.SchemeGroupVersion, certificatesv1beta1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{

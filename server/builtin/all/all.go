@@ -43,7 +43,8 @@ func (n Needs) tokens() core.Tokens {
 	return n.Tokens
 }
 
-// Groups are all built-in groups, in the order of discovery. Without its needs a group can be looked at, but not served.
+// Groups are all built-in groups, in the order of discovery. Without its needs a group can be looked at, but not
+// served.
 func Groups(n Needs) []builtin.Group {
 	return []builtin.Group{
 		coreGroup(n), apiregistrationGroup(), appsGroup(), eventsGroup(n), authenticationGroup(n), authorizationGroup(n),

@@ -28,7 +28,8 @@ func resourceGroup(n Needs) builtin.Group {
 		Versions: []builtin.Version{
 			version(resourcev1.SchemeGroupVersion, resourcev1.AddToScheme),
 			beta(resourcev1beta2.SchemeGroupVersion, resourcev1beta2.AddToScheme),
-			{GroupVersion: resourcev1beta1.SchemeGroupVersion, Types: resourcev1beta1.AddToScheme, Convert: resourceaccess.AddV1beta1, OffByDefault: true},
+			{GroupVersion: resourcev1beta1.SchemeGroupVersion, Types: resourcev1beta1.AddToScheme, Convert: resourceaccess.AddV1beta1,
+				OffByDefault: true},
 		},
 		Resources: []builtin.Declaration{
 			builtin.Declare(resourceaccess.DeviceClass),

@@ -22,8 +22,10 @@ func appsGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			{GroupVersion: appsv1.SchemeGroupVersion, Types: appsv1.AddToScheme},
-			{GroupVersion: appsv1beta2.SchemeGroupVersion, Types: appsv1beta2.AddToScheme, Convert: v1beta2.AddToScheme, OffByDefault: true},
-			{GroupVersion: appsv1beta1.SchemeGroupVersion, Types: appsv1beta1.AddToScheme, Convert: v1beta1.AddToScheme, OffByDefault: true},
+			{GroupVersion: appsv1beta2.SchemeGroupVersion, Types: appsv1beta2.AddToScheme, Convert: v1beta2.AddToScheme,
+				OffByDefault: true},
+			{GroupVersion: appsv1beta1.SchemeGroupVersion, Types: appsv1beta1.AddToScheme, Convert: v1beta1.AddToScheme,
+				OffByDefault: true},
 		},
 		Resources: []builtin.Declaration{
 			builtin.Declare(apps.ControllerRevision),

@@ -42,7 +42,8 @@ func validateUpdate(s, old *apiregistrationv1.APIService) field.ErrorList {
 
 func validateStatus(s, old *apiregistrationv1.APIService) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
-	known := []apiregistrationv1.ConditionStatus{apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse, apiregistrationv1.ConditionUnknown}
+	known := []apiregistrationv1.ConditionStatus{apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse,
+		apiregistrationv1.ConditionUnknown}
 	for i, c := range s.Status.Conditions {
 		if !slices.Contains(known, c.Status) {
 			errs = append(errs, field.NotSupported(field.NewPath("status", "conditions").Index(i).Child("status"), c.Status, known))
@@ -77,10 +78,12 @@ func validateVersion(s *apiregistrationv1.APIServiceSpec) (errs field.ErrorList)
 // validateLocal refuses fields about a connection.
 func validateLocal(s *apiregistrationv1.APIServiceSpec) (errs field.ErrorList) {
 	if len(s.CABundle) != 0 {
-		errs = append(errs, field.Invalid(specPath.Child("caBundle"), fmt.Sprintf("%d bytes", len(s.CABundle)), "local APIServices may not have a caBundle"))
+		errs = append(errs, field.Invalid(specPath.Child("caBundle"), fmt.Sprintf("%d bytes", len(s.CABundle)),
+			"local APIServices may not have a caBundle"))
 	}
 	if s.InsecureSkipTLSVerify {
-		errs = append(errs, field.Invalid(specPath.Child("insecureSkipTLSVerify"), true, "local APIServices may not have insecureSkipTLSVerify"))
+		errs = append(errs, field.Invalid(specPath.Child("insecureSkipTLSVerify"), true,
+			"local APIServices may not have insecureSkipTLSVerify"))
 	}
 	return errs
 }

@@ -68,7 +68,8 @@ func (r *RollbackREST) Create(ctx context.Context, name string, obj runtime.Obje
 }
 
 // rollbackDeployment bypasses the strategy: a deployment that validation would reject today can still go back.
-func (r *RollbackREST) rollbackDeployment(ctx context.Context, rollback *appsv1beta1.DeploymentRollback, options *metav1.CreateOptions) error {
+func (r *RollbackREST) rollbackDeployment(ctx context.Context, rollback *appsv1beta1.DeploymentRollback,
+	options *metav1.CreateOptions) error {
 	key, err := r.store.KeyFunc(ctx, rollback.Name)
 	if err != nil {
 		return err

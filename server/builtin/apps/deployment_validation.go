@@ -98,7 +98,8 @@ func validateRollbackAnnotation(annotations map[string]string) field.ErrorList {
 	}
 	revision, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
-		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(appsv1.DeprecatedRollbackTo), value, "must be a 64bit integer")}
+		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(appsv1.DeprecatedRollbackTo), value,
+			"must be a 64bit integer")}
 	}
 	return apivalidation.ValidateNonnegativeField(revision, deploymentSpecPath.Child("rollback", "version"))
 }
@@ -137,7 +138,8 @@ func validateDeploymentStatusUpdate(d, old *appsv1.Deployment) field.ErrorList {
 		}
 	}
 	if s.AvailableReplicas > s.ReadyReplicas {
-		errs = append(errs, field.Invalid(deploymentStatusPath.Child("availableReplicas"), s.AvailableReplicas, "cannot be greater than readyReplicas"))
+		errs = append(errs, field.Invalid(deploymentStatusPath.Child("availableReplicas"), s.AvailableReplicas,
+			"cannot be greater than readyReplicas"))
 	}
 	return append(errs, workload.ValidateCollisions(collisions, oldCollisions)...)
 }

@@ -20,8 +20,8 @@ import (
 
 // StatefulSet is the resource statefulsets: pods with names and volumes of their own.
 //
-// It owns their defaults, validation, columns and subresources. Package core/claim validates the templates of their claims.
-// After creation only the template, the counts and the strategies may change.
+// It owns their defaults, validation, columns and subresources. Package core/claim validates the templates of their
+// claims. After creation only the template, the counts and the strategies may change.
 var StatefulSet = builtin.Resource[*appsv1.StatefulSet]{
 	Names:          builtin.Names{Plural: "statefulsets", Singular: "statefulset", Short: []string{"sts"}, Categories: []string{"all"}},
 	List:           &appsv1.StatefulSetList{},
@@ -123,7 +123,8 @@ func warnings(s, old *appsv1.StatefulSet) []string {
 		messages = append(messages, claim.Warnings(&s.Spec.VolumeClaimTemplates[i].Spec, path)...)
 	}
 	if ptr.Deref(s.Spec.RevisionHistoryLimit, 0) < 0 {
-		messages = append(messages, "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")
+		messages = append(messages, "spec.revisionHistoryLimit: a negative value retains all historical revisions; "+
+			"a value >= 0 is recommended")
 	}
 	return messages
 }

@@ -54,7 +54,8 @@ func validateToken(review *authenticationv1.TokenReview) error {
 }
 
 // answerToken asks the authenticator about a token. A review that names no audiences asks for those of this API.
-func answerToken(ctx context.Context, a authenticator.Request, audiences []string, review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
+func answerToken(ctx context.Context, a authenticator.Request, audiences []string,
+	review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
 	review.Status = authenticationv1.TokenReviewStatus{}
 	if len(review.Spec.Audiences) > 0 {
 		audiences = review.Spec.Audiences

@@ -17,7 +17,8 @@ import (
 )
 
 // decide asks the authorizer and returns its answer.
-func decide(ctx context.Context, a authorizer.UnconditionalAuthorizer, q authorizer.AttributesRecord) authorizationv1.SubjectAccessReviewStatus {
+func decide(ctx context.Context, a authorizer.UnconditionalAuthorizer,
+	q authorizer.AttributesRecord) authorizationv1.SubjectAccessReviewStatus {
 	decision, reason, err := a.Authorize(ctx, q)
 	return authorizationv1.SubjectAccessReviewStatus{
 		Allowed:         decision == authorizer.DecisionAllow,
@@ -61,7 +62,8 @@ func Attributes(spec *authorizationv1.SubjectAccessReviewSpec) authorizer.Attrib
 }
 
 // question has the attributes of the request that the review is about. Exactly one of r and path is set.
-func question(who user.Info, r *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) authorizer.AttributesRecord {
+func question(who user.Info, r *authorizationv1.ResourceAttributes,
+	path *authorizationv1.NonResourceAttributes) authorizer.AttributesRecord {
 	if r == nil {
 		return authorizer.AttributesRecord{User: who, Verb: path.Verb, Path: path.Path}
 	}
@@ -81,7 +83,8 @@ func question(who user.Info, r *authorizationv1.ResourceAttributes, path *author
 	return q
 }
 
-// fieldRequirements returns the valid requirements. All must hold, so leaving one out asks for more access, never for less.
+// fieldRequirements returns the valid requirements. All must hold, so leaving one out asks for more access, never for
+// less.
 func fieldRequirements(s *authorizationv1.FieldSelectorAttributes) (fields.Requirements, error) {
 	if len(s.Requirements) == 0 {
 		selector, err := fields.ParseSelector(s.RawSelector)

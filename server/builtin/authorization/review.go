@@ -16,7 +16,8 @@ import (
 
 // Resources declares the reviews: a decides about one request, and rules lists what a user may do.
 func Resources(a authorizer.UnconditionalAuthorizer, rules authorizer.RuleResolver) []builtin.Declaration {
-	return []builtin.Declaration{localSubjectAccessReviews(a), selfSubjectAccessReviews(a), selfSubjectRulesReviews(rules), subjectAccessReviews(a)}
+	return []builtin.Declaration{localSubjectAccessReviews(a), selfSubjectAccessReviews(a), selfSubjectRulesReviews(rules),
+		subjectAccessReviews(a)}
 }
 
 // subjectAccessReviews answer whether somebody may do something.

@@ -19,7 +19,8 @@ func validateOne(r *authorizationv1.ResourceAttributes, path *authorizationv1.No
 	if (r == nil) != (path == nil) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(specPath, quote.Internal(path), "exactly one of nonResourceAttributes or resourceAttributes must be specified")}
+	return field.ErrorList{field.Invalid(specPath, quote.Internal(path),
+		"exactly one of nonResourceAttributes or resourceAttributes must be specified")}
 }
 
 func validateResource(r *authorizationv1.ResourceAttributes) (errs field.ErrorList) {
@@ -32,7 +33,8 @@ func validateResource(r *authorizationv1.ResourceAttributes) (errs field.ErrorLi
 		errs = append(errs, validateSelector(at, s.RawSelector, len(s.Requirements))...)
 		for i, requirement := range s.Requirements {
 			errs = append(errs, metav1validation.ValidateFieldSelectorRequirement(requirement,
-				metav1validation.FieldSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, at.Child("requirements").Index(i))...)
+				metav1validation.FieldSelectorValidationOptions{AllowUnknownOperatorInRequirement: true},
+				at.Child("requirements").Index(i))...)
 		}
 	}
 	if s := r.LabelSelector; s != nil {
@@ -40,7 +42,8 @@ func validateResource(r *authorizationv1.ResourceAttributes) (errs field.ErrorLi
 		errs = append(errs, validateSelector(at, s.RawSelector, len(s.Requirements))...)
 		for i, requirement := range s.Requirements {
 			errs = append(errs, metav1validation.ValidateLabelSelectorRequirement(requirement,
-				metav1validation.LabelSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, at.Child("requirements").Index(i))...)
+				metav1validation.LabelSelectorValidationOptions{AllowUnknownOperatorInRequirement: true},
+				at.Child("requirements").Index(i))...)
 		}
 	}
 	return errs
@@ -51,7 +54,8 @@ func validateSelector(at *field.Path, raw string, requirements int) field.ErrorL
 	case raw != "" && requirements > 0:
 		return field.ErrorList{field.Invalid(at.Child("rawSelector"), raw, "may not specified at the same time as requirements")}
 	case raw == "" && requirements == 0:
-		return field.ErrorList{field.Required(at.Child("requirements"), fmt.Sprintf("when %s is specified, requirements or rawSelector is required", at))}
+		return field.ErrorList{field.Required(at.Child("requirements"),
+			fmt.Sprintf("when %s is specified, requirements or rawSelector is required", at))}
 	}
 	return nil
 }

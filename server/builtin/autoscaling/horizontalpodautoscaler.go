@@ -24,7 +24,8 @@ var (
 
 // HorizontalPodAutoscaler is the resource horizontalpodautoscalers: rules for the number of pods of a scalable object.
 //
-// It owns their defaults, validation and columns. They are stored as autoscaling/v2; autoscaling/v1 is converted above rest.
+// It owns their defaults, validation and columns. They are stored as autoscaling/v2; autoscaling/v1 is converted above
+// rest.
 var HorizontalPodAutoscaler = builtin.Resource[*autoscalingv2.HorizontalPodAutoscaler]{
 	Names: builtin.Names{
 		Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler", Short: []string{"hpa"}, Categories: []string{"all"},

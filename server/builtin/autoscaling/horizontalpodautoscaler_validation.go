@@ -41,8 +41,8 @@ func validateUpdate(h, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorLi
 	return append(errs, validateSpec(&h.Spec, toleranceOf(h, old))...)
 }
 
-// toleranceOf lets an update keep the references of the stored object: older servers did not check them. For a new object,
-// old is nil.
+// toleranceOf lets an update keep the references of the stored object: older servers did not check them. For a new
+// object, old is nil.
 func toleranceOf(h, old *autoscalingv2.HorizontalPodAutoscaler) tolerance {
 	t := tolerance{objects: references{noGroup: true}}
 	target := h.Spec.ScaleTargetRef
@@ -53,7 +53,8 @@ func toleranceOf(h, old *autoscalingv2.HorizontalPodAutoscaler) tolerance {
 	}
 	t.target.anything = old.Spec.ScaleTargetRef.APIVersion == target.APIVersion && old.Spec.ScaleTargetRef.Kind == target.Kind
 	t.objects.anything = slices.ContainsFunc(old.Spec.Metrics, func(m autoscalingv2.MetricSpec) bool {
-		return m.Type == autoscalingv2.ObjectMetricSourceType && m.Object != nil && checkVersion(m.Object.DescribedObject.APIVersion, t.objects) != nil
+		return m.Type == autoscalingv2.ObjectMetricSourceType && m.Object != nil &&
+			checkVersion(m.Object.DescribedObject.APIVersion, t.objects) != nil
 	})
 	return t
 }
@@ -61,7 +62,8 @@ func toleranceOf(h, old *autoscalingv2.HorizontalPodAutoscaler) tolerance {
 func validateSpec(spec *autoscalingv2.HorizontalPodAutoscalerSpec, allowed tolerance) field.ErrorList {
 	var errs field.ErrorList
 	if spec.MinReplicas != nil && spec.MaxReplicas < *spec.MinReplicas {
-		errs = append(errs, field.Invalid(specPath.Child("maxReplicas"), spec.MaxReplicas, "must be greater than or equal to `minReplicas`"))
+		errs = append(errs, field.Invalid(specPath.Child("maxReplicas"), spec.MaxReplicas,
+			"must be greater than or equal to `minReplicas`"))
 	}
 	errs = append(errs, validateReference(spec.ScaleTargetRef, specPath.Child("scaleTargetRef"), allowed.target)...)
 	errs = append(errs, validateMetrics(spec, specPath.Child("metrics"), allowed.objects)...)
@@ -173,7 +175,8 @@ func validatePolicy(policy autoscalingv2.HPAScalingPolicy, path *field.Path) fie
 func validateStatusUpdate(h, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&h.ObjectMeta, &old.ObjectMeta)
 	for i, c := range h.Status.Conditions {
-		errs = append(errs, apivalidation.ValidateNonnegativeField(ptr.Deref(c.ObservedGeneration, 0), statusPath.Child("conditions").Index(i).Child("observedGeneration"))...)
+		errs = append(errs, apivalidation.ValidateNonnegativeField(ptr.Deref(c.ObservedGeneration, 0),
+			statusPath.Child("conditions").Index(i).Child("observedGeneration"))...)
 	}
 	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(h.Status.CurrentReplicas), statusPath.Child("currentReplicas"))...)
 	return append(errs, apivalidation.ValidateNonnegativeField(int64(h.Status.DesiredReplicas), statusPath.Child("desiredReplicas"))...)

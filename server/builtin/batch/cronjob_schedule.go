@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateSchedule rejects a time zone in the schedule: it has its own field. Stored cron jobs of older releases may keep it.
+// validateSchedule rejects a time zone in the schedule: it has its own field. Stored cron jobs of older releases may
+// keep it.
 func validateSchedule(spec, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if err := parseSchedule(spec.Schedule); err != nil {
@@ -51,7 +52,8 @@ func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if strings.EqualFold(zone, "Local") {
-		errs = append(errs, field.Invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
+		errs = append(errs, field.Invalid(path, zone,
+			"timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
 	}
 	if _, err := time.LoadLocation(zone); err != nil {
 		errs = append(errs, field.Invalid(path, zone, err.Error()))

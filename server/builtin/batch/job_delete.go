@@ -18,7 +18,8 @@ type REST struct{ *builtin.REST }
 func newREST(r *builtin.REST) rest.Storage { return &REST{r} }
 
 // Delete warns clients that do not say what becomes of the pods.
-func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if options != nil {
 		warnOfOrphans(ctx, options)
 	}

@@ -46,8 +46,8 @@ func viewOf(j *batchv1.Job) view {
 	return v
 }
 
-// rule rejects a status if wrong, but only if one of the rule's values changed. A job may keep an old mistake: a controller
-// needs time to follow a change of the spec.
+// rule rejects a status if wrong, but only if one of the rule's values changed. A job may keep an old mistake: a
+// controller needs time to follow a change of the spec.
 type rule struct {
 	changed, wrong bool
 	err            func() *field.Error
@@ -57,7 +57,8 @@ func validateStatusUpdate(j, old *batchv1.Job) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&j.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, validateCounts(&j.Status)...)
 	now, was := viewOf(j), viewOf(old)
-	for _, rules := range [][]rule{endRules(now, was), finishedRules(now, was), indexRules(now, was), podRules(now, was), transitionRules(now, was)} {
+	for _, rules := range [][]rule{endRules(now, was), finishedRules(now, was), indexRules(now, was), podRules(now, was),
+		transitionRules(now, was)} {
 		for _, r := range rules {
 			if r.changed && r.wrong {
 				errs = append(errs, r.err())
@@ -120,12 +121,15 @@ func endRules(now, was view) []rule {
 	ended := !ptr.Equal(was.Status.CompletionTime, end)
 	started := !ptr.Equal(was.Status.StartTime, s.StartTime)
 	return []rule{
-		{complete || now.failed != was.failed, now.complete && now.failed, conditions("cannot set Complete=True and Failed=true conditions")},
+		{complete || now.failed != was.failed, now.complete && now.failed,
+			conditions("cannot set Complete=True and Failed=true conditions")},
 		{complete || now.failureTarget != was.failureTarget, now.complete && now.failureTarget,
 			conditions("cannot set Complete=True and FailureTarget=true conditions")},
-		{complete || ended, end != nil && !now.complete, invalid("completionTime", end, "cannot set completionTime when there is no Complete=True condition")},
+		{complete || ended, end != nil && !now.complete,
+			invalid("completionTime", end, "cannot set completionTime when there is no Complete=True condition")},
 		{complete || ended, end == nil && now.complete, required("completionTime", "completionTime is required for Complete jobs")},
-		{started || ended, s.StartTime != nil && end != nil && end.Before(s.StartTime), invalid("completionTime", end, "must be equal to or after `startTime`")},
+		{started || ended, s.StartTime != nil && end != nil && end.Before(s.StartTime),
+			invalid("completionTime", end, "must be equal to or after `startTime`")},
 		{now.failed != was.failed || failedIndexesChanged(now, was), now.failed && !now.failureTarget,
 			conditions("cannot set Failed=True condition without the FailureTarget=true condition")},
 		{complete || now.successMet != was.successMet, now.complete && !now.successMet,
@@ -144,7 +148,8 @@ func finishedRules(now, was view) []rule {
 	// A suspended job without pods ends before it starts.
 	empty := ptr.Deref(now.Spec.Suspend, false) && ptr.Equal(now.Spec.Completions, new(int32(0)))
 	return []rule{
-		{finished || s.Active != was.Status.Active, s.Active > 0 && now.finished, invalid("active", s.Active, "active>0 is invalid for finished job")},
+		{finished || s.Active != was.Status.Active, s.Active > 0 && now.finished,
+			invalid("active", s.Active, "active>0 is invalid for finished job")},
 		{(finished || !ptr.Equal(was.Status.StartTime, s.StartTime)) && !empty, s.StartTime == nil && now.finished,
 			required("startTime", "startTime is required for finished job")},
 		{finished || !apiequality.Semantic.DeepEqual(pods, was.Status.UncountedTerminatedPods),

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
-// validateTemplateUpdate makes the template immutable. Only the placement and the resources of pods may change, while the job
-// is suspended and none of its pods run.
+// validateTemplateUpdate makes the template immutable. Only the placement and the resources of pods may change, while
+// the job is suspended and none of its pods run.
 func validateTemplateUpdate(j, old *batchv1.Job) field.ErrorList {
 	suspended := ptr.Deref(old.Spec.Suspend, false)
 	quiet := suspended && old.Status.Active == 0 && (old.Status.StartTime == nil || isTrue(old, batchv1.JobSuspended))

@@ -106,7 +106,8 @@ func validateSpec(spec *certificatesv1.CertificateSigningRequestSpec, l leniency
 		errs = append(errs, builtin.ValidateSignerName(spec.SignerName, path)...)
 	}
 	if s := spec.ExpirationSeconds; s != nil && *s < 600 {
-		errs = append(errs, field.Invalid(certificateSigningRequestSpecPath.Child("expirationSeconds"), *s, "may not specify a duration less than 600 seconds (10 minutes)"))
+		errs = append(errs, field.Invalid(certificateSigningRequestSpecPath.Child("expirationSeconds"), *s,
+			"may not specify a duration less than 600 seconds (10 minutes)"))
 	}
 	return errs
 }
@@ -157,7 +158,8 @@ func validateCertificate(data []byte) error {
 	return nil
 }
 
-func validateCertificateSigningRequestConditions(conditions []certificatesv1.CertificateSigningRequestCondition, l leniency) (errs field.ErrorList) {
+func validateCertificateSigningRequestConditions(conditions []certificatesv1.CertificateSigningRequestCondition,
+	l leniency) (errs field.ErrorList) {
 	seen := map[certificatesv1.RequestConditionType]bool{}
 	for i, c := range conditions {
 		path := conditionsPath.Index(i)

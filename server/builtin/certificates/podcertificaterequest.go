@@ -19,8 +19,9 @@ var docs = certificatesv1.PodCertificateRequestSpec{}.SwaggerDoc()
 // PodCertificateRequest declares podcertificaterequests.certificates.k8s.io: what a kubelet asks of a signer on behalf
 // of a pod.
 //
-// They are stored as v1beta1, which kube-apiserver of the version before can read, and which has two fields more than v1. In
-// come requests and the answers of signers, by way of the status; a signer needs the permission to sign, which a knows.
+// They are stored as v1beta1, which kube-apiserver of the version before can read, and which has two fields more than
+// v1. In come requests and the answers of signers, by way of the status; a signer needs the permission to sign, which a
+// knows.
 func PodCertificateRequest(a authorizer.UnconditionalAuthorizer) builtin.Resource[*podCertificateRequest] {
 	return builtin.Resource[*podCertificateRequest]{
 		Names:   builtin.Names{Plural: "podcertificaterequests", Singular: "podcertificaterequest"},

@@ -22,7 +22,8 @@ func AddPodCertificateRequests(s *runtime.Scheme) error {
 			setDefaults(&list.Items[i])
 		}
 	})
-	return errors.Join(builtin.AddSureConversion(s, toStored), builtin.AddSureConversion(s, fromStored), builtin.AddSureConversion(s, listToStored), builtin.AddSureConversion(s, listFromStored))
+	return errors.Join(builtin.AddSureConversion(s, toStored), builtin.AddSureConversion(s, fromStored),
+		builtin.AddSureConversion(s, listToStored), builtin.AddSureConversion(s, listFromStored))
 }
 
 func toStored(in *certificatesv1.PodCertificateRequest, out *podCertificateRequest) {

@@ -72,7 +72,8 @@ func (s signer) allow(ctx context.Context, r, old *podCertificateRequest) field.
 	domain, _, _ := strings.Cut(name, "/")
 	for _, name := range []string{name, domain + "/*"} {
 		decision, _, err := s.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-			User: who, Verb: "sign", Name: name, APIGroup: "certificates.k8s.io", APIVersion: "*", Resource: "signers", ResourceRequest: true,
+			User: who, Verb: "sign", Name: name, APIGroup: "certificates.k8s.io", APIVersion: "*", Resource: "signers",
+			ResourceRequest: true,
 		})
 		if err == nil && decision == authorizer.DecisionAllow {
 			return nil
@@ -81,8 +82,8 @@ func (s signer) allow(ctx context.Context, r, old *podCertificateRequest) field.
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf("User %q is not permitted to \"sign\" for signer %q", who.GetName(), name))}
 }
 
-// validateStatus lets a request end once: issued with a certificate, denied or failed without. Only the first mistake is
-// reported where later checks rely on the value.
+// validateStatus lets a request end once: issued with a certificate, denied or failed without. Only the first mistake
+// is reported where later checks rely on the value.
 func validateStatus(r, old *podCertificateRequest) field.ErrorList {
 	if errs := builtin.ValidateObjectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta); len(errs) > 0 {
 		return errs
@@ -118,7 +119,8 @@ func validatePodCertificateRequestConditions(conditions []metav1.Condition) (err
 			continue
 		}
 		if known++; known > 1 {
-			errs = append(errs, field.Invalid(path.Child("type"), c.Type, `There may be at most one condition with type "Issued", "Denied", or "Failed"`))
+			errs = append(errs, field.Invalid(path.Child("type"), c.Type,
+				`There may be at most one condition with type "Issued", "Denied", or "Failed"`))
 		}
 		if c.Status != metav1.ConditionTrue {
 			errs = append(errs, field.NotSupported(path.Child("status"), c.Status, []metav1.ConditionStatus{metav1.ConditionTrue}))
@@ -244,7 +246,8 @@ func validateTimes(r *podCertificateRequest, leaf *x509.Certificate, now time.Ti
 		{now.Sub(before).Abs() >= maxSkew, beforePath, before, "must be set to within 5 minutes of kube-apiserver's current time"},
 		{!after.Equal(leaf.NotAfter), afterPath, after, "must be set to the NotAfter time encoded in the leaf certificate"},
 		{lifetime < minLifetime, chainPath, lifetime, "leaf certificate lifetime must be >= 1 hour"},
-		{lifetime > limit, chainPath, lifetime, fmt.Sprintf("leaf certificate lifetime must be <= spec.maxExpirationSeconds (%v)", *r.Spec.MaxExpirationSeconds)},
+		{lifetime > limit, chainPath, lifetime,
+			fmt.Sprintf("leaf certificate lifetime must be <= spec.maxExpirationSeconds (%v)", *r.Spec.MaxExpirationSeconds)},
 		{refresh.Before(before.Add(refreshMargin)), refreshPath, refresh, "must be at least 10 minutes after status.notBefore"},
 		{refresh.After(after.Add(-refreshMargin)), refreshPath, refresh, "must be at least 10 minutes before status.notAfter"},
 	} {

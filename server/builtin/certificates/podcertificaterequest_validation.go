@@ -48,7 +48,8 @@ func validatePodCertificateRequest(r *podCertificateRequest) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&r.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, builtin.ValidateSignerName(s.SignerName, podCertificateRequestSpecPath.Child("signerName"))...)
 	if s.UnverifiedUserAnnotations != nil {
-		errs = append(errs, builtin.ValidateUserAnnotations(s.UnverifiedUserAnnotations, podCertificateRequestSpecPath.Child("unverifiedUserAnnotations"))...)
+		errs = append(errs, builtin.ValidateUserAnnotations(s.UnverifiedUserAnnotations,
+			podCertificateRequestSpecPath.Child("unverifiedUserAnnotations"))...)
 	}
 	for _, who := range []struct {
 		name, uid string
@@ -81,7 +82,8 @@ func validatePodCertificateRequest(r *podCertificateRequest) field.ErrorList {
 	return append(errs, validateProof(r)...)
 }
 
-// validateProof checks that the client has the private key: it signed a request for a certificate with it, or its pod's UID.
+// validateProof checks that the client has the private key: it signed a request for a certificate with it, or its pod's
+// UID.
 func validateProof(r *podCertificateRequest) field.ErrorList {
 	stub, key, proof := len(r.Spec.StubPKCS10Request) > 0, len(r.Spec.PKIXPublicKey) > 0, len(r.Spec.ProofOfPossession) > 0
 	switch {
@@ -102,7 +104,8 @@ func validateStub(stub []byte) field.ErrorList {
 	if err != nil {
 		return field.ErrorList{field.Invalid(stubPath, field.OmitValueType{}, "must be a valid PKCS#10 CSR")}
 	}
-	if err := weakness(parsed.PublicKey, stubPath, "elliptic public keys must use curve P256, P384, or P521", field.OmitValueType{}); err != nil {
+	if err := weakness(parsed.PublicKey, stubPath, "elliptic public keys must use curve P256, P384, or P521",
+		field.OmitValueType{}); err != nil {
 		return field.ErrorList{err}
 	}
 	if parsed.CheckSignature() != nil {

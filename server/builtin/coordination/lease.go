@@ -52,7 +52,8 @@ func validateLease(l *coordinationv1.Lease) field.ErrorList {
 }
 
 func validateLeaseUpdate(l, old *coordinationv1.Lease) field.ErrorList {
-	return append(apivalidation.ValidateObjectMetaUpdate(&l.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata")), validateLeaseSpec(&l.Spec, field.NewPath("spec"))...)
+	return append(apivalidation.ValidateObjectMetaUpdate(&l.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata")),
+		validateLeaseSpec(&l.Spec, field.NewPath("spec"))...)
 }
 
 func validateLeaseSpec(spec *coordinationv1.LeaseSpec, path *field.Path) field.ErrorList {

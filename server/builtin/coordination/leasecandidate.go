@@ -31,7 +31,8 @@ var LeaseCandidate = builtin.Resource[*coordinationv1beta1.LeaseCandidate]{
   strategy: OldestEmulationVersion`,
 	Columns: []table.Column{
 		table.NameColumn,
-		// Kubernetes takes this description from an older version, and looks for the next two in the metadata, which has none.
+		// Kubernetes takes this description from an older version, and looks for the next two in the metadata, which
+		// has none.
 		{Name: "LeaseName", Type: "string", Description: coordinationv1alpha2.LeaseCandidateSpec{}.SwaggerDoc()["leaseName"]},
 		{Name: "BinaryVersion", Type: "string"},
 		{Name: "EmulationVersion", Type: "string"},
@@ -47,11 +48,13 @@ var specPath = field.NewPath("spec")
 // Kubernetes lets candidates have finalizers without a domain, unlike other built-in objects.
 func validateLeaseCandidate(c *coordinationv1beta1.LeaseCandidate) field.ErrorList {
 	name := func(name string, _ bool) []string { return validation.IsConfigMapKey(name) }
-	return append(apivalidation.ValidateObjectMeta(&c.ObjectMeta, true, name, field.NewPath("metadata")), validateLeaseCandidateSpec(&c.Spec)...)
+	return append(apivalidation.ValidateObjectMeta(&c.ObjectMeta, true, name, field.NewPath("metadata")),
+		validateLeaseCandidateSpec(&c.Spec)...)
 }
 
 func validateLeaseCandidateUpdate(c, old *coordinationv1beta1.LeaseCandidate) field.ErrorList {
-	errs := append(apivalidation.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata")), validateLeaseCandidateSpec(&c.Spec)...)
+	errs := append(apivalidation.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata")),
+		validateLeaseCandidateSpec(&c.Spec)...)
 	return append(errs, apivalidation.ValidateImmutableField(c.Spec.LeaseName, old.Spec.LeaseName, specPath.Child("leaseName"))...)
 }
 
@@ -75,7 +78,8 @@ func validateLeaseCandidateSpec(spec *coordinationv1beta1.LeaseCandidateSpec) (e
 		return append(errs, field.Required(strategy, ""))
 	}
 	if spec.Strategy == coordinationv1.OldestEmulationVersion && emulated.EQ(semver.Version{}) {
-		errs = append(errs, field.Required(specPath.Child("emulationVersion"), "must be specified when `strategy` is 'OldestEmulationVersion'"))
+		errs = append(errs, field.Required(specPath.Child("emulationVersion"),
+			"must be specified when `strategy` is 'OldestEmulationVersion'"))
 	}
 	return append(errs, ValidateStrategy(spec.Strategy, strategy)...)
 }

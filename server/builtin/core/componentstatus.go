@@ -26,8 +26,8 @@ import (
 // ComponentStatus is the resource componentstatuses: whether the parts of a control plane are well. It is deprecated,
 // and kubectl still asks for it.
 //
-// It owns the probes. Nothing is stored: a request asks etcd, and the scheduler and the controller manager where they would
-// listen if they ran on this machine.
+// It owns the probes. Nothing is stored: a request asks etcd, and the scheduler and the controller manager where they
+// would listen if they ran on this machine.
 type ComponentStatus struct {
 	// Etcd returns why etcd can't be used.
 	Etcd func() error

@@ -51,7 +51,8 @@ func healthz(port int) probe {
 		case err != nil:
 			return corev1.ComponentCondition{Status: corev1.ConditionUnknown, Error: err.Error()}
 		case res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusBadRequest:
-			return corev1.ComponentCondition{Status: corev1.ConditionFalse, Message: fmt.Sprintf("HTTP probe failed with statuscode: %d", res.StatusCode)}
+			return corev1.ComponentCondition{Status: corev1.ConditionFalse,
+				Message: fmt.Sprintf("HTTP probe failed with statuscode: %d", res.StatusCode)}
 		}
 		return corev1.ComponentCondition{Status: corev1.ConditionTrue, Message: string(body)}
 	}

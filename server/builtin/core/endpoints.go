@@ -85,7 +85,8 @@ func addresses(e *corev1.Endpoints) string {
 	return text
 }
 
-// endpointsWarnings are about addresses in unusual forms. The endpoints controller writes none, so its objects are not looked at.
+// endpointsWarnings are about addresses in unusual forms. The endpoints controller writes none, so its objects are not
+// looked at.
 func endpointsWarnings(e, _ *corev1.Endpoints) []string {
 	if e.Labels["endpoints.kubernetes.io/managed-by"] == "endpoint-controller" {
 		return nil

@@ -18,9 +18,9 @@ import (
 // Event is the resource events of core/v1 and of events.k8s.io/v1: what happened to which object. Both groups have the
 // same objects, which are stored as core/v1's, with a time to live.
 //
-// Events of core/v1 are checked as they always were, leniently. New events of events.k8s.io must say who did what when, and
-// only their series may change. The version of a request decides, not that of the event. An event lives for ttl after its last
-// change.
+// Events of core/v1 are checked as they always were, leniently. New events of events.k8s.io must say who did what when,
+// and only their series may change. The version of a request decides, not that of the event. An event lives for ttl
+// after its last change.
 func Event(ttl time.Duration) builtin.Resource[*corev1.Event] {
 	seconds := uint64(ttl / time.Second)
 	return builtin.Resource[*corev1.Event]{
@@ -90,7 +90,8 @@ var selectable = []builtin.Field[*corev1.Event]{
 	{Label: "involvedObject.name", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.Name }},
 	{Label: "involvedObject.uid", Served: inCore, Value: func(e *corev1.Event) string { return string(e.InvolvedObject.UID) }},
 	{Label: "involvedObject.apiVersion", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.APIVersion }},
-	{Label: "involvedObject.resourceVersion", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.ResourceVersion }},
+	{Label: "involvedObject.resourceVersion", Served: inCore,
+		Value: func(e *corev1.Event) string { return e.InvolvedObject.ResourceVersion }},
 	{Label: "involvedObject.fieldPath", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.FieldPath }},
 	{Label: "reason", Value: func(e *corev1.Event) string { return e.Reason }},
 	{Label: "reportingComponent", Served: inCore, Value: func(e *corev1.Event) string { return e.ReportingController }},

@@ -10,7 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ConvertEvents registers the conversions between events of the two groups. What comes out shares memory with what went in.
+// ConvertEvents registers the conversions between events of the two groups. What comes out shares memory with what went
+// in.
 func ConvertEvents(s *runtime.Scheme) error {
 	return errors.Join(
 		builtin.AddSureConversion(s, toStored),

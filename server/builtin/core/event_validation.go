@@ -29,7 +29,8 @@ func validateLeniently(e *corev1.Event, reporter string) field.ErrorList {
 	return validateNew(e, field.NewPath(reporter))
 }
 
-// validateOldNamespace checks events without an event time. An event about an object without a namespace is in "default".
+// validateOldNamespace checks events without an event time. An event about an object without a namespace is in
+// "default".
 func validateOldNamespace(e *corev1.Event) field.ErrorList {
 	of := e.InvolvedObject.Namespace
 	if of == e.Namespace || of == "" && e.Namespace == metav1.NamespaceDefault {

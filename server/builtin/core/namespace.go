@@ -16,9 +16,9 @@ import (
 // Namespace is the resource namespaces, with its subresources status and finalize.
 //
 // A namespace does not go when it is deleted. The first DELETE gives it a deletionTimestamp and the phase Terminating;
-// it stays until spec.finalizers is empty, so that a controller can first delete what lives in it. That controller takes
-// its finalizer away by PUT to finalize, and the update that leaves spec.finalizers and metadata.finalizers empty removes
-// the namespace.
+// it stays until spec.finalizers is empty, so that a controller can first delete what lives in it. That controller
+// takes its finalizer away by PUT to finalize, and the update that leaves spec.finalizers and metadata.finalizers empty
+// removes the namespace.
 //
 // Invariants: a namespace has a phase, Terminating if and only if it has a deletionTimestamp; its label
 // kubernetes.io/metadata.name is its name; spec.finalizers changes through finalize alone.
@@ -69,8 +69,8 @@ func newFinalizeREST(r *builtin.REST) rest.Storage {
 	return &FinalizeREST{builtin.NewPart(r, "finalize", corev1.SchemeGroupVersion, finalize)}
 }
 
-// prepareNamespaceCreate makes the namespace active, with the finalizer of the controller that empties it. The finalizer is
-// no default: clients must be able to remove it.
+// prepareNamespaceCreate makes the namespace active, with the finalizer of the controller that empties it. The
+// finalizer is no default: clients must be able to remove it.
 func prepareNamespaceCreate(_ context.Context, ns *corev1.Namespace) {
 	ns.Status.Phase = corev1.NamespaceActive
 	if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {

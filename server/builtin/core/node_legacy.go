@@ -74,7 +74,8 @@ func validateConfig(n *corev1.Node) field.ErrorList {
 	return errs
 }
 
-// validateConfigSource requires a reference. One in the status is to an object that is known, by UID and resourceVersion.
+// validateConfigSource requires a reference. One in the status is to an object that is known, by UID and
+// resourceVersion.
 func validateConfigSource(source *corev1.NodeConfigSource, known bool, path *field.Path) field.ErrorList {
 	m := source.ConfigMap
 	if m == nil {

@@ -58,8 +58,8 @@ func locate(ctx context.Context, kubelets *kubelet.Client, id string) (kubelet.L
 	return kubelet.Location{URL: &url.URL{Scheme: scheme, Host: net.JoinHostPort(info.Hostname, port)}, Transport: kubelets.Pods()}, nil
 }
 
-// checkHost refuses addresses of this machine: who may change a node could reach what listens here. The transports refuse them again,
-// since a name may have other addresses a moment later. This refusal has upstream's words.
+// checkHost refuses addresses of this machine: who may change a node could reach what listens here. The transports
+// refuse them again, since a name may have other addresses a moment later. This refusal has upstream's words.
 func checkHost(ctx context.Context, host string) error {
 	addresses, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	if err != nil {

@@ -70,7 +70,8 @@ func persistentVolumeRow(pv *corev1.PersistentVolume) metav1.TableRow {
 	if pv.DeletionTimestamp != nil {
 		phase = "Terminating"
 	}
-	return table.Row(pv.Name, size.String(), claim.ModeCell(pv.Spec.AccessModes), string(pv.Spec.PersistentVolumeReclaimPolicy), phase, claimed,
+	return table.Row(pv.Name, size.String(), claim.ModeCell(pv.Spec.AccessModes), string(pv.Spec.PersistentVolumeReclaimPolicy), phase,
+		claimed,
 		claim.ClassCell(pv.Annotations, &pv.Spec.StorageClassName), claim.Cell(pv.Spec.VolumeAttributesClassName), pv.Status.Reason,
 		table.Age(pv.CreationTimestamp), claim.Cell(pv.Spec.VolumeMode))
 }

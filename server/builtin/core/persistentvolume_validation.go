@@ -20,14 +20,16 @@ func validatePersistentVolume(pv *corev1.PersistentVolume) field.ErrorList {
 	return validatePersistentVolumeAll(pv, false)
 }
 
-// validatePersistentVolumeAll validates a volume. With anyValue its node affinity may have values that no label can have.
+// validatePersistentVolumeAll validates a volume. With anyValue its node affinity may have values that no label can
+// have.
 func validatePersistentVolumeAll(pv *corev1.PersistentVolume, anyValue bool) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&pv.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, podspec.Validate(&pv.Spec, pv.Name, anyValue, persistentVolumeSpecPath)...)
 	return append(errs, validateMountOptions(pv)...)
 }
 
-// validateMountOptions refuses the annotation that the field mountOptions has replaced, where mounting takes no options.
+// validateMountOptions refuses the annotation that the field mountOptions has replaced, where mounting takes no
+// options.
 func validateMountOptions(pv *corev1.PersistentVolume) field.ErrorList {
 	s := &pv.Spec
 	if s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.Glusterfs != nil || s.NFS != nil || s.RBD != nil ||
@@ -38,7 +40,8 @@ func validateMountOptions(pv *corev1.PersistentVolume) field.ErrorList {
 	if _, ok := pv.Annotations[corev1.MountOptionAnnotation]; !ok {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations", corev1.MountOptionAnnotation), "may not specify mount options for this volume type")}
+	return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations", corev1.MountOptionAnnotation),
+		"may not specify mount options for this volume type")}
 }
 
 func validatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
@@ -51,15 +54,18 @@ func validatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.Erro
 		source.CSI.ControllerExpandSecretRef = nil
 	}
 	if !apiequality.Semantic.DeepEqual(source, old.Spec.PersistentVolumeSource) {
-		errs = append(errs, field.Forbidden(persistentVolumeSpecPath.Child("persistentvolumesource"), fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%v",
-			diff.Diff(quote.Internal(old.Spec.PersistentVolumeSource), quote.Internal(source)))))
+		errs = append(errs, field.Forbidden(persistentVolumeSpecPath.Child("persistentvolumesource"),
+			fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%v",
+				diff.Diff(quote.Internal(old.Spec.PersistentVolumeSource), quote.Internal(source)))))
 	}
 	errs = append(errs, apivalidation.ValidateImmutableField(pv.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
 	if affinity != nil && !sameNodes(pv.Spec.NodeAffinity, affinity) {
-		errs = append(errs, field.Invalid(field.NewPath("nodeAffinity"), quote.Internal(pv.Spec.NodeAffinity), "field is immutable, except for updating from beta label to GA"))
+		errs = append(errs, field.Invalid(field.NewPath("nodeAffinity"), quote.Internal(pv.Spec.NodeAffinity),
+			"field is immutable, except for updating from beta label to GA"))
 	}
 	if old.Spec.VolumeAttributesClassName != nil && pv.Spec.VolumeAttributesClassName == nil {
-		errs = append(errs, field.Forbidden(persistentVolumeSpecPath.Child("volumeAttributesClassName"), "update from non-nil value to nil is forbidden"))
+		errs = append(errs, field.Forbidden(persistentVolumeSpecPath.Child("volumeAttributesClassName"),
+			"update from non-nil value to nil is forbidden"))
 	}
 	return errs
 }

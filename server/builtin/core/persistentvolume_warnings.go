@@ -22,7 +22,8 @@ func persistentVolumeWarnings(pv, _ *corev1.PersistentVolume) []string {
 		}
 	}
 	if pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
-		add(persistentVolumeSpecPath.Child("persistentVolumeReclaimPolicy"), "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.")
+		add(persistentVolumeSpecPath.Child("persistentVolumeReclaimPolicy"),
+			"The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.")
 	}
 	if a := pv.Spec.NodeAffinity; a != nil && a.Required != nil {
 		for i, term := range a.Required.NodeSelectorTerms {

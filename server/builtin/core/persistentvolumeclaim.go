@@ -81,7 +81,8 @@ func setPersistentVolumeClaimDefaults(c *corev1.PersistentVolumeClaim) {
 	amount.RoundUp(c.Status.Capacity, c.Status.AllocatedResources)
 }
 
-// keepPersistentVolumeClaimInStatus clears the field of a feature that is off by default, unless the stored claim has it.
+// keepPersistentVolumeClaimInStatus clears the field of a feature that is off by default, unless the stored claim has
+// it.
 func keepPersistentVolumeClaimInStatus(c, old *corev1.PersistentVolumeClaim) {
 	c.Spec = old.Spec
 	if old.Status.HealthStatus == nil {

@@ -6,8 +6,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A claim says twice what its volume is filled from: dataSource, which old clients know, takes a claim or a snapshot, and
-// dataSourceRef takes anything. They are kept alike.
+// A claim says twice what its volume is filled from: dataSource, which old clients know, takes a claim or a snapshot,
+// and dataSourceRef takes anything. They are kept alike.
 
 // prepareSources drops what older servers ignored, and completes the sources. There is no old spec of a new claim.
 func prepareSources(spec, old *corev1.PersistentVolumeClaimSpec) {

@@ -46,16 +46,18 @@ func validatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 	if was.Status.CurrentVolumeAttributesClassName != nil && !apiequality.Semantic.DeepEqual(class, was.Spec.VolumeAttributesClassName) {
 		switch {
 		case class == nil:
-			errs = append(errs, field.Forbidden(classPath, "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"))
+			errs = append(errs, field.Forbidden(classPath,
+				"update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"))
 		case *class == "":
-			errs = append(errs, field.Forbidden(classPath, "update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil"))
+			errs = append(errs, field.Forbidden(classPath,
+				"update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil"))
 		}
 	}
 	return errs
 }
 
-// validateImmutable compares the specs without the changes that are allowed: a volume and a storage class once, and a size
-// and a class of attributes while the claim is bound.
+// validateImmutable compares the specs without the changes that are allowed: a volume and a storage class once, and a
+// size and a class of attributes while the claim is bound.
 func validateImmutable(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	var errs field.ErrorList
 	next, was := c.Spec.DeepCopy(), old.Spec.DeepCopy()
@@ -77,8 +79,9 @@ func validateImmutable(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 		next.VolumeAttributesClassName = was.VolumeAttributesClassName
 	}
 	if !apiequality.Semantic.DeepEqual(next, was) {
-		errs = append(errs, field.Forbidden(persistentVolumeClaimSpecPath, fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
-			diff.Diff(quote.Internal(was), quote.Internal(next)))))
+		errs = append(errs, field.Forbidden(persistentVolumeClaimSpecPath,
+			fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
+				diff.Diff(quote.Internal(was), quote.Internal(next)))))
 	}
 	return errs
 }
@@ -91,7 +94,8 @@ func fromAnnotation(c, old *corev1.PersistentVolumeClaim) bool {
 	return annotated && old.Spec.StorageClassName == nil && next != nil && *next == class && (!still || kept == class)
 }
 
-// fromNothing says whether a claim without a storage class gets one, which must be that of the annotation if there is one.
+// fromNothing says whether a claim without a storage class gets one, which must be that of the annotation if there is
+// one.
 func fromNothing(c, old *corev1.PersistentVolumeClaim) bool {
 	class, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
 	next := c.Spec.StorageClassName
@@ -103,7 +107,8 @@ func validateAnnotation(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	if next == old.Annotations[corev1.BetaStorageClassAnnotation] {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations", corev1.BetaStorageClassAnnotation), next, apivalidation.FieldImmutableErrorMsg)}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations", corev1.BetaStorageClassAnnotation), next,
+		apivalidation.FieldImmutableErrorMsg)}
 }
 
 // validateSize lets a claim ask for less again if it never got what it asked for, but for more than it has.

@@ -48,7 +48,8 @@ var ReplicationController = builtin.Resource[*corev1.ReplicationController]{
 		},
 	},
 	Sub: []builtin.Sub{scale.Sub(func(rc *corev1.ReplicationController) scale.View {
-		return scale.View{Replicas: rc.Spec.Replicas, Current: rc.Status.Replicas, Selector: &metav1.LabelSelector{MatchLabels: rc.Spec.Selector}}
+		return scale.View{Replicas: rc.Spec.Replicas, Current: rc.Status.Replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: rc.Spec.Selector}}
 	})},
 	Sample: `
 spec:

@@ -22,7 +22,8 @@ var (
 	replicationControllerTemplatePath = replicationControllerSpecPath.Child("template")
 )
 
-// validateReplicationController reports what is wrong with the name and the numbers last, as Kubernetes does for rules that its types declare.
+// validateReplicationController reports what is wrong with the name and the numbers last, as Kubernetes does for rules
+// that its types declare.
 func validateReplicationController(rc *corev1.ReplicationController) field.ErrorList {
 	var name field.ErrorList
 	errs := builtin.ValidateObjectMeta(&rc.ObjectMeta, true, func(n string, prefix bool) []string {
@@ -58,7 +59,8 @@ func validateSelectorAndTemplate(spec *corev1.ReplicationControllerSpec, opts po
 	if spec.Template == nil {
 		return append(errs, field.Required(replicationControllerTemplatePath, ""))
 	}
-	return append(errs, workload.ValidateTemplate(spec.Template, labels.Set(spec.Selector).AsSelector(), "ReplicationController", replicationControllerTemplatePath, opts)...)
+	return append(errs, workload.ValidateTemplate(spec.Template, labels.Set(spec.Selector).AsSelector(), "ReplicationController",
+		replicationControllerTemplatePath, opts)...)
 }
 
 func validateNumbers(spec *corev1.ReplicationControllerSpec) field.ErrorList {
@@ -66,13 +68,15 @@ func validateNumbers(spec *corev1.ReplicationControllerSpec) field.ErrorList {
 	if spec.Replicas == nil {
 		errs = append(errs, field.Required(replicationControllerSpecPath.Child("replicas"), ""))
 	} else {
-		errs = append(errs, apivalidation.ValidateNonnegativeField(int64(*spec.Replicas), replicationControllerSpecPath.Child("replicas"))...)
+		errs = append(errs, apivalidation.ValidateNonnegativeField(int64(*spec.Replicas),
+			replicationControllerSpecPath.Child("replicas"))...)
 	}
-	return append(errs, apivalidation.ValidateNonnegativeField(int64(spec.MinReadySeconds), replicationControllerSpecPath.Child("minReadySeconds"))...)
+	return append(errs, apivalidation.ValidateNonnegativeField(int64(spec.MinReadySeconds),
+		replicationControllerSpecPath.Child("minReadySeconds"))...)
 }
 
-// validateNonConvertible keeps the selector of an object that was a replica set whose selector no replication controller
-// can have: an annotation says so.
+// validateNonConvertible keeps the selector of an object that was a replica set whose selector no replication
+// controller can have: an annotation says so.
 func validateNonConvertible(rc, old *corev1.ReplicationController) field.ErrorList {
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(old.Annotations)) {
@@ -80,9 +84,11 @@ func validateNonConvertible(rc, old *corev1.ReplicationController) field.ErrorLi
 		switch {
 		case !strings.HasPrefix(key, corev1.NonConvertibleAnnotationPrefix) || !prefixed || strings.Contains(name, "/"):
 		case !strings.Contains(name, "selector"):
-			errs = append(errs, &field.Error{Type: field.ErrorTypeNotFound, BadValue: old.Annotations[key], Field: name, Detail: "unknown non-convertible field"})
+			errs = append(errs, &field.Error{Type: field.ErrorTypeNotFound, BadValue: old.Annotations[key], Field: name,
+				Detail: "unknown non-convertible field"})
 		case !apiequality.Semantic.DeepEqual(rc.Spec.Selector, old.Spec.Selector):
-			errs = append(errs, field.Invalid(replicationControllerSpecPath.Child("selector"), rc.Spec.Selector, "cannot update non-convertible selector"))
+			errs = append(errs, field.Invalid(replicationControllerSpecPath.Child("selector"), rc.Spec.Selector,
+				"cannot update non-convertible selector"))
 		}
 	}
 	return errs
@@ -96,7 +102,8 @@ func validateReplicationControllerStatusUpdate(rc, old *corev1.ReplicationContro
 	})...)
 }
 
-// replicationControllerWarnings are about the template. Those of an update are about the old template, as a kube-apiserver's are.
+// replicationControllerWarnings are about the template. Those of an update are about the old template, as a
+// kube-apiserver's are.
 func replicationControllerWarnings(rc, old *corev1.ReplicationController) []string {
 	switch {
 	case old == nil && rc.Spec.Template == nil:

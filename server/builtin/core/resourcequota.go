@@ -14,7 +14,8 @@ import (
 
 // ResourceQuota is the resource resourcequotas: how much of everything the objects of a namespace may use together.
 //
-// It owns their validation, columns and status. Admission counts the usage, and refuses an object that would exceed a quota.
+// It owns their validation, columns and status. Admission counts the usage, and refuses an object that would exceed a
+// quota.
 var ResourceQuota = builtin.Resource[*corev1.ResourceQuota]{
 	Names:          builtin.Names{Plural: "resourcequotas", Singular: "resourcequota", Short: []string{"quota"}},
 	List:           &corev1.ResourceQuotaList{},
@@ -36,7 +37,8 @@ spec:
 	Columns: []table.Column{
 		table.NameColumn,
 		{Name: "Request", Type: "string", Description: "Request represents a minimum amount of cpu/memory that a container may consume."},
-		{Name: "Limit", Type: "string", Description: "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."},
+		{Name: "Limit", Type: "string", Description: "Limits control the maximum amount of cpu/memory that a container may use " +
+			"independent of contention on the node."},
 		table.AgeColumn,
 	},
 	Row:                 resourceQuotaRow,
@@ -64,7 +66,8 @@ func resourceQuotaWarnings(q, old *corev1.ResourceQuota) []string {
 		return nil
 	}
 	var messages []string
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage} {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage,
+		corev1.ResourceEphemeralStorage} {
 		requests, limits := "requests."+name, "limits."+name
 		request, requested := q.Spec.Hard[requests]
 		if !requested && (name == corev1.ResourceCPU || name == corev1.ResourceMemory) {
@@ -73,7 +76,8 @@ func resourceQuotaWarnings(q, old *corev1.ResourceQuota) []string {
 		}
 		limit, limited := q.Spec.Hard[limits]
 		if requested && limited && request.Cmp(limit) > 0 {
-			messages = append(messages, fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", requests, request.String(), limits, limit.String()))
+			messages = append(messages, fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", requests, request.String(),
+				limits, limit.String()))
 		}
 	}
 	return messages

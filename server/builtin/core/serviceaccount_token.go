@@ -27,8 +27,8 @@ const (
 	defaultLifetime = time.Hour
 	// kubeletLifetime is what kubelets ask for on behalf of pods, and nobody else by chance.
 	kubeletLifetime = time.Hour + 7*time.Second
-	// ExtendedLifetime is how long such a token lives if it is extended, for programs that do not know that it ends. From the end
-	// that was asked for, its use is worth a warning.
+	// ExtendedLifetime is how long such a token lives if it is extended, for programs that do not know that it ends.
+	// From the end that was asked for, its use is worth a warning.
 	ExtendedLifetime = 365 * 24 * time.Hour
 )
 
@@ -84,7 +84,8 @@ func (*TokenREST) Destroy() {}
 // GroupVersionKind is of another group than service accounts.
 func (*TokenREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return tokenKind }
 
-// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID of a request: the service account must have it.
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID of a request: the service account must have
+// it.
 func (*TokenREST) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
 // Create makes a token of the service account.
@@ -169,7 +170,8 @@ func (r *TokenREST) complete(asked *authenticationv1.TokenRequest, account *core
 
 // validity says how long the token lives, and changes the request to what it gets. A lifetime that is extended does not
 // show in the request.
-func (r *TokenREST) validity(ctx context.Context, step *trace.Step, spec *authenticationv1.TokenRequestSpec, bound tokens.Bound, now time.Time) tokens.Validity {
+func (r *TokenREST) validity(ctx context.Context, step *trace.Step, spec *authenticationv1.TokenRequestSpec, bound tokens.Bound,
+	now time.Time) tokens.Validity {
 	if wanted, most := *spec.ExpirationSeconds, seconds(r.MaxLifetime); most > 0 && wanted > most {
 		warning.AddWarning(ctx, "", fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", wanted, most))
 		step.Why(trace.TokenShortened, wanted, most)
@@ -205,7 +207,8 @@ func (r *TokenREST) bound(ctx context.Context, ref *authenticationv1.BoundObject
 		to.Secret, err = read[*corev1.Secret](ctx, r, "secrets", ref.Name, &metav1.GetOptions{})
 		object = to.Secret
 	case isWebhookRef(ref):
-		return to, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s (feature gate APIServerWebhookAuthenticationToken is disabled)", kind))
+		return to, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s (feature gate "+
+			"APIServerWebhookAuthenticationToken is disabled)", kind))
 	default:
 		return to, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", kind))
 	}
@@ -214,7 +217,8 @@ func (r *TokenREST) bound(ctx context.Context, ref *authenticationv1.BoundObject
 	}
 	if ref.UID != "" && ref.UID != object.GetUID() {
 		return to, apierrors.NewConflict(kindResource(kind), ref.Name, fmt.Errorf(
-			"the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
+			"the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and "+
+				"then recreated", ref.UID))
 	}
 	return to, nil
 }
@@ -225,7 +229,8 @@ func (r *TokenREST) boundToPod(ctx context.Context, name, account string) (to to
 		return to, err
 	}
 	if to.Pod.Spec.ServiceAccountName != account {
-		return to, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", account))
+		return to, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different "+
+			"serviceaccount name.", account))
 	}
 	node := to.Pod.Spec.NodeName
 	if node == "" {

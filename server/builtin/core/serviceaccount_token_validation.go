@@ -27,7 +27,8 @@ func validateTokenRequest(spec *authenticationv1.TokenRequestSpec) (errs field.E
 		return append(errs, validateAttestations(spec.Attestations, attestations)...)
 	}
 	if len(spec.Attestations) > 0 {
-		return field.ErrorList{field.Invalid(attestations, spec.Attestations, "attestations may only be specified with a webhook bound object reference")}
+		return field.ErrorList{field.Invalid(attestations, spec.Attestations,
+			"attestations may only be specified with a webhook bound object reference")}
 	}
 	return errs
 }
@@ -40,7 +41,8 @@ func isWebhookRef(ref *authenticationv1.BoundObjectReference) bool {
 
 func validateAttestations(attestations map[string]authenticationv1.AttestationValue, path *field.Path) (errs field.ErrorList) {
 	if len(attestations) != 1 {
-		return field.ErrorList{field.Invalid(path, attestations, "webhook bound requests require exactly one admissionReviewAPIGroups attestation")}
+		return field.ErrorList{field.Invalid(path, attestations,
+			"webhook bound requests require exactly one admissionReviewAPIGroups attestation")}
 	}
 	for key, values := range attestations {
 		path := path.Key(key)

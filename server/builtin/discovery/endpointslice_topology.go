@@ -18,8 +18,8 @@ func prepareUpdate(s, old *discoveryv1.EndpointSlice) {
 	}
 }
 
-// dropTopology ignores the topology that a client of v1 wrote. Endpoints of v1beta1 named their node there, and a client that
-// sends back what it read does not lose the node.
+// dropTopology ignores the topology that a client of v1 wrote. Endpoints of v1beta1 named their node there, and a
+// client that sends back what it read does not lose the node.
 func dropTopology(s, old *discoveryv1.EndpointSlice) {
 	known := map[string]bool{}
 	if old != nil {

@@ -166,8 +166,8 @@ func validateAddresses(addresses []string, kind discoveryv1.AddressType, path *f
 	return errs
 }
 
-// validateIP checks the family of an address only if nothing else is wrong with it. The list is said to be of the wrong family,
-// not the item.
+// validateIP checks the family of an address only if nothing else is wrong with it. The list is said to be of the wrong
+// family, not the item.
 func validateIP(address string, wrong field.ErrorList, kind discoveryv1.AddressType, path *field.Path, i int) (errs field.ErrorList) {
 	if len(wrong) > 0 {
 		return wrong

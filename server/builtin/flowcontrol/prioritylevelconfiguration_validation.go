@@ -33,7 +33,8 @@ func validatePriorityLevelConfiguration(l *flowcontrolv1.PriorityLevelConfigurat
 	errs := builtin.ValidateObjectMeta(&l.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	const onlyForOlder = flowcontrolv1beta3.PriorityLevelPreserveZeroConcurrencySharesKey
 	if _, ok := l.Annotations[onlyForOlder]; ok {
-		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations"), fmt.Sprintf("annotation '%s' is forbidden", onlyForOlder)))
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations"),
+			fmt.Sprintf("annotation '%s' is forbidden", onlyForOlder)))
 	}
 	isExempt := l.Spec.Type == flowcontrolv1.PriorityLevelEnablementExempt
 	if isExempt != (l.Name == flowcontrolv1.PriorityLevelConfigurationNameExempt) {
@@ -45,13 +46,15 @@ func validatePriorityLevelConfiguration(l *flowcontrolv1.PriorityLevelConfigurat
 	return append(errs, validateUnion(&l.Spec)...)
 }
 
-// validatePriorityLevelConfigurationUpdate checks an update as Kubernetes does: the metadata is not compared with what it was.
+// validatePriorityLevelConfigurationUpdate checks an update as Kubernetes does: the metadata is not compared with what
+// it was.
 func validatePriorityLevelConfigurationUpdate(l, _ *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
 	return validatePriorityLevelConfiguration(l)
 }
 
 func validatePriorityLevelConfigurationStatus(l, _ *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
-	return ValidateConditions(l.Status.Conditions, func(c *flowcontrolv1.PriorityLevelConfigurationCondition) string { return string(c.Type) })
+	return ValidateConditions(l.Status.Conditions,
+		func(c *flowcontrolv1.PriorityLevelConfigurationCondition) string { return string(c.Type) })
 }
 
 // validateMandatory keeps the spec of the mandatory levels as it is, except the shares of the exempt one.
@@ -67,7 +70,8 @@ func validateMandatory(l *flowcontrolv1.PriorityLevelConfiguration) field.ErrorL
 	if apiequality.Semantic.DeepEqual(have, fixed.Spec) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(priorityLevelConfigurationSpecPath, quote.Internal(l.Spec), fmt.Sprintf("spec of '%s'%s must equal the fixed value", l.Name, but))}
+	return field.ErrorList{field.Invalid(priorityLevelConfigurationSpecPath, quote.Internal(l.Spec),
+		fmt.Sprintf("spec of '%s'%s must equal the fixed value", l.Name, but))}
 }
 
 func validatePriorityLevelConfigurationSpec(s *flowcontrolv1.PriorityLevelConfigurationSpec) field.ErrorList {
@@ -128,8 +132,9 @@ func validateQueuing(q *flowcontrolv1.QueuingConfiguration) (errs field.ErrorLis
 		return append(errs, field.Invalid(hand, q.HandSize, fmt.Sprintf("should not be greater than queues (%d)", q.Queues)))
 	}
 	if shufflesharding.RequiredEntropyBits(int(q.Queues), int(q.HandSize)) > shufflesharding.MaxHashBits {
-		errs = append(errs, field.Invalid(hand, q.HandSize, fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d",
-			q.Queues, q.HandSize, shufflesharding.MaxHashBits)))
+		errs = append(errs, field.Invalid(hand, q.HandSize,
+			fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d",
+				q.Queues, q.HandSize, shufflesharding.MaxHashBits)))
 	}
 	return errs
 }

@@ -134,7 +134,8 @@ func (r rules) path(p *networkingv1.HTTPIngressPath, path *field.Path) (errs fie
 			errs = append(errs, field.Invalid(path.Child("path"), p.Path, "must be an absolute path"))
 		}
 	default:
-		known := []networkingv1.PathType{networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix}
+		known := []networkingv1.PathType{networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific,
+			networkingv1.PathTypePrefix}
 		errs = append(errs, field.NotSupported(path.Child("pathType"), *p.PathType, known))
 	}
 	return append(errs, r.backend(&p.Backend, path.Child("backend"))...)

@@ -72,8 +72,8 @@ func validateRuntimeClass(c *nodev1.RuntimeClass) field.ErrorList {
 	return append(errs, named.MarkCoveredByDeclarative()...)
 }
 
-// validateUpdate says of a new handler what is wrong with it, and that it has to stay. The rule that the type declares for
-// its form is not asked then: the message is another than that for a new object.
+// validateUpdate says of a new handler what is wrong with it, and that it has to stay. The rule that the type declares
+// for its form is not asked then: the message is another than that for a new object.
 func validateUpdate(c, old *nodev1.RuntimeClass) field.ErrorList {
 	errs := append(validateFields(c), apivalidation.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta, metadataPath)...)
 	if c.Handler == old.Handler {

@@ -54,7 +54,8 @@ spec:
 		table.AgeColumn,
 	},
 	Row: func(b *policyv1.PodDisruptionBudget) metav1.TableRow {
-		return table.Row(b.Name, cell(b.Spec.MinAvailable), cell(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), table.Age(b.CreationTimestamp))
+		return table.Row(b.Name, cell(b.Spec.MinAvailable), cell(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed),
+			table.Age(b.CreationTimestamp))
 	},
 }
 
@@ -70,9 +71,11 @@ const oldLabel = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 
 // dropOldLabel keeps the label out of selectors, but for the one that selects no pod.
 func dropOldLabel(selector *metav1.LabelSelector) {
-	nothing := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: oldLabel, Operator: metav1.LabelSelectorOpExists}}}
+	nothing := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: oldLabel,
+		Operator: metav1.LabelSelectorOpExists}}}
 	if selector != nil && !apiequality.Semantic.DeepEqual(selector, nothing) {
-		selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == oldLabel })
+		selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions,
+			func(r metav1.LabelSelectorRequirement) bool { return r.Key == oldLabel })
 	}
 }
 

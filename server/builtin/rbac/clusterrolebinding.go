@@ -9,7 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ClusterRoleBinding declares clusterrolebindings.rbac.authorization.k8s.io. guard keeps users from giving more than they have.
+// ClusterRoleBinding declares clusterrolebindings.rbac.authorization.k8s.io. guard keeps users from giving more than
+// they have.
 func ClusterRoleBinding(guard *Guard) builtin.Resource[*rbacv1.ClusterRoleBinding] {
 	return builtin.Resource[*rbacv1.ClusterRoleBinding]{
 		Names:         builtin.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},

@@ -31,7 +31,8 @@ import (
 type Guard struct {
 	// Authorizer says who has the verbs escalate and bind.
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Storage returns the storage of a resource. Roles and bindings are read there, as they are at the time of the write.
+	// Storage returns the storage of a resource. Roles and bindings are read there, as they are at the time of the
+	// write.
 	Storage func(schema.GroupVersionResource) rest.Storage
 }
 
@@ -156,8 +157,8 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	return nil
 }
 
-// maxCombinations is how many combinations of group, resource, name and verb a user may give: each is compared with all that they hold.
-// A few hundred names of each make millions. Whoever may escalate or bind has nothing compared.
+// maxCombinations is how many combinations of group, resource, name and verb a user may give: each is compared with all
+// that they hold. A few hundred names of each make millions. Whoever may escalate or bind has nothing compared.
 const maxCombinations = 100_000
 
 // combinations is how many there are in rules, which may be more than an integer holds.
@@ -177,8 +178,8 @@ var everything = []rbacv1.PolicyRule{
 	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
 }
 
-// lacking returns what of the wanted rules is not held, in order, as a kube-apiserver writes rules: with the verbs for one resource
-// together.
+// lacking returns what of the wanted rules is not held, in order, as a kube-apiserver writes rules: with the verbs for
+// one resource together.
 func lacking(held, wanted []rbacv1.PolicyRule) []string {
 	_, missing := validation.Covers(held, wanted)
 	type resource struct{ group, name, object string }
@@ -294,7 +295,8 @@ func (g *Guard) rulesOf(ctx context.Context, to *rbacv1.RoleRef) ([]rbacv1.Polic
 	return role.Rules, nil
 }
 
-// held returns the rules that a user has in a namespace, and in the cluster. With an error, they are those that could be found.
+// held returns the rules that a user has in a namespace, and in the cluster. With an error, they are those that could
+// be found.
 func (g *Guard) held(ctx context.Context, who user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
 	ctx = trace.Unrecorded(store.Aside(ctx))
 	inCluster := request.WithNamespace(ctx, metav1.NamespaceNone)
@@ -311,7 +313,8 @@ func (g *Guard) held(ctx context.Context, who user.Info, namespace string) ([]rb
 		errs = append(errs, each(ctx, g, "roles", func(r *rbacv1.Role) {
 			all = append(all, authzrbac.Change{Kind: authzrbac.Role, Namespace: r.Namespace, Name: r.Name, Rules: r.Rules})
 		}), each(ctx, g, "rolebindings", func(b *rbacv1.RoleBinding) {
-			all = append(all, authzrbac.Change{Kind: authzrbac.RoleBinding, Namespace: b.Namespace, Name: b.Name, To: b.RoleRef, Subjects: b.Subjects})
+			all = append(all, authzrbac.Change{Kind: authzrbac.RoleBinding, Namespace: b.Namespace, Name: b.Name, To: b.RoleRef,
+				Subjects: b.Subjects})
 		}))
 	}
 	roles := authzrbac.New()
@@ -341,8 +344,8 @@ func each[T builtin.Object](ctx context.Context, g *Guard, resource string, do f
 
 type uncheckedKey struct{}
 
-// Unchecked returns a context for a writer inside the server that only gives what others were allowed to give: the controller that
-// aggregates cluster roles.
+// Unchecked returns a context for a writer inside the server that only gives what others were allowed to give: the
+// controller that aggregates cluster roles.
 func Unchecked(ctx context.Context) context.Context {
 	return context.WithValue(ctx, uncheckedKey{}, true)
 }

@@ -9,7 +9,8 @@ import (
 // ValidateName takes what can be one segment of a path: names of roles hold colons.
 func ValidateName(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
-// ValidateRules checks what a role allows. Rules without verbs are apart: an API server reports them after everything else.
+// ValidateRules checks what a role allows. Rules without verbs are apart: an API server reports them after everything
+// else.
 func ValidateRules(rules []rbacv1.PolicyRule, namespaced bool) (errs, missing field.ErrorList) {
 	for i := range rules {
 		path := field.NewPath("rules").Index(i)

@@ -19,7 +19,8 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// Access checks the permissions that a client needs beside writing a claim: to watch over devices, to bind them, to report on them.
+// Access checks the permissions that a client needs beside writing a claim: to watch over devices, to bind them, to
+// report on them.
 type Access struct {
 	// Namespace reads a namespace, whose label lets its claims watch over devices of others.
 	Namespace  func(ctx context.Context, name string) (*corev1.Namespace, error)
@@ -44,7 +45,8 @@ func (a Access) Status(ctx context.Context, claim, before *resourcev1.ResourceCl
 		path := field.NewPath("status", "allocation", "devices", "results").Index(i).Child("adminAccess")
 		errs = a.admin(ctx, claim.Namespace, path)
 	}
-	if !apiequality.Semantic.DeepEqual(status.Allocation, old.Allocation) || !apiequality.Semantic.DeepEqual(status.ReservedFor, old.ReservedFor) {
+	if !apiequality.Semantic.DeepEqual(status.Allocation, old.Allocation) ||
+		!apiequality.Semantic.DeepEqual(status.ReservedFor, old.ReservedFor) {
 		errs = append(errs, a.binding(ctx)...)
 	}
 	if status.Allocation != nil {
@@ -72,7 +74,8 @@ func (a Access) admin(ctx context.Context, namespace string, path *field.Path) f
 		return nil
 	}
 	return field.ErrorList{field.Forbidden(path,
-		fmt.Sprintf("admin access to devices requires the `%s: true` label on the containing namespace", resourcev1.DRAAdminNamespaceLabelKey))}
+		fmt.Sprintf("admin access to devices requires the `%s: true` label on the containing namespace",
+			resourcev1.DRAAdminNamespaceLabelKey))}
 }
 
 // question is what a write of the status would be if it were one of the resource that the permission names.
@@ -106,8 +109,8 @@ func (a Access) binding(ctx context.Context) field.ErrorList {
 	return nil
 }
 
-// devices wants the permission to speak for each driver whose devices have changed. An account of the node of the devices may
-// have it for that node alone.
+// devices wants the permission to speak for each driver whose devices have changed. An account of the node of the
+// devices may have it for that node alone.
 func (a Access) devices(ctx context.Context, status, old *resourcev1.ResourceClaimStatus) (errs field.ErrorList) {
 	path := field.NewPath("status", "devices")
 	drivers := changedDrivers(status, old)

@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ValidateClaim checks the spec of a new claim by the rules that its type does not declare. Items of a list that is too long
-// are not looked at.
+// ValidateClaim checks the spec of a new claim by the rules that its type does not declare. Items of a list that is too
+// long are not looked at.
 func ValidateClaim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs field.ErrorList) {
 	devices, path := &spec.Devices, path.Child("devices")
 	names := NamesOf(devices)
@@ -106,7 +106,8 @@ func validateTolerations(tolerations []resourcev1.DeviceToleration, path *field.
 func validateConstraint(c *resourcev1.DeviceConstraint, names Names, path *field.Path) field.ErrorList {
 	errs := names.validateAll(c.Requests, path.Child("requests"))
 	if c.MatchAttribute == nil && c.DistinctAttribute == nil {
-		errs = append(errs, field.Required(path, `exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
+		errs = append(errs, field.Required(path,
+			`exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
 	}
 	return errs
 }

@@ -24,7 +24,8 @@ func DropGone(status, old *resourcev1.ResourceClaimStatus) {
 	}
 }
 
-// DropDisabledStatus clears the fields of features that are off by default, unless old has them: what a node may skip for a device.
+// DropDisabledStatus clears the fields of features that are off by default, unless old has them: what a node may skip
+// for a device.
 func DropDisabledStatus(status, old *resourcev1.ResourceClaimStatus) {
 	skips := func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.SkipNodeOperations) > 0 }
 	if old.Allocation != nil && slices.ContainsFunc(old.Allocation.Devices.Results, skips) || status.Allocation == nil {
@@ -56,7 +57,8 @@ func ValidateClaimStatus(claim, before *resourcev1.ResourceClaim, path *field.Pa
 	reserved := path.Child("reservedFor")
 	if len(status.ReservedFor) <= resourcev1.ResourceClaimReservedForMaxSize {
 		for i, user := range status.ReservedFor {
-			for _, part := range []struct{ name, value string }{{"resource", user.Resource}, {"name", user.Name}, {"uid", string(user.UID)}} {
+			for _, part := range []struct{ name, value string }{{"resource", user.Resource}, {"name", user.Name},
+				{"uid", string(user.UID)}} {
 				if part.value == "" {
 					errs = append(errs, field.Required(reserved.Index(i).Child(part.name), ""))
 				}
@@ -72,7 +74,8 @@ func ValidateClaimStatus(claim, before *resourcev1.ResourceClaim, path *field.Pa
 	case status.Allocation == nil:
 		errs = append(errs, field.Forbidden(reserved, "may not be specified when `allocated` is not set"))
 	case claim.DeletionTimestamp != nil && len(more) > 0:
-		errs = append(errs, field.Forbidden(reserved, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"))
+		errs = append(errs, field.Forbidden(reserved,
+			"new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"))
 	}
 	if status.Allocation != nil && old.Allocation == nil {
 		errs = append(errs, validateAllocation(status.Allocation, NamesOf(&claim.Spec.Devices), path.Child("allocation"))...)

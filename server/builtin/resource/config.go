@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateConfiguration checks the parameters for a driver. Stored ones may have any length: older servers had no limit.
+// ValidateConfiguration checks the parameters for a driver. Stored ones may have any length: older servers had no
+// limit.
 func ValidateConfiguration(c *resourcev1.DeviceConfiguration, stored bool, path *field.Path) field.ErrorList {
 	if c.Opaque == nil {
 		return field.ErrorList{field.Required(path.Child("opaque"), "")}

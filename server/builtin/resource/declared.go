@@ -16,10 +16,11 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Declared has the rules that types declare, in the order in which their fields stand there. A rule that a field breaks keeps
-// the later ones from being asked where those rely on it.
+// Declared has the rules that types declare, in the order in which their fields stand there. A rule that a field breaks
+// keeps the later ones from being asked where those rely on it.
 type Declared struct {
-	// Flat is the shape of v1beta1: requests are exact themselves, and devices have their properties in a part called basic.
+	// Flat is the shape of v1beta1: requests are exact themselves, and devices have their properties in a part called
+	// basic.
 	Flat bool
 	// LengthFirst is the order of rules for names of drivers in configurations of the older versions.
 	LengthFirst bool
@@ -152,9 +153,10 @@ func driver(driver *string, lengthFirst bool, path *field.Path) field.ErrorList 
 
 // ClassConfig checks the parameters that a class has for drivers.
 func (d Declared) ClassConfig(config []resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
-	errs := items(config, resourcev1.DeviceConfigMaxSize, nil, func(c *resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
-		return d.configuration(&c.DeviceConfiguration, path)
-	}, path)
+	errs := items(config, resourcev1.DeviceConfigMaxSize, nil,
+		func(c *resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
+			return d.configuration(&c.DeviceConfiguration, path)
+		}, path)
 	return errs.MarkCoveredByDeclarative()
 }
 
@@ -197,7 +199,8 @@ func (d Declared) allocation(a *resourcev1.AllocationResult, path *field.Path) f
 
 func bindings(conditions, failures []string, path *field.Path) field.ErrorList {
 	errs := validate.MaxItems(ctx, op, path.Child("bindingConditions"), conditions, nil, resourcev1.BindingConditionsMaxSize)
-	return append(errs, validate.MaxItems(ctx, op, path.Child("bindingFailureConditions"), failures, nil, resourcev1.BindingFailureConditionsMaxSize)...)
+	return append(errs, validate.MaxItems(ctx, op, path.Child("bindingFailureConditions"), failures, nil,
+		resourcev1.BindingFailureConditionsMaxSize)...)
 }
 
 func deviceStatus(s *resourcev1.AllocatedDeviceStatus, path *field.Path) field.ErrorList {
@@ -206,9 +209,11 @@ func deviceStatus(s *resourcev1.AllocatedDeviceStatus, path *field.Path) field.E
 	if n == nil {
 		return errs
 	}
-	errs = append(errs, validate.MaxBytes(ctx, op, path.Child("interfaceName"), &n.InterfaceName, nil, resourcev1.NetworkDeviceDataInterfaceNameMaxLength)...)
+	errs = append(errs, validate.MaxBytes(ctx, op, path.Child("interfaceName"), &n.InterfaceName, nil,
+		resourcev1.NetworkDeviceDataInterfaceNameMaxLength)...)
 	errs = append(errs, items(n.IPs, resourcev1.NetworkDeviceDataMaxIPs, equal, nil, path.Child("ips"))...)
-	return append(errs, validate.MaxBytes(ctx, op, path.Child("hardwareAddress"), &n.HardwareAddress, nil, resourcev1.NetworkDeviceDataHardwareAddressMaxLength)...)
+	return append(errs, validate.MaxBytes(ctx, op, path.Child("hardwareAddress"), &n.HardwareAddress, nil,
+		resourcev1.NetworkDeviceDataHardwareAddressMaxLength)...)
 }
 
 // Slice checks the spec of a slice. There is no old one of a new slice.
@@ -272,7 +277,8 @@ func counters(all map[string]resourcev1.Counter, path *field.Path) (errs field.E
 var ctx, op = context.Background(), operation.Operation{}
 
 // items checks a list: first its length, then that its items differ, then each item.
-func items[T any](list []T, most int, same func(a, b *T) bool, each func(*T, *field.Path) field.ErrorList, path *field.Path) (errs field.ErrorList) {
+func items[T any](list []T, most int, same func(a, b *T) bool, each func(*T, *field.Path) field.ErrorList,
+	path *field.Path) (errs field.ErrorList) {
 	if errs := validate.MaxItems(ctx, op, path, list, nil, most); len(errs) > 0 {
 		return errs
 	}
@@ -288,7 +294,8 @@ func items[T any](list []T, most int, same func(a, b *T) bool, each func(*T, *fi
 }
 
 // name checks a required name.
-func name(value *string, path *field.Path, form func(context.Context, operation.Operation, *field.Path, *string, *string) field.ErrorList) field.ErrorList {
+func name(value *string, path *field.Path, form func(context.Context, operation.Operation, *field.Path, *string,
+	*string) field.ErrorList) field.ErrorList {
 	if *value == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}

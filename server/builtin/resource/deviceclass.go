@@ -15,10 +15,11 @@ import (
 
 // DeviceClass declares deviceclasses.resource.k8s.io.
 var DeviceClass = builtin.Resource[*resourcev1.DeviceClass]{
-	Names:               builtin.Names{Plural: "deviceclasses", Singular: "deviceclass"},
-	List:                &resourcev1.DeviceClassList{},
-	Stored:              resourcev1.SchemeGroupVersion,
-	Served:              []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion},
+	Names:  builtin.Names{Plural: "deviceclasses", Singular: "deviceclass"},
+	List:   &resourcev1.DeviceClassList{},
+	Stored: resourcev1.SchemeGroupVersion,
+	Served: []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion,
+		resourcev1beta1.SchemeGroupVersion},
 	Alike:               []schema.GroupVersion{resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion},
 	ClusterScoped:       true,
 	Validate:            func(c *resourcev1.DeviceClass) field.ErrorList { return validateDeviceClass(c, nil) },

@@ -23,7 +23,8 @@ func validateDeviceClass(c, old *resourcev1.DeviceClass) field.ErrorList {
 	stored = old != nil && apiequality.Semantic.DeepEqual(c.Spec.Config, old.Spec.Config)
 	errs = append(errs, validateConfig(c.Spec.Config, stored, deviceClassSpecPath.Child("config"))...)
 	name := c.Spec.ExtendedResourceName
-	extended := apivalidate.ExtendedResourceName(context.Background(), operation.Operation{}, deviceClassSpecPath.Child("extendedResourceName"), name, nil)
+	extended := apivalidate.ExtendedResourceName(context.Background(), operation.Operation{},
+		deviceClassSpecPath.Child("extendedResourceName"), name, nil)
 	return append(errs, extended.MarkCoveredByDeclarative()...)
 }
 

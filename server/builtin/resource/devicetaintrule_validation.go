@@ -42,7 +42,8 @@ func validateDeviceTaintRule(r, old *resourcev1beta2.DeviceTaintRule) (errs fiel
 
 // validateEffect checks what the type of a taint declares.
 func validateEffect(effect *resourcev1beta2.DeviceTaintEffect, path *field.Path) field.ErrorList {
-	effects := sets.New(resourcev1beta2.DeviceTaintEffectNoExecute, resourcev1beta2.DeviceTaintEffectNoSchedule, resourcev1beta2.DeviceTaintEffectNone)
+	effects := sets.New(resourcev1beta2.DeviceTaintEffectNoExecute, resourcev1beta2.DeviceTaintEffectNoSchedule,
+		resourcev1beta2.DeviceTaintEffectNone)
 	ctx, op := context.Background(), operation.Operation{}
 	if errs := apivalidate.RequiredValue(ctx, op, path, effect, nil); len(errs) > 0 {
 		return errs

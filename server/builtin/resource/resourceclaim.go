@@ -27,14 +27,15 @@ var (
 
 // ResourceClaim declares resourceclaims.resource.k8s.io, by which pods ask for devices.
 //
-// In come claims and, by way of their status, the devices that a scheduler and drivers gave them. Who may do so is asked of the
-// authorizer, and who may watch over devices of others is said by a label of the namespace.
+// In come claims and, by way of their status, the devices that a scheduler and drivers gave them. Who may do so is
+// asked of the authorizer, and who may watch over devices of others is said by a label of the namespace.
 func ResourceClaim(access Access) builtin.Resource[*resourcev1.ResourceClaim] {
 	return builtin.Resource[*resourcev1.ResourceClaim]{
-		Names:   builtin.Names{Plural: "resourceclaims", Singular: "resourceclaim"},
-		List:    &resourcev1.ResourceClaimList{},
-		Stored:  resourcev1.SchemeGroupVersion,
-		Served:  []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion},
+		Names:  builtin.Names{Plural: "resourceclaims", Singular: "resourceclaim"},
+		List:   &resourcev1.ResourceClaimList{},
+		Stored: resourcev1.SchemeGroupVersion,
+		Served: []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion,
+			resourcev1beta1.SchemeGroupVersion},
 		Alike:   []schema.GroupVersion{resourcev1beta2.SchemeGroupVersion},
 		ResetIn: []schema.GroupVersion{resourcev1beta1.SchemeGroupVersion},
 		Default: func(c *resourcev1.ResourceClaim) {
@@ -91,7 +92,8 @@ func state(c *resourcev1.ResourceClaim) string {
 	return strings.Join(states, ",")
 }
 
-// resourceClaimStrategy knows the request: the declared rules are those of its version, and its namespace may let it watch over devices.
+// resourceClaimStrategy knows the request: the declared rules are those of its version, and its namespace may let it
+// watch over devices.
 type resourceClaimStrategy struct {
 	builtin.Strategy
 	access Access
@@ -104,7 +106,8 @@ func (s resourceClaimStrategy) Validate(ctx context.Context, obj runtime.Object)
 	return append(errs, DeclaredIn(ctx).Claim(&c.Spec, resourceClaimSpecPath)...)
 }
 
-// ValidateUpdate keeps the spec. Its type declares so in each version: what v1beta1 does not show is kept by a rule that quotes it.
+// ValidateUpdate keeps the spec. Its type declares so in each version: what v1beta1 does not show is kept by a rule
+// that quotes it.
 func (s resourceClaimStrategy) ValidateUpdate(ctx context.Context, obj, oldObj runtime.Object) field.ErrorList {
 	c, old := obj.(*resourcev1.ResourceClaim), oldObj.(*resourcev1.ResourceClaim)
 	errs := s.Strategy.ValidateUpdate(ctx, c, old)

@@ -27,10 +27,11 @@ var (
 // ResourceClaimTemplate declares resourceclaimtemplates.resource.k8s.io, from which claims of single pods are made.
 func ResourceClaimTemplate(access Access) builtin.Resource[*resourcev1.ResourceClaimTemplate] {
 	return builtin.Resource[*resourcev1.ResourceClaimTemplate]{
-		Names:   builtin.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
-		List:    &resourcev1.ResourceClaimTemplateList{},
-		Stored:  resourcev1.SchemeGroupVersion,
-		Served:  []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion},
+		Names:  builtin.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
+		List:   &resourcev1.ResourceClaimTemplateList{},
+		Stored: resourcev1.SchemeGroupVersion,
+		Served: []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion,
+			resourcev1beta1.SchemeGroupVersion},
 		Alike:   []schema.GroupVersion{resourcev1beta2.SchemeGroupVersion},
 		Default: func(t *resourcev1.ResourceClaimTemplate) { SetDefaultsClaim(&t.Spec.Spec) },
 		PrepareCreate: func(_ context.Context, t *resourcev1.ResourceClaimTemplate) {
@@ -53,7 +54,8 @@ func ResourceClaimTemplate(access Access) builtin.Resource[*resourcev1.ResourceC
 	}
 }
 
-// resourceClaimTemplateStrategy knows the request: the declared rules are those of its version, and its namespace may let it watch over devices.
+// resourceClaimTemplateStrategy knows the request: the declared rules are those of its version, and its namespace may
+// let it watch over devices.
 type resourceClaimTemplateStrategy struct {
 	builtin.Strategy
 	access Access

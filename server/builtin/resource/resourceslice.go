@@ -27,10 +27,11 @@ var (
 
 // ResourceSlice declares resourceslices.resource.k8s.io, in which drivers say what devices there are.
 var ResourceSlice = builtin.Resource[*resourcev1.ResourceSlice]{
-	Names:         builtin.Names{Plural: "resourceslices", Singular: "resourceslice"},
-	List:          &resourcev1.ResourceSliceList{},
-	Stored:        resourcev1.SchemeGroupVersion,
-	Served:        []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion},
+	Names:  builtin.Names{Plural: "resourceslices", Singular: "resourceslice"},
+	List:   &resourcev1.ResourceSliceList{},
+	Stored: resourcev1.SchemeGroupVersion,
+	Served: []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion,
+		resourcev1beta1.SchemeGroupVersion},
 	Alike:         []schema.GroupVersion{resourcev1beta2.SchemeGroupVersion},
 	ClusterScoped: true,
 	Default: func(s *resourcev1.ResourceSlice) {
@@ -39,7 +40,8 @@ var ResourceSlice = builtin.Resource[*resourcev1.ResourceSlice]{
 		}
 	},
 	Fields: []builtin.Field[*resourcev1.ResourceSlice]{
-		{Label: resourcev1.ResourceSliceSelectorNodeName, Value: func(s *resourcev1.ResourceSlice) string { return ptr.Deref(s.Spec.NodeName, "") }},
+		{Label: resourcev1.ResourceSliceSelectorNodeName,
+			Value: func(s *resourcev1.ResourceSlice) string { return ptr.Deref(s.Spec.NodeName, "") }},
 		{Label: resourcev1.ResourceSliceSelectorDriver, Value: func(s *resourcev1.ResourceSlice) string { return s.Spec.Driver }},
 		{Label: resourcev1.ResourceSliceSelectorPoolName, Value: func(s *resourcev1.ResourceSlice) string { return s.Spec.Pool.Name }},
 	},
@@ -91,7 +93,8 @@ func (s resourceSliceStrategy) Validate(ctx context.Context, obj runtime.Object)
 
 func (s resourceSliceStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
-	return append(errs, DeclaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec, resourceSliceSpecPath)...)
+	return append(errs, DeclaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec,
+		resourceSliceSpecPath)...)
 }
 
 func validateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {

@@ -10,8 +10,8 @@ import (
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 )
 
-// ValidateSelectors checks the expressions by which devices are selected. Stored ones are valid: they were when they were
-// new. The items of a list that is too long are not looked at.
+// ValidateSelectors checks the expressions by which devices are selected. Stored ones are valid: they were when they
+// were new. The items of a list that is too long are not looked at.
 func ValidateSelectors(selectors []resourcev1.DeviceSelector, stored bool, path *field.Path) (errs field.ErrorList) {
 	if len(selectors) > resourcev1.DeviceSelectorsMaxSize {
 		return field.ErrorList{field.TooMany(path, len(selectors), resourcev1.DeviceSelectorsMaxSize).MarkCoveredByDeclarative()}

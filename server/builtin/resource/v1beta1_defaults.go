@@ -23,7 +23,8 @@ func addDefaults(s *runtime.Scheme) {
 	s.AddTypeDefaultingFunc(&v1beta1.ResourceClaimTemplate{}, func(obj any) { template(obj.(*v1beta1.ResourceClaimTemplate)) })
 	s.AddTypeDefaultingFunc(&v1beta1.ResourceSlice{}, func(obj any) { slice(obj.(*v1beta1.ResourceSlice)) })
 	s.AddTypeDefaultingFunc(&v1beta1.ResourceClaimList{}, func(obj any) { each(obj.(*v1beta1.ResourceClaimList).Items, claim) })
-	s.AddTypeDefaultingFunc(&v1beta1.ResourceClaimTemplateList{}, func(obj any) { each(obj.(*v1beta1.ResourceClaimTemplateList).Items, template) })
+	s.AddTypeDefaultingFunc(&v1beta1.ResourceClaimTemplateList{},
+		func(obj any) { each(obj.(*v1beta1.ResourceClaimTemplateList).Items, template) })
 	s.AddTypeDefaultingFunc(&v1beta1.ResourceSliceList{}, func(obj any) { each(obj.(*v1beta1.ResourceSliceList).Items, slice) })
 }
 
@@ -33,7 +34,8 @@ func each[T any](items []T, do func(*T)) {
 	}
 }
 
-// setV1beta1Defaults skips a request without a class: it lists alternatives, of which the first one that can be met is taken.
+// setV1beta1Defaults skips a request without a class: it lists alternatives, of which the first one that can be met is
+// taken.
 func setV1beta1Defaults(spec *v1beta1.ResourceClaimSpec) {
 	for i := range spec.Devices.Requests {
 		r := &spec.Devices.Requests[i]

@@ -85,8 +85,8 @@ var stages = []struct {
 	{"api/alpha", regexp.MustCompile(`^v\d+alpha\d+$`)},
 }
 
-// ParseRuntimeConfig reads the pairs of --runtime-config: api/all, api/ga, api/beta, api/alpha, a group/version ("v1" or
-// "api/v1" for the core group), or a group/version/resource, each true, false, or nothing for true.
+// ParseRuntimeConfig reads the pairs of --runtime-config: api/all, api/ga, api/beta, api/alpha, a group/version ("v1"
+// or "api/v1" for the core group), or a group/version/resource, each true, false, or nothing for true.
 func ParseRuntimeConfig(pairs map[string]string) (*APIResourceConfig, error) {
 	c := DefaultAPIResourceConfig()
 	rest := maps.Clone(pairs)

@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Own makes the storages of a group of another program, whose resources are declared as built-in ones are. Their objects are in the
-// server's etcd, as JSON.
+// Own makes the storages of a group of another program, whose resources are declared as built-in ones are. Their
+// objects are in the server's etcd, as JSON.
 type Own struct {
 	Group builtin.Group
 }

@@ -35,13 +35,16 @@ func Providers(n all.Needs) []endpoint.RESTStorageProvider {
 func (p RESTStorageProvider) GroupName() string { return p.Group.Name() }
 
 // NewRESTStorage makes the storages of the resources that source enables.
-func (p RESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSource, getter backend.RESTOptionsGetter) (endpoint.APIGroupInfo, error) {
+func (p RESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSource,
+	getter backend.RESTOptionsGetter) (endpoint.APIGroupInfo, error) {
 	group := endpoint.NewDefaultAPIGroupInfo(p.GroupName(), scheme.Scheme)
 	return group, storages(&group, p.Group.Resources, source, getter)
 }
 
-// storages makes the storages of those resources of a group that source enables. If one fails, those made before it end.
-func storages(group *endpoint.APIGroupInfo, resources []builtin.Declaration, source endpoint.APIResourceConfigSource, getter backend.RESTOptionsGetter) error {
+// storages makes the storages of those resources of a group that source enables. If one fails, those made before it
+// end.
+func storages(group *endpoint.APIGroupInfo, resources []builtin.Declaration, source endpoint.APIResourceConfigSource,
+	getter backend.RESTOptionsGetter) error {
 	var made []rest.Storage
 	for _, r := range resources {
 		served := map[schema.GroupVersion][]string{}

@@ -99,5 +99,6 @@ func csiDriverWarnings(d, old *storagev1.CSIDriver) []string {
 	}) {
 		return nil
 	}
-	return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"}
+	return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, " +
+		"set to true to prevent possible logging of tokens in volume attributes"}
 }

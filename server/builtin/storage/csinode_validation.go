@@ -63,8 +63,8 @@ func validateTopologyKeys(keys []string, path *field.Path) (errs field.ErrorList
 	return errs
 }
 
-// validateCSINodeUpdate keeps the drivers that stay. Only how many volumes they can take may change. The metadata is not compared
-// with what it was.
+// validateCSINodeUpdate keeps the drivers that stay. Only how many volumes they can take may change. The metadata is
+// not compared with what it was.
 func validateCSINodeUpdate(n, old *storagev1.CSINode) field.ErrorList {
 	errs := validateCSINode(n)
 	for _, was := range old.Spec.Drivers {

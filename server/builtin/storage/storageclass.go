@@ -50,8 +50,8 @@ func IsDefaultClass(c *storagev1.StorageClass) bool {
 	return slices.ContainsFunc(defaultAnnotations, func(key string) bool { return c.Annotations[key] == "true" })
 }
 
-// effectiveDefault is the class that claims without one get: the newest of those that are marked, and the first by name of
-// those that were created in the same second.
+// effectiveDefault is the class that claims without one get: the newest of those that are marked, and the first by name
+// of those that were created in the same second.
 func effectiveDefault(classes []storagev1.StorageClass) string {
 	var newest *storagev1.StorageClass
 	for i := range classes {

@@ -33,11 +33,13 @@ func validateWritten(a *storagev1.VolumeAttachment) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&a.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, validateSource(&a.Spec.Source, volumeAttachmentSpecPath.Child("source"))...)
 	node := a.Spec.NodeName
-	errs = append(errs, builtin.Invalids(volumeAttachmentSpecPath.Child("nodeName"), node, apivalidation.NameIsDNSSubdomain(node, false))...)
+	errs = append(errs, builtin.Invalids(volumeAttachmentSpecPath.Child("nodeName"), node,
+		apivalidation.NameIsDNSSubdomain(node, false))...)
 	errs = append(errs, validateVolumeAttachmentStatus(&a.Status)...)
 	if name := a.Spec.Source.PersistentVolumeName; name != nil {
 		// Kubernetes has dots in a name here, where elsewhere it has a path.
-		errs = append(errs, builtin.Invalids(field.NewPath("spec.source.persistentVolumeName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))...)
+		errs = append(errs, builtin.Invalids(field.NewPath("spec.source.persistentVolumeName"), *name,
+			apivalidation.NameIsDNSSubdomain(*name, false))...)
 	}
 	return errs
 }
@@ -83,8 +85,8 @@ func validateError(e *storagev1.VolumeError, path *field.Path) (errs field.Error
 	return errs
 }
 
-// validateVolumeAttachmentUpdate keeps the spec. The metadata is not compared with what it was. The attacher is checked first, by rules with
-// messages of their own: those that its type declares are not asked if the spec has changed.
+// validateVolumeAttachmentUpdate keeps the spec. The metadata is not compared with what it was. The attacher is checked
+// first, by rules with messages of their own: those that its type declares are not asked if the spec has changed.
 func validateVolumeAttachmentUpdate(a, old *storagev1.VolumeAttachment) field.ErrorList {
 	errs := append(podspec.ValidateDriverName(a.Spec.Attacher, attacherPath), validateWritten(a)...)
 	if !apiequality.Semantic.DeepEqual(a.Spec, old.Spec) {

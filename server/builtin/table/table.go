@@ -38,8 +38,8 @@ func New[T runtime.Object](columns []Column, row func(obj T) metav1.TableRow) *G
 	return &Generator{columns, rowOf(row)}
 }
 
-// NewInList makes a Generator for objects whose cells depend on the other items of a list. rowIn gets the list, and nil for
-// an object alone.
+// NewInList makes a Generator for objects whose cells depend on the other items of a list. rowIn gets the list, and nil
+// for an object alone.
 func NewInList[T runtime.Object](columns []Column, rowIn func(list runtime.Object) func(T) metav1.TableRow) *ListGenerator {
 	return &ListGenerator{*New(columns, rowIn(nil)), func(list runtime.Object) anyRow { return rowOf(rowIn(list)) }}
 }

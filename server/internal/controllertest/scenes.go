@@ -32,32 +32,36 @@ const (
 	answers = "upstream.json"
 	// still is how long a state must stay as it was recorded. A state that only passes by is no agreement.
 	still = 300 * time.Millisecond
-	// between is how long it takes to look again. Scenes look at objects of any kind, so that there is nothing to watch.
+	// between is how long it takes to look again. Scenes look at objects of any kind, so that there is nothing to
+	// watch.
 	between = 100 * time.Millisecond
 )
 
-// Scenes are played on a kube-apiserver with its kube-controller-manager, whose states are recorded, and then on kx, where the
-// same states must come about:
+// Scenes are played on a kube-apiserver with its kube-controller-manager, whose states are recorded, and then on kx,
+// where the same states must come about:
 //
 //	go test ./server/controller -run TestNamespaceUpstream -record KUBECONFIG [-record-etcd URL] -parallel 8
 //
-// -run TestNamespaceUpstream/NAME records one scene again, and leaves the others as they are. Scenes of one test are in one file.
+// -run TestNamespaceUpstream/NAME records one scene again, and leaves the others as they are. Scenes of one test are in
+// one file.
 type Scenes struct {
 	// Play is what is done, by name. Each has a namespace of its own.
 	Play map[string]func(*Stage)
-	// State is what is there in words: one line an object, or a fact. The lines are sorted. What servers call by chance, as UIDs and
-	// times, must not be in them; the namespace's name is that of its scene there.
+	// State is what is there in words: one line an object, or a fact. The lines are sorted. What servers call by
+	// chance, as UIDs and times, must not be in them; the namespace's name is that of its scene there.
 	State func(*Stage) []string
 	// Quiet is how long nothing must have happened before what is there is taken for the end, while it is recorded.
 	Quiet time.Duration
-	// Differs has, by scene, how a line of upstream's begins where kx is to have another one, or none. Say beside it why.
+	// Differs has, by scene, how a line of upstream's begins where kx is to have another one, or none. Say beside it
+	// why.
 	Differs map[string]map[string]string
-	// Answers (optional) is the file in testdata that has the recorded states, if it is not upstream.json. -record writes that file, so
-	// each of several tests in a package needs one of its own.
+	// Answers (optional) is the file in testdata that has the recorded states, if it is not upstream.json. -record
+	// writes that file, so each of several tests in a package needs one of its own.
 	Answers string
 	// Serial has the scenes played one after the other: they disturb each other.
 	Serial bool
-	// Begun (optional) says whether what is there can be the end already, while it is recorded: upstream takes its time to begin.
+	// Begun (optional) says whether what is there can be the end already, while it is recorded: upstream takes its time
+	// to begin.
 	Begun func(lines []string) bool
 }
 
@@ -77,7 +81,8 @@ func (s *Stage) Note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// Await waits until the state has a line that ends with this text, and returns the lines. They have the names that the server knows.
+// Await waits until the state has a line that ends with this text, and returns the lines. They have the names that the
+// server knows.
 func (s *Stage) Await(text string) (lines []string) {
 	s.T.Helper()
 	for deadline := time.Now().Add(Patience); ; {
@@ -144,7 +149,8 @@ func (s *Scenes) play(t *testing.T, clients Clients, name string) *Stage {
 		return '-'
 	}, name)
 	stage := &Stage{Clients: clients, T: t, Namespace: scene + "-" + rand.String(5), scenes: s, scene: scene}
-	_, err := clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: stage.Namespace}}, metav1.CreateOptions{})
+	_, err := clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: stage.Namespace}},
+		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

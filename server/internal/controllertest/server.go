@@ -50,8 +50,8 @@ func clientsOf(config *rest.Config) (c Clients, err error) {
 	return c, errors.Join(errs[:]...)
 }
 
-// Serve starts a server with options. It keeps its data in dir, for a server that starts after it, or for itself if dir is empty, or in
-// the etcds if there are any. Its etcd can be reached if it is its own.
+// Serve starts a server with options. It keeps its data in dir, for a server that starts after it, or for itself if dir
+// is empty, or in the etcds if there are any. Its etcd can be reached if it is its own.
 func Serve(t *testing.T, o *options.Options, dir string, etcds ...string) (c Clients, stop func()) {
 	t.Helper()
 	c, end, err := launch(t.Context(), o, dir, etcds...)
@@ -67,8 +67,8 @@ func Serve(t *testing.T, o *options.Options, dir string, etcds ...string) (c Cli
 	return c, stop
 }
 
-// Shared is a server for all tests of a package that need none of their own. It starts for the first of them, and its TestMain must stop
-// it. Each test works in a namespace of its own.
+// Shared is a server for all tests of a package that need none of their own. It starts for the first of them, and its
+// TestMain must stop it. Each test works in a namespace of its own.
 type Shared struct {
 	// Options returns its options.
 	Options func() *options.Options

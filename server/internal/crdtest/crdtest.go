@@ -46,8 +46,8 @@ const Definition = `{
 type Client struct {
 	URL  string
 	HTTP *http.Client
-	// Settle waits until the server's controllers have accepted and established a definition. If it is nil, there are no
-	// controllers, and the client writes the status itself.
+	// Settle waits until the server's controllers have accepted and established a definition. If it is nil, there are
+	// no controllers, and the client writes the status itself.
 	Settle func(t testing.TB, name string)
 }
 

@@ -1,8 +1,8 @@
 // Package crdtest sends definitions to a server and prints its answers, for tests.
 //
 // kx's tests use it, and so does the module that asks upstream's server the same: both read the transcripts in
-// server/crd/definition/testdata. In come a command and edits of [Definition], one a line. Out go the status code of the answer,
-// the fields with errors, and the warnings.
+// server/crd/definition/testdata. In come a command and edits of [Definition], one a line. Out go the status code of
+// the answer, the fields with errors, and the warnings.
 //
 //	create                      send it, as a dry run
 //	update                      create it, then replace it, as a dry run

@@ -51,7 +51,8 @@ func Wire(t testing.TB, c *wiretest.Client, d *datadriven.TestData) string {
 // patience bounds a wait in case something hangs.
 const patience = 30 * time.Second
 
-// waitStatus asks until the answer has a status: upstream serves and closes a definition some time after its condition says so.
+// waitStatus asks until the answer has a status: upstream serves and closes a definition some time after its condition
+// says so.
 func waitStatus(t testing.TB, c *wiretest.Client, method, path, body string, want int) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(5 * time.Millisecond) {

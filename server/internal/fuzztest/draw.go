@@ -68,7 +68,8 @@ func Productions() []string {
 		names("body", bodies()), names("metadata", metadata()), names("value", values()), names("damage", damages()),
 		names("patch", patches()), names("json patch", operations()), names("merge patch", mergePatches()),
 		names("strategic patch", strategicPatches()), names("special", specials()), names("own", own()),
-		names("definition", definitions()), names("custom", customs()), names("expression", expressions()), names("options", deleteOptions()),
+		names("definition", definitions()), names("custom", customs()), names("expression", expressions()), names("options",
+			deleteOptions()),
 	)
 	slices.Sort(all)
 	return all

@@ -95,7 +95,8 @@ func strategicPatches() []production[map[string]any] {
 		containers("delete", map[string]any{"containers": []any{map[string]any{"name": "main", "$patch": "delete"}}}),
 		containers("replace", map[string]any{"containers": []any{map[string]any{"$patch": "replace"}, map[string]any{"name": "x",
 			"image": "y"}}}),
-		containers("order", map[string]any{"$setElementOrder/containers": []any{map[string]any{"name": "b"}, map[string]any{"name": "main"}},
+		containers("order", map[string]any{"$setElementOrder/containers": []any{map[string]any{"name": "b"},
+			map[string]any{"name": "main"}},
 			"containers": []any{map[string]any{"name": "b", "image": "c"}}}),
 		containers("order of nothing", map[string]any{"$setElementOrder/containers": []any{nil, "x", map[string]any{}}}),
 		containers("order that contradicts", map[string]any{"$setElementOrder/containers": []any{},
@@ -122,7 +123,8 @@ func (g *Generator) jsonPatch() []byte {
 		all = append(all, choose(g, "json patch", operations))
 	}
 	if g.once(8) { // each copy doubles what is there
-		all = append(all, map[string]any{"op": "add", "path": "/metadata/annotations", "value": map[string]any{"a": strings.Repeat("x", 1000)}})
+		all = append(all, map[string]any{"op": "add", "path": "/metadata/annotations",
+			"value": map[string]any{"a": strings.Repeat("x", 1000)}})
 		all = append(all, slices.Repeat([]any{map[string]any{"op": "copy", "from": "/metadata", "path": "/metadata/annotations/b"}}, 30)...)
 	}
 	data := g.marshal(all)
@@ -135,7 +137,8 @@ func (g *Generator) jsonPatch() []byte {
 // operations are operations of a JSON patch.
 func operations() []production[any] {
 	path := func(g *Generator) string {
-		return pick(g, "/data/a", "/metadata/labels/a", "/spec/replicas", "/spec/containers/0/image", "/spec/containers/-", "/metadata", "", "/",
+		return pick(g, "/data/a", "/metadata/labels/a", "/spec/replicas", "/spec/containers/0/image", "/spec/containers/-", "/metadata",
+			"", "/",
 			"/data/~1~0~2", "/spec/template/spec/containers/-1",
 			"/metadata/finalizers/0", "/a/b/c/d", "/metadata/name", "/data/99999999999999999999", "x", "//")
 	}

@@ -109,7 +109,8 @@ func paths() []production[string] {
 			return strings.Replace(p, g.resource.root(), g.resource.root()+"/proxy", 1)
 		}),
 		edit("other version", func(g *Generator, p string) string {
-			return strings.Replace(p, "/"+g.resource.Version+"/", pick(g, "/v1/", "/v2/", "/v1alpha1/", "/v1beta1/", "/__internal/", "//"), 1)
+			return strings.Replace(p, "/"+g.resource.Version+"/", pick(g, "/v1/", "/v2/", "/v1alpha1/", "/v1beta1/", "/__internal/", "//"),
+				1)
 		}),
 		edit("other group", func(g *Generator, p string) string {
 			return strings.Replace(p, g.resource.root(), "/apis/"+pick(g, "apps", "none.example.com", "fuzz.example.com", "batch")+"/v1", 1)
@@ -131,7 +132,8 @@ func besides() []production[string] {
 		{"group", func(g *Generator) string { return "/apis/" + pick(g, g.surface.Resources...).Group }},
 	}, constants(
 		"/", "", "*", "/api", "/api/", "/apis", "/apis/", "/version", "/version/", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/none/v1",
-		"/openapi/v3/api/v1?hash=0", "/healthz", "/healthz/etcd?verbose", "/livez?exclude=etcd&verbose", "/readyz", "/readyz/none", "/metrics",
+		"/openapi/v3/api/v1?hash=0", "/healthz", "/healthz/etcd?verbose", "/livez?exclude=etcd&verbose", "/readyz", "/readyz/none",
+		"/metrics",
 		"/metrics/slis", "/metrics/resources", "/debug/pprof", "/debug/pprof/heap", "/debug/pprof/profile?seconds=x", "/debug/flags/v",
 		"/debug/api_priority_and_fairness/dump_queues", "/debug/api_priority_and_fairness/dump_requests?includeRequestDetails=1",
 		"/flagz", "/statusz", "/logs", "/logs/../../etc/passwd", "/.well-known/openid-configuration", "/openid/v1/jwks", "/swagger.json",

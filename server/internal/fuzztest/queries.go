@@ -112,7 +112,8 @@ func accepts() []production[string] {
 		"application/cbor;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", "application/json;as=X;v=v1;g=meta.k8s.io",
 		"application/json;as=PodList;v=v1;g=", "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch",
 		"application/cbor-seq",
-		"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", "application/json;q=0", "application/json;q=2;;;", ";", ",,,",
+		"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", "application/json;q=0", "application/json;q=2;;;", ";",
+		",,,",
 		"a/b",
 		"application/json; profile=nopeer;pretty=1", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "\xff")...)
 }
@@ -120,9 +121,12 @@ func accepts() []production[string] {
 // contents are content types of bodies.
 func contents() []production[string] {
 	return append([]production[string]{{"none", constant("")}}, constants(
-		"application/json", "application/yaml", "application/cbor", "application/vnd.kubernetes.protobuf", "application/json;charset=latin1",
-		"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml",
-		"application/apply-patch+cbor", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "a", ";", "*/*",
+		"application/json", "application/yaml", "application/cbor", "application/vnd.kubernetes.protobuf",
+		"application/json;charset=latin1",
+		"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json",
+		"application/apply-patch+yaml",
+		"application/apply-patch+cbor", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "a", ";",
+		"*/*",
 		"\xff")...)
 }
 

@@ -166,13 +166,15 @@ func own() []production[string] {
 				"x") + pick(g, "", "/history", "?revision=1", "?form=raw")
 		}),
 		get("others", func(g *Generator) string {
-			path := pick(g, "breakpoints", "faults", "recordings", "structure", "structure/etcd", "sources", "sources/x", "compactions", "accessreviews", "rules",
+			path := pick(g, "breakpoints", "faults", "recordings", "structure", "structure/etcd", "sources", "sources/x", "compactions",
+				"accessreviews", "rules",
 				"versions", "", "none")
 			return path + query(g)
 		}),
 		post("breakpoint", "breakpoints", `{"metadata":{"name":"x"},"spec":{"filter":"name:none"}}`,
 			`{"metadata":{"name":"x"},"spec":{"filter":"("}}`, `{}`),
-		post("fault", "faults", `{"metadata":{"name":"x"},"spec":{"filter":"name:none","effect":"Fail","code":409}}`, `{"spec":{"effect":"x"}}`),
+		post("fault", "faults", `{"metadata":{"name":"x"},"spec":{"filter":"name:none","effect":"Fail","code":409}}`,
+			`{"spec":{"effect":"x"}}`),
 		post("recording", "recordings", `{"metadata":{"name":"x"},"spec":{"filter":"name:none","seconds":1}}`,
 			`{"metadata":{"name":"x"},"spec":{"filter":"verb:get","allow":["Breakpoints"],"seconds":1}}`, `{"spec":{"seconds":-1}}`),
 		post("access review", "accessreviews", `{"spec":{"user":"editor","resourceAttributes":{"verb":"get","resource":"secrets"}}}`,

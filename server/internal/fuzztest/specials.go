@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// specialWrites has writes of objects whose meaning goes beyond their fields. A paragraph has the name of its production and the path, then
-// the bodies; a line that begins with a tab continues the one before. The placeholders are in [Generator.fill].
+// specialWrites has writes of objects whose meaning goes beyond their fields. A paragraph has the name of its
+// production and the path, then the bodies; a line that begins with a tab continues the one before. The placeholders
+// are in [Generator.fill].
 //
 //go:embed specials.txt
 var specialWrites string
@@ -52,7 +53,8 @@ func (g *Generator) fill(text string) string {
 			return `"matchConstraints":` + pick(g,
 				`{"resourceRules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE","UPDATE"],"resources":["configmaps","widgets"]}]}`,
 				`{"resourceRules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*/*"]}],`+
-					`"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["near"]}]}}`, `{}`)
+					`"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["near"]}]}}`,
+				`{}`)
 		}},
 		{"HOOK", func() string {
 			return `{"name":"` + pick(g, "a.example.com", "b.example.com",
@@ -167,7 +169,8 @@ func (g *Generator) schema(depth int) string {
 		return `{"type":"integer","minimum":0,"maximum":` + pick(g, "5", "1e400", "-1") + `,"format":"` + pick(g, "int32", "int64",
 			"x") + `","nullable":true,"default":null` + rules + `}`
 	case 7:
-		return `{"type":"object","oneOf":[{"required":["a"]},{"not":{"required":["b"]}}],"properties":{"a":` + inner() + `},"default":{"a":1}` +
+		return `{"type":"object","oneOf":[{"required":["a"]},{"not":{"required":["b"]}}],"properties":{"a":` + inner() +
+			`},"default":{"a":1}` +
 			rules + `}`
 	case 8:
 		return `{"type":"number","enum":[1,"a",null,2.5],"multipleOf":` + pick(g, "0", "0.1", "2") + rules + `}`
@@ -187,7 +190,8 @@ func customs() []production[string] {
 			if g.request.Method == "PATCH" {
 				choose(g, "patch", patches)
 			} else if g.request.Method != "GET" {
-				object := g.withMetadata(g.identified(map[string]any{"metadata": map[string]any{"name": "fresh-0"}, "spec": g.customValue(0)}))
+				object := g.withMetadata(g.identified(map[string]any{"metadata": map[string]any{"name": "fresh-0"},
+					"spec": g.customValue(0)}))
 				g.json(g.damaged(object))
 			}
 			return "/apis/fuzz.example.com/" + version + path

@@ -31,7 +31,8 @@ func join(group, version string) string {
 	return group + "/" + version
 }
 
-// Identity is whom the server should believe the sender of a request to be. It is empty for one whose credentials are not valid.
+// Identity is whom the server should believe the sender of a request to be. It is empty for one whose credentials are
+// not valid.
 type Identity struct {
 	Name   string
 	Groups []string

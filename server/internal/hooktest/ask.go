@@ -49,7 +49,8 @@ func (w *Webhook) await(t testing.TB, c *wiretest.Client, refusal string) {
 	}
 }
 
-// Answer does a command of a transcript: ask sends a request, setup shows only how it was answered, await does so until it succeeds, and review shows what the webhook was sent last.
+// Answer does a command of a transcript: ask sends a request, setup shows only how it was answered, await does so until
+// it succeeds, and review shows what the webhook was sent last.
 func (w *Webhook) Answer(t testing.TB, c *wiretest.Client, command, input string) string {
 	t.Helper()
 	answer := ""

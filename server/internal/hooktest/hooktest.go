@@ -44,7 +44,8 @@ type Webhook struct {
 	GaveUp chan struct{}
 }
 
-// Lie is what a test has the webhook answer to a review. What it makes of the good answer is sent, unless it says that it has answered.
+// Lie is what a test has the webhook answer to a review. What it makes of the good answer is sent, unless it says that
+// it has answered.
 type Lie func(w http.ResponseWriter, r *http.Request, answer *admissionv1.AdmissionReview) (answered bool)
 
 // Lie has a path answer so from now on.
@@ -65,7 +66,8 @@ func (w *Webhook) Patched(path, operations string) {
 // New starts a webhook that ends with the test.
 func New(t testing.TB) *Webhook {
 	t.Helper()
-	w := &Webhook{calls: map[string]int{}, shown: map[string]string{}, connections: map[string]bool{}, lies: map[string]Lie{}, GaveUp: make(chan struct{}, 100)}
+	w := &Webhook{calls: map[string]int{}, shown: map[string]string{}, connections: map[string]bool{}, lies: map[string]Lie{},
+		GaveUp: make(chan struct{}, 100)}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(w.serve))
 	w.Server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that give up are part of tests
 	w.Server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t)}}
@@ -209,27 +211,28 @@ func deny(status *metav1.Status) func(*admissionv1.AdmissionReview, *admissionv1
 
 // answers are what the scenes make of an answer that allows the write.
 var answers = map[string]func(*admissionv1.AdmissionReview, *admissionv1.AdmissionRequest){
-	"label":           patch(`[{"op":"add","path":"/metadata/labels/team","value":"blue"},{"op":"add","path":"/metadata/annotations","value":{"by":"webhook"}}]`),
-	"second":          patch(`[{"op":"test","path":"/metadata/labels/team","value":"blue"},{"op":"add","path":"/metadata/labels/second","value":"yes"}]`),
-	"no-op":           patch(`[]`),
-	"missing-path":    patch(`[{"op":"replace","path":"/spec/nothing","value":1}]`),
-	"undecodable":     patch(`{"op":`),
-	"unknown-op":      patch(`[{"op":"jump","path":"/metadata"}]`),
-	"wrong-type":      patch(`[{"op":"add","path":"/data","value":5}]`),
-	"uid":             patch(`[{"op":"replace","path":"/metadata/uid","value":"11111111-2222-3333-4444-555555555555"}]`),
-	"set-uid":         patch(`[{"op":"add","path":"/metadata/uid","value":"x"}]`),
-	"name":            patch(`[{"op":"replace","path":"/metadata/name","value":"other"}]`),
-	"namespace":       patch(`[{"op":"replace","path":"/metadata/namespace","value":"other"}]`),
-	"invalid":         patch(`[{"op":"add","path":"/metadata/labels/team","value":"not a label!"}]`),
-	"maximum":         patch(`[{"op":"replace","path":"/spec/maxReplicas","value":7}]`),
-	"custom":          patch(`[{"op":"add","path":"/spec/unknown","value":1},{"op":"remove","path":"/spec/size"},{"op":"add","path":"/metadata/labels/team","value":"blue"}]`),
-	"secret":          patch(`[{"op":"add","path":"/data/added","value":"d2ViaG9vaw=="}]`),
-	"container":       patch(`[{"op":"add","path":"/spec/containers/-","value":{"name":"sidecar","image":"sidecar"}}]`),
-	"deny":            deny(&metav1.Status{Message: "not in this house", Reason: metav1.StatusReasonForbidden, Code: 403}),
-	"deny-mutating":   deny(&metav1.Status{Message: "not even changed"}),
-	"deny-silent":     deny(nil),
-	"deny-reason":     deny(&metav1.Status{Reason: "Whim"}),
-	"deny-code":       deny(&metav1.Status{Message: "tea only", Code: 418, Details: &metav1.StatusDetails{Name: "pot", Causes: []metav1.StatusCause{{Message: "no coffee", Field: "spec.drink"}}}}),
+	"label":         patch(`[{"op":"add","path":"/metadata/labels/team","value":"blue"},{"op":"add","path":"/metadata/annotations","value":{"by":"webhook"}}]`),
+	"second":        patch(`[{"op":"test","path":"/metadata/labels/team","value":"blue"},{"op":"add","path":"/metadata/labels/second","value":"yes"}]`),
+	"no-op":         patch(`[]`),
+	"missing-path":  patch(`[{"op":"replace","path":"/spec/nothing","value":1}]`),
+	"undecodable":   patch(`{"op":`),
+	"unknown-op":    patch(`[{"op":"jump","path":"/metadata"}]`),
+	"wrong-type":    patch(`[{"op":"add","path":"/data","value":5}]`),
+	"uid":           patch(`[{"op":"replace","path":"/metadata/uid","value":"11111111-2222-3333-4444-555555555555"}]`),
+	"set-uid":       patch(`[{"op":"add","path":"/metadata/uid","value":"x"}]`),
+	"name":          patch(`[{"op":"replace","path":"/metadata/name","value":"other"}]`),
+	"namespace":     patch(`[{"op":"replace","path":"/metadata/namespace","value":"other"}]`),
+	"invalid":       patch(`[{"op":"add","path":"/metadata/labels/team","value":"not a label!"}]`),
+	"maximum":       patch(`[{"op":"replace","path":"/spec/maxReplicas","value":7}]`),
+	"custom":        patch(`[{"op":"add","path":"/spec/unknown","value":1},{"op":"remove","path":"/spec/size"},{"op":"add","path":"/metadata/labels/team","value":"blue"}]`),
+	"secret":        patch(`[{"op":"add","path":"/data/added","value":"d2ViaG9vaw=="}]`),
+	"container":     patch(`[{"op":"add","path":"/spec/containers/-","value":{"name":"sidecar","image":"sidecar"}}]`),
+	"deny":          deny(&metav1.Status{Message: "not in this house", Reason: metav1.StatusReasonForbidden, Code: 403}),
+	"deny-mutating": deny(&metav1.Status{Message: "not even changed"}),
+	"deny-silent":   deny(nil),
+	"deny-reason":   deny(&metav1.Status{Reason: "Whim"}),
+	"deny-code": deny(&metav1.Status{Message: "tea only", Code: 418,
+		Details: &metav1.StatusDetails{Name: "pot", Causes: []metav1.StatusCause{{Message: "no coffee", Field: "spec.drink"}}}}),
 	"deny-as-success": deny(&metav1.Status{Status: metav1.StatusSuccess, Message: "fine", Code: 200}),
 	"deny-delete":     deny(&metav1.Status{Message: "it stays"}),
 	"deny-large-code": deny(&metav1.Status{Message: "beyond", Code: 70000}),

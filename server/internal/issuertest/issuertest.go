@@ -69,8 +69,8 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(document) // whoever asks sees that it is cut
 }
 
-// Token signs the claims, and beside them those of a good token for the audience kx: iss, aud, sub, iat and exp. A claim that is nil
-// is left out.
+// Token signs the claims, and beside them those of a good token for the audience kx: iss, aud, sub, iat and exp. A
+// claim that is nil is left out.
 func (i *Issuer) Token(t testing.TB, claims map[string]any) string {
 	t.Helper()
 	all := map[string]any{"iss": i.URL, "aud": "kx", "sub": "ann", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()}

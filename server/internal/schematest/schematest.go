@@ -1,6 +1,6 @@
 // Package schematest makes schemas and objects for tests: those of package schema, and those that compare it with
-// upstream. What comes in: a source of random numbers, and a schema. What goes out: objects that have something to do with
-// the schema, so that a good part of them breaks some rule and another part breaks none.
+// upstream. What comes in: a source of random numbers, and a schema. What goes out: objects that have something to do
+// with the schema, so that a good part of them breaks some rule and another part breaks none.
 package schematest
 
 import (

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// certificates has what requests of signers may name. Servers compare it with their clock, so it is made anew each time:
+// certificates has what requests of signers may name. Servers compare it with their clock, so it is made anew each
+// time:
 //
 //	{stub}                    a request for a certificate, of a key that is always the same
 //	{certificate}             the answer, valid from {notBefore} to {notAfter}; {refreshAt} lies between

@@ -11,7 +11,8 @@ type Grant struct {
 	User, Verb, Group, Resource, Name string
 }
 
-// Grants are those of the users in server/testdata/permissions and server/testdata/grants. Others may do nothing there, and administrators may do all.
+// Grants are those of the users in server/testdata/permissions and server/testdata/grants. Others may do nothing there,
+// and administrators may do all.
 var Grants = []Grant{
 	{User: "boss", Verb: "escalate", Group: "rbac.authorization.k8s.io", Resource: "roles"},
 	{User: "boss", Verb: "escalate", Group: "rbac.authorization.k8s.io", Resource: "clusterroles"},
@@ -22,7 +23,8 @@ var Grants = []Grant{
 	{User: "driver", Verb: "update", Group: "resource.k8s.io", Resource: "resourceclaims/status"},
 	{User: "driver", Verb: "arbitrary-node:update", Group: "resource.k8s.io", Resource: "resourceclaims/driver", Name: "gpu.example.com"},
 	{User: "system:serviceaccount:default:plugin", Verb: "update", Group: "resource.k8s.io", Resource: "resourceclaims/status"},
-	{User: "system:serviceaccount:default:plugin", Verb: "associated-node:update", Group: "resource.k8s.io", Resource: "resourceclaims/driver", Name: "gpu.example.com"},
+	{User: "system:serviceaccount:default:plugin", Verb: "associated-node:update", Group: "resource.k8s.io",
+		Resource: "resourceclaims/driver", Name: "gpu.example.com"},
 	{User: "writer", Verb: "update", Group: "certificates.k8s.io", Resource: "podcertificaterequests/status"},
 	{User: "signer", Verb: "update", Group: "certificates.k8s.io", Resource: "podcertificaterequests/status"},
 	{User: "signer", Verb: "sign", Group: "certificates.k8s.io", Resource: "signers", Name: "example.com/signer"},

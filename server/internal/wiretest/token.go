@@ -15,7 +15,8 @@ var (
 	reached    = regexp.MustCompile(`("jwks_uri":"https://)[^/]+/`)
 )
 
-// showTokens puts the header and the claims of each token into its place. Times are shown as seconds since the token was made.
+// showTokens puts the header and the claims of each token into its place. Times are shown as seconds since the token
+// was made.
 func showTokens(text string) string {
 	text = webToken.ReplaceAllStringFunc(text, func(found string) string {
 		parts := webToken.FindStringSubmatch(found)

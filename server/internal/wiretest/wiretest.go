@@ -29,8 +29,8 @@ type Client struct {
 	made map[string]string
 }
 
-// patience is how long an answer may take, watches included. With the race detector expensive expressions of policies take half a
-// minute.
+// patience is how long an answer may take, watches included. With the race detector expensive expressions of policies
+// take half a minute.
 const patience = 2 * time.Minute
 
 // repeated is a text, and how often: <<x*300>>.
@@ -213,14 +213,15 @@ func hide(text string) string {
 	return sortManagersOfYAML(sortManagers(text))
 }
 
-// managers matches the start of an object's managedFields, also in a quoted object, and operation what an entry of them did.
+// managers matches the start of an object's managedFields, also in a quoted object, and operation what an entry of them
+// did.
 var (
 	managers  = regexp.MustCompile(`"managedFields\\*":\[`)
 	operation = regexp.MustCompile(`"operation\\*":\\*"(\w+)`)
 )
 
-// sortManagers sorts the entries of managedFields that did the same operation: their order is that of the seconds in which
-// they wrote, which a run may or may not share.
+// sortManagers sorts the entries of managedFields that did the same operation: their order is that of the seconds in
+// which they wrote, which a run may or may not share.
 func sortManagers(answer string) string {
 	begin := managers.FindStringIndex(answer)
 	if begin == nil {
@@ -253,7 +254,8 @@ func sortManagers(answer string) string {
 // operationOfYAML matches what an entry of managedFields did, where the object is YAML.
 var operationOfYAML = regexp.MustCompile(`(?m)^ +operation: \w+$`)
 
-// sortManagersOfYAML does for YAML what sortManagers does for JSON. Entries without a time come first, as they do there.
+// sortManagersOfYAML does for YAML what sortManagers does for JSON. Entries without a time come first, as they do
+// there.
 func sortManagersOfYAML(answer string) string {
 	head, rest, found := strings.Cut(answer, "managedFields:\n")
 	if !found || strings.Trim(head[strings.LastIndex(head, "\n")+1:], " ") != "" {

@@ -83,8 +83,9 @@ func (ch *check) probe() error {
 	return ch.err
 }
 
-// space looks for the alarm of a used up quota. Every member knows those of all members and tells them with its status; a list
-// of alarms would be an entry of etcd's log each time. An etcd that does not tell its status answers reads all the same.
+// space looks for the alarm of a used up quota. Every member knows those of all members and tells them with its status;
+// a list of alarms would be an entry of etcd's log each time. An etcd that does not tell its status answers reads all
+// the same.
 func (ch *check) space(ctx context.Context) error {
 	var errs []string
 	if conn := ch.transport.client.ActiveConnection(); conn != nil {

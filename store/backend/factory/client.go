@@ -7,8 +7,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Client connects to etcd for code outside the storage path. The client shares the storages' connection. The function that
-// Client returns closes it.
+// Client connects to etcd for code outside the storage path. The client shares the storages' connection. The function
+// that Client returns closes it.
 func (s *Shared) Client(c TransportConfig) (*clientv3.Client, DestroyFunc, error) {
 	t, err := s.acquire(c)
 	if err != nil {

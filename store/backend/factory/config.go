@@ -73,7 +73,8 @@ type Config struct {
 	// LeaseManagerConfig says how objects with a TTL share leases.
 	LeaseManagerConfig etcd3.LeaseManagerConfig
 
-	// Shared is what all storages of a server have in common; nil is something that ForResource and the checks make anew.
+	// Shared is what all storages of a server have in common; nil is something that ForResource and the checks make
+	// anew.
 	Shared *Shared
 }
 

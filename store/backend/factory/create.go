@@ -18,7 +18,8 @@ import (
 // begins its keys below the prefix of the configuration, and starts with a slash.
 //
 // It returns when etcd has been reached, or with an error that says why it could not be.
-func Create(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface, _ DestroyFunc, err error) {
+func Create(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface, _ DestroyFunc,
+	err error) {
 	note := trace.Note(c.Notes, trace.StorageFactory, c.GroupResource.String())
 	defer note.End(&err)
 	if err := checkType(c.Type); err != nil {
@@ -40,8 +41,8 @@ func CreateHealthCheck(ctx context.Context, c Config) (func() error, error) {
 	return newETCD3Check(ctx, c, orDefault(c.HealthcheckTimeout, DefaultHealthcheckTimeout)), nil
 }
 
-// CreateReadyCheck is CreateHealthCheck with the time that readiness allows. The error of an etcd that refuses writes, and can
-// be used otherwise, is ErrNoSpace.
+// CreateReadyCheck is CreateHealthCheck with the time that readiness allows. The error of an etcd that refuses writes,
+// and can be used otherwise, is ErrNoSpace.
 func CreateReadyCheck(ctx context.Context, c Config) (func() error, error) {
 	if err := checkType(c.Type); err != nil {
 		return nil, err
@@ -70,7 +71,8 @@ func checkType(storageType string) error {
 	}
 }
 
-func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface, _ DestroyFunc, err error) {
+func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface,
+	_ DestroyFunc, err error) {
 	note := trace.Note(c.Notes, trace.StorageEtcd3, c.Prefix)
 	defer note.End(&err)
 	if c.Transport.InProcess != nil {

@@ -63,7 +63,8 @@ func dial(c TransportConfig) (*clientv3.Client, error) {
 }
 
 // traced has a call continue the trace of the request for which it is made. Streams belong to many requests.
-func traced(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func traced(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker,
+	options ...grpc.CallOption) error {
 	var headers []string
 	trace.Propagate(ctx, func(name, value string) { headers = append(headers, name, value) })
 	if headers != nil {
@@ -109,8 +110,8 @@ func waitUntilReady(client *clientv3.Client, timeout time.Duration) error {
 	}
 }
 
-// unreachableReason opens a stream: only the error of a call says what is wrong with a connection, and etcd's client would
-// retry other calls until they time out.
+// unreachableReason opens a stream: only the error of a call says what is wrong with a connection, and etcd's client
+// would retry other calls until they time out.
 func unreachableReason(conn *grpc.ClientConn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), reasonTimeout)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// Shared is what the storages of one server have in common: connections to etcd, metrics, and memory for encoded objects.
-// Several servers in one process have one each.
+// Shared is what the storages of one server have in common: connections to etcd, metrics, and memory for encoded
+// objects. Several servers in one process have one each.
 type Shared struct {
 	// Metrics, Caches and Transforms count what storages, their cachers and their transformers do.
 	Metrics    *metrics.Metrics

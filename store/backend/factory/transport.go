@@ -19,7 +19,8 @@ import (
 //
 //  1. shared lists a transport exactly as long as it has references, or could not be dialled.
 //  2. client, and dialErr, are set once, under dial, before anybody uses them.
-//  3. mu guards what runs on the connection; the mutex of shared guards its list and refs. Neither is held while dialling.
+//  3. mu guards what runs on the connection; the mutex of shared guards its list and refs. Neither is held while
+//     dialling.
 type transport struct {
 	shared *Shared
 	config TransportConfig
@@ -72,8 +73,8 @@ func (s *Shared) acquire(c TransportConfig) (*transport, error) {
 	return t, nil
 }
 
-// Connect connects to etcd, so that a wrong configuration is noticed before anything is built on it. Later storages share the
-// connection, which lives until the returned function is called.
+// Connect connects to etcd, so that a wrong configuration is noticed before anything is built on it. Later storages
+// share the connection, which lives until the returned function is called.
 func (s *Shared) Connect(c TransportConfig) (DestroyFunc, error) {
 	t, err := s.acquire(c)
 	if err != nil {
@@ -87,8 +88,8 @@ func (t *transport) release() {
 	t.shared.mu.Lock()
 	t.refs--
 	last := t.refs == 0
-	// A transport that could not be dialled is removed at once, so that the next attempt dials anew. Another one may have
-	// replaced it by then.
+	// A transport that could not be dialled is removed at once, so that the next attempt dials anew. Another one may
+	// have replaced it by then.
 	if (last || t.dialErr != nil) && t.shared.transports[t.key] == t {
 		delete(t.shared.transports, t.key)
 	}

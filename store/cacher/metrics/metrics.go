@@ -37,8 +37,8 @@ type vector interface {
 	DeletePartialMatch(prometheus.Labels) int
 }
 
-// New registers the metrics with reg; without a registry (nil) they count, and nobody reads them. Caches count their lists
-// with those of storage too; nil makes metrics that nobody reads.
+// New registers the metrics with reg; without a registry (nil) they count, and nobody reads them. Caches count their
+// lists with those of storage too; nil makes metrics that nobody reads.
 func New(reg prometheus.Registerer, storage *storagemetrics.Metrics) *Metrics {
 	if storage == nil {
 		storage = storagemetrics.New(nil)
@@ -79,7 +79,9 @@ func New(reg prometheus.Registerer, storage *storagemetrics.Metrics) *Metrics {
 	m.consistentReads = f.counter("apiserver_watch_cache_consistent_read_total",
 		"Reads of the latest state that watch caches were asked for.", "group", "resource", "success", "fallback")
 	m.dispatchDuration = f.histogram("apiserver_watch_events_dispatch_duration_seconds",
-		"How long events took to watchers, by stage: total from the moment that etcd's answer was read until the watcher could be sent the event; storage_to_cache what of it was until the cache had it; cache_to_watcher what of it was waiting for the watcher to take the one before.",
+		"How long events took to watchers, by stage: total from the moment that etcd's answer was read until the watcher could be sent "+
+			"the event; storage_to_cache what of it was until the cache had it; "+
+			"cache_to_watcher what of it was waiting for the watcher to take the one before.",
 		[]float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}, "group", "resource", "stage")
 	m.consistencyChecks = f.counter("apiserver_storage_consistency_checks_total",
 		"Comparisons of watch caches with etcd.", "group", "resource", "status")
@@ -193,8 +195,8 @@ func (c *Cache) leave() {
 // At notes the revision that the cache has seen: its last 15 digits, which are what a float64 can hold.
 func (c *Cache) At(revision int64) { c.resourceVersion.Set(float64(revision % 1e15)) }
 
-// Dispatched notes an event that a watcher can be sent: how long after it came, how much of that it took to become part of
-// the cache, and how much was waiting for the watcher.
+// Dispatched notes an event that a watcher can be sent: how long after it came, how much of that it took to become part
+// of the cache, and how much was waiting for the watcher.
 func (c *Cache) Dispatched(after, cached, waited time.Duration) {
 	c.dispatchTotal.Observe(after.Seconds())
 	c.storageToCache.Observe(cached.Seconds())

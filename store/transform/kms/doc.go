@@ -1,7 +1,9 @@
-// Package kms encrypts values with keys that a KMS plugin keeps: Kubernetes' KMS v2, a gRPC service on a socket of this machine.
+// Package kms encrypts values with keys that a KMS plugin keeps: Kubernetes' KMS v2, a gRPC service on a socket of this
+// machine.
 //
-// It owns the connection to a plugin, the seed that values are encrypted with at the moment, and the bytes of a value. In comes a
-// value and its place in etcd; out go the bytes behind the prefix "k8s:enc:kms:v2:<name>:", and the way back:
+// It owns the connection to a plugin, the seed that values are encrypted with at the moment, and the bytes of a value.
+// In comes a value and its place in etcd; out go the bytes behind the prefix "k8s:enc:kms:v2:<name>:", and the way
+// back:
 //
 //	message EncryptedObject {
 //	  bytes encryptedData = 1;            // 32 bytes of info, 12 of nonce, ciphertext, 16 of tag; the etcd key is authenticated
@@ -11,15 +13,18 @@
 //	  int32 encryptedDEKSourceType = 5;   // 1: HKDF-SHA256 makes a key of seed and info. 0: the source is a key, and there is no info
 //	}
 //
-// The plugin sees seeds, not values: one is made when the first value is written and when the plugin has another key, and it is asked
-// to decrypt each seed once, and again if what it answered opens no value.
+// The plugin sees seeds, not values: one is made when the first value is written and when the plugin has another key,
+// and it is asked to decrypt each seed once, and again if what it answered opens no value.
 //
 // Invariants:
 //
-//  1. Nothing runs while nobody asks. What was heard of the plugin more than a minute ago is asked again when somebody comes. Only while
-//     there are values that it did not open it is asked for those again, at most every ten seconds, and whoever wants to know is told when they can be.
+//  1. Nothing runs while nobody asks. What was heard of the plugin more than a minute ago is asked again when somebody
+//     comes. Only while there are values that it did not open it is asked for those again, at most every ten seconds,
+//     and whoever wants to know is told when they can be.
 //  2. A value is written only with a key that the plugin has named within the last three minutes.
-//  3. A plugin that does not answer delays those reads that need it to decrypt a seed, by its timeout once in a second, and those
-//     writes that can't be without it, once in ten seconds. One that answers nonsense is an error that names it. Neither ends the process.
-//  4. No error carries a key, a seed, or bytes of the plugin's that may be one, nor more than the beginning of its text.
+//  3. A plugin that does not answer delays those reads that need it to decrypt a seed, by its timeout once in a second,
+//     and those writes that can't be without it, once in ten seconds. One that answers nonsense is an error that names
+//     it. Neither ends the process.
+//  4. No error carries a key, a seed, or bytes of the plugin's that may be one, nor more than the beginning of its
+//     text.
 package kms

@@ -21,7 +21,8 @@ const (
 	retry = 10 * time.Second
 	// usable is how long values are written with a key that the plugin has named.
 	usable = 3 * time.Minute
-	// maxSecrets is how many decrypted seeds are kept: each start of a server makes one, and each change of the plugin's key.
+	// maxSecrets is how many decrypted seeds are kept: each start of a server makes one, and each change of the
+	// plugin's key.
 	maxSecrets = 1000
 	// breather is how long nobody waits for a plugin that has just let somebody wait in vain.
 	breather = time.Second
@@ -93,7 +94,8 @@ type failure struct {
 
 // New makes an envelope. The plugin is asked when it is needed.
 func New(c Config) (*Envelope, error) {
-	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[sourceID]*held{}, closed: map[sourceID]source{}}
+	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[sourceID]*held{},
+		closed: map[sourceID]source{}}
 	e.life, e.end = context.WithCancel(context.Background())
 	var err error
 	e.plugin, err = dial(c.Endpoint, c.Timeout, e.observe)
@@ -106,7 +108,8 @@ func (e *Envelope) Observe(o Observer) { e.observer = o }
 // OnOpened sets who is told when values can be opened that could not be, before the first value.
 func (e *Envelope) OnOpened(opened func()) { e.opened = opened }
 
-func (e *Envelope) observe(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (e *Envelope) observe(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	start := time.Now()
 	err := concise(invoke(ctx, method, req, reply, cc, opts...))
 	if e.observer != nil {
@@ -134,7 +137,8 @@ func (e *Envelope) Seal(ctx context.Context, value, place []byte) ([]byte, error
 		return nil, err
 	}
 	if age := e.now().Sub(s.asOf); age > usable {
-		return nil, fmt.Errorf("the KMS plugin %q has not named its key for %s, so nothing is encrypted with it: %w", e.config.Name, age.Round(time.Second), err)
+		return nil, fmt.Errorf("the KMS plugin %q has not named its key for %s, so nothing is encrypted with it: %w", e.config.Name,
+			age.Round(time.Second), err)
 	}
 	e.used(ToStorage, s.keyID)
 	data, err := s.seed.seal(make([]byte, 0, overhead+len(value)), value, place)
@@ -168,7 +172,8 @@ func (e *Envelope) damaged(opener *held, err error) error {
 	if opener.proved.Load() {
 		return err
 	}
-	return fmt.Errorf("%w: the value is damaged, or the KMS plugin %q at %s decrypted the source of its key wrongly", err, e.config.Name, e.config.Endpoint)
+	return fmt.Errorf("%w: the value is damaged, or the KMS plugin %q at %s decrypted the source of its key wrongly", err, e.config.Name,
+		e.config.Endpoint)
 }
 
 func (e *Envelope) used(direction, keyID string) {
@@ -177,9 +182,9 @@ func (e *Envelope) used(direction, keyID string) {
 	}
 }
 
-// today returns the state, having the plugin asked if the last answer is old. If the plugin does not say, it is the last state (nil if there
-// is none), and why. Writers wait for the plugin, and so do readers before its first answer. While it fails, only writers wait who can't
-// write without it.
+// today returns the state, having the plugin asked if the last answer is old. If the plugin does not say, it is the
+// last state (nil if there is none), and why. Writers wait for the plugin, and so do readers before its first answer.
+// While it fails, only writers wait who can't write without it.
 func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
 	s, now := e.current.Load(), e.now()
 	if s != nil && now.Sub(s.asOf) < fresh {

@@ -61,7 +61,8 @@ func (s *source) validate() error {
 	case n == 0:
 		return errors.New("failed to validate encrypted DEK source: encrypted DEK source is empty")
 	case n > maxSource:
-		return fmt.Errorf("failed to validate encrypted DEK source: encrypted DEK source is %d bytes, which exceeds the max size of %d", n, maxSource)
+		return fmt.Errorf("failed to validate encrypted DEK source: encrypted DEK source is %d bytes, which exceeds the max size of %d", n,
+			maxSource)
 	}
 	if err := validateKeyID(s.keyID); err != nil {
 		return fmt.Errorf("failed to validate key id: %w", err)
@@ -75,7 +76,8 @@ func (s *source) validate() error {
 		size += len(name) + len(value)
 	}
 	if size > maxAnnotations {
-		return fmt.Errorf("failed to validate annotations: total size of annotations is %d, which exceeds the max size of %d", size, maxAnnotations)
+		return fmt.Errorf("failed to validate annotations: total size of annotations is %d, which exceeds the max size of %d", size,
+			maxAnnotations)
 	}
 	return nil
 }

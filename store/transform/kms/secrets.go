@@ -24,7 +24,8 @@ func (s *source) id() sourceID {
 type held struct {
 	secret
 	at time.Time
-	// proved says that it has opened a value, and suspect that it failed to before it was proved: then the plugin may have decrypted wrongly.
+	// proved says that it has opened a value, and suspect that it failed to before it was proved: then the plugin may
+	// have decrypted wrongly.
 	proved, suspect atomic.Bool
 }
 
@@ -40,13 +41,14 @@ func (h *held) open(data, place []byte) ([]byte, error) {
 	return value, err
 }
 
-// trusted says whether the plugin need not be asked again. It is asked about a suspect after a moment: values may be damaged, too.
+// trusted says whether the plugin need not be asked again. It is asked about a suspect after a moment: values may be
+// damaged, too.
 func (h *held) trusted(now time.Time) bool {
 	return h.proved.Load() || !h.suspect.Load() || now.Sub(h.at) < breather
 }
 
-// secretOf returns what opens the values of a source. The plugin is asked once for each, and by nobody for a moment after it let somebody
-// wait in vain: who reads a thousand values does not wait a thousand times.
+// secretOf returns what opens the values of a source. The plugin is asked once for each, and by nobody for a moment
+// after it let somebody wait in vain: who reads a thousand values does not wait a thousand times.
 func (e *Envelope) secretOf(ctx context.Context, from *source) (*held, error) {
 	id := from.id()
 	e.mu.Lock()
@@ -108,7 +110,8 @@ func (e *Envelope) keep(id sourceID, opener *held) (missed bool) {
 	return missed
 }
 
-// miss notes that a source was not opened, and has somebody ask again until it is. If it has been opened meanwhile, that is what counts.
+// miss notes that a source was not opened, and has somebody ask again until it is. If it has been opened meanwhile,
+// that is what counts.
 func (e *Envelope) miss(id sourceID, from *source, err error) (*held, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

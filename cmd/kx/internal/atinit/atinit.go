@@ -1,13 +1,15 @@
-// Package atinit controls the time before main, in which hundreds of packages are initialised. Go initialises a package as soon
-// as its imports are, in the order of paths. This package imports only the standard library, so it is among the first.
+// Package atinit controls the time before main, in which hundreds of packages are initialised. Go initialises a package
+// as soon as its imports are, in the order of paths. This package imports only the standard library, so it is among the
+// first.
 //
-// First, it keeps commands from asking the terminal for its colours. The screen's library does that during initialisation, in
-// every command that links it: it writes escape sequences before the command's output, swallows input typed ahead, and waits
-// five seconds for a terminal that does not answer. It does not ask a dumb terminal. So the terminal is dumb until main begins,
-// except for kx tui. The library depends on golang.org's packages, so it is initialised later than this one.
+// First, it keeps commands from asking the terminal for its colours. The screen's library does that during
+// initialisation, in every command that links it: it writes escape sequences before the command's output, swallows
+// input typed ahead, and waits five seconds for a terminal that does not answer. It does not ask a dumb terminal. So
+// the terminal is dumb until main begins, except for kx tui. The library depends on golang.org's packages, so it is
+// initialised later than this one.
 //
-// Second, it stops the garbage collector. Nearly everything that packages allocate at initialisation stays, and finding that
-// out took a fifth of the time of a short command.
+// Second, it stops the garbage collector. Nearly everything that packages allocate at initialisation stays, and finding
+// that out took a fifth of the time of a short command.
 package atinit
 
 import (

@@ -91,7 +91,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Time: time.Now().UTC().Truncate(time.Second), Server: version, Machine: fmt.Sprintf("%s/%s, %d CPUs", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
+	result := &Result{Time: time.Now().UTC().Truncate(time.Second), Server: version,
+		Machine: fmt.Sprintf("%s/%s, %d CPUs", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
 	for _, settings := range o.Passes {
 		p := &pass{client: c, place: newPlace(), settings: settings, usage: usage, options: &o}
 		measured, err := p.run(ctx)
@@ -219,7 +220,8 @@ type worker struct {
 	buffer []byte
 }
 
-// object is the number of a random object of the worker's own. If there are fewer objects than workers, no object may have it.
+// object is the number of a random object of the worker's own. If there are fewer objects than workers, no object may
+// have it.
 func (w *worker) object(random int64, left, all int) int {
 	mine := (left - w.nth + w.of - 1) / w.of
 	return all - left + w.nth + int(random%int64(max(mine, 1)))*w.of

@@ -1,19 +1,22 @@
 // Package bench puts load on an API server and measures its cost, for kx bench.
 //
-// What comes in are the address and credentials of any server that has CustomResourceDefinitions, and [Settings]: how many
-// objects, how large, of which shape, how many requests at a time. What goes out is a [Result]: for each operation the rate, the
-// latency and, if the server's process is named, the server's CPU. Only the CPU is stable on a noisy machine.
+// What comes in are the address and credentials of any server that has CustomResourceDefinitions, and [Settings]: how
+// many objects, how large, of which shape, how many requests at a time. What goes out is a [Result]: for each operation
+// the rate, the latency and, if the server's process is named, the server's CPU. Only the CPU is stable on a noisy
+// machine.
 //
-// The client shares the machine with the server, so it must be cheap. It writes HTTP/2 frames itself, on one connection for 100
-// concurrent requests. It numbers prepared bodies in place, and discards answers that it does not need. That saves half of its
-// CPU. Measured over two runs of each on two busy CPUs, with 1,000 objects, as CPU of the client for one request or event:
+// The client shares the machine with the server, so it must be cheap. It writes HTTP/2 frames itself, on one connection
+// for 100 concurrent requests. It numbers prepared bodies in place, and discards answers that it does not need. That
+// saves half of its CPU. Measured over two runs of each on two busy CPUs, with 1,000 objects, as CPU of the client for
+// one request or event:
 //
 //	          own client     net/http's client
 //	get       33 to 41 µs    70 to 83 µs
 //	get-rv0   37 to 40 µs    67 to 79 µs
 //	watch     7 to 8 µs      13 to 14 µs
 //
-// A kx takes about as much for a cached read as net/http's client does. BenchmarkClient compares the two for a small GET.
+// A kx takes about as much for a cached read as net/http's client does. BenchmarkClient compares the two for a small
+// GET.
 //
 //	Run → setUp → for each operation of the table: load → tally, sample → tearDown
 //

@@ -18,8 +18,8 @@ import (
 
 // conn is an HTTP/2 connection. A general client spends as much on a small request as a fast server does.
 //
-//  1. Senders of requests write frames under writing. Nobody waits for the server while holding it, because the reader needs it
-//     to answer the server.
+//  1. Senders of requests write frames under writing. Nobody waits for the server while holding it, because the reader
+//     needs it to answer the server.
 //  2. One goroutine reads frames and calls the sinks, which must be quick.
 //  3. After closed nothing is written, and every stream has ended.
 type conn struct {
@@ -105,7 +105,8 @@ func dial(ctx context.Context, address, authority string, config *tls.Config, he
 	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.encoder = hpack.NewEncoder(&c.block)
 	_, err = c.out.WriteString(preface)
-	err = errors.Join(err, c.framer.WriteSettings(http2.Setting{ID: http2.SettingEnablePush}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: receiveWindow},
+	err = errors.Join(err, c.framer.WriteSettings(http2.Setting{ID: http2.SettingEnablePush},
+		http2.Setting{ID: http2.SettingInitialWindowSize, Val: receiveWindow},
 		http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 20}), c.framer.WriteWindowUpdate(0, receiveWindow), c.out.Flush())
 	if err != nil {
 		_ = plain.Close()
@@ -140,7 +141,8 @@ func (c *conn) send(s *stream, r *request) error {
 	}
 	c.block.Reset()
 	c.encode(r)
-	err = c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: s.id, BlockFragment: c.block.Bytes(), EndStream: len(r.body) == 0, EndHeaders: true})
+	err = c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: s.id, BlockFragment: c.block.Bytes(), EndStream: len(r.body) == 0,
+		EndHeaders: true})
 	body := r.body
 	for err == nil && len(body) > 0 {
 		n := c.take(s, len(body), false)

@@ -34,8 +34,8 @@ type template struct {
 	body               []byte
 	name, group, round int
 	texts              []text
-	// pool is what texts are cut out of, for each object from elsewhere: it looks random, so compressing a list is not too
-	// easy.
+	// pool is what texts are cut out of, for each object from elsewhere: it looks random, so compressing a list is not
+	// too easy.
 	pool []byte
 }
 

@@ -48,7 +48,8 @@ type Measurement struct {
 
 func newMeasurement(op operation, t *tally, elapsed, cpu time.Duration, resident int64) *Measurement {
 	m := &Measurement{Name: op.name, Unit: op.unit, Count: t.all(), Failed: t.failed, Seconds: elapsed.Seconds(),
-		P50Micros: micros(t.took.quantile(0.5)), P90Micros: micros(t.took.quantile(0.9)), P99Micros: micros(t.took.quantile(0.99)), MaxMicros: micros(t.took.max),
+		P50Micros: micros(t.took.quantile(0.5)), P90Micros: micros(t.took.quantile(0.9)), P99Micros: micros(t.took.quantile(0.99)),
+		MaxMicros:     micros(t.took.max),
 		ResidentBytes: resident}
 	if t.first != nil {
 		m.Failure = t.first.Error()
@@ -66,7 +67,8 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 // header is the title of a pass's rows.
 func header(s Settings, cpu bool) string {
 	text := fmt.Sprintf("\n%s %s objects of %s bytes, %d requests at a time, %d watchers\n\n%-16s %11s %11s %9s %9s %9s",
-		thousands(int64(s.Objects)), s.Shape, thousands(int64(s.Size)), s.Concurrency, s.Watchers, "operation", "count", "a second", "p50", "p99", "max")
+		thousands(int64(s.Objects)), s.Shape, thousands(int64(s.Size)), s.Concurrency, s.Watchers, "operation", "count", "a second", "p50",
+		"p99", "max")
 	if cpu {
 		text += fmt.Sprintf(" %10s %10s", "CPU each", "resident")
 	}
@@ -75,7 +77,8 @@ func header(s Settings, cpu bool) string {
 
 // row is a line of the table, and a second one after failures.
 func (m *Measurement) row(cpu bool) string {
-	text := fmt.Sprintf("%-16s %11s %11s %9s %9s %9s", m.Name, thousands(m.Count), rate(m.PerSecond), duration(m.P50Micros), duration(m.P99Micros), duration(m.MaxMicros))
+	text := fmt.Sprintf("%-16s %11s %11s %9s %9s %9s", m.Name, thousands(m.Count), rate(m.PerSecond), duration(m.P50Micros),
+		duration(m.P99Micros), duration(m.MaxMicros))
 	if cpu {
 		text += fmt.Sprintf(" %10s %10s", duration(m.CPUMicros), fmt.Sprintf("%d MB", m.ResidentBytes/1_000_000))
 	}
@@ -126,7 +129,8 @@ func Compare(w io.Writer, first, second *Result) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("there is nothing to compare: no pass of one result has the objects, sizes and requests at a time of one of the other")
+		return fmt.Errorf("there is nothing to compare: no pass of one result has the objects, " +
+			"sizes and requests at a time of one of the other")
 	}
 	return nil
 }
@@ -134,14 +138,16 @@ func Compare(w io.Writer, first, second *Result) error {
 func comparison(a, b *Pass) string {
 	var out strings.Builder
 	s := a.Settings
-	fmt.Fprintf(&out, "\n%s %s objects of %s bytes, %d requests at a time, %d watchers\n\n", thousands(int64(s.Objects)), s.Shape, thousands(int64(s.Size)), s.Concurrency, s.Watchers)
+	fmt.Fprintf(&out, "\n%s %s objects of %s bytes, %d requests at a time, %d watchers\n\n", thousands(int64(s.Objects)), s.Shape,
+		thousands(int64(s.Size)), s.Concurrency, s.Watchers)
 	fmt.Fprintf(&out, "%-16s %33s %33s %33s\n", "operation", "CPU each", "p50", "a second")
 	for _, x := range a.Operations {
 		for _, y := range b.Operations {
 			if x.Name != y.Name {
 				continue
 			}
-			fmt.Fprintf(&out, "%-16s %33s %33s %33s\n", x.Name, versus(x.CPUMicros, y.CPUMicros, duration), versus(x.P50Micros, y.P50Micros, duration), versus(x.PerSecond, y.PerSecond, rate))
+			fmt.Fprintf(&out, "%-16s %33s %33s %33s\n", x.Name, versus(x.CPUMicros, y.CPUMicros, duration),
+				versus(x.P50Micros, y.P50Micros, duration), versus(x.PerSecond, y.PerSecond, rate))
 		}
 	}
 	return out.String()

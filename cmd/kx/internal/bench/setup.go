@@ -45,7 +45,8 @@ func (p *place) setUp(ctx context.Context, c *client) error {
 	if err := c.object(ctx, http.MethodPost, definitions, p.crd(), nil); err != nil {
 		return fmt.Errorf("create the CustomResourceDefinition: %w", err)
 	}
-	namespace := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}
+	namespace := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}
 	err := c.object(ctx, http.MethodPost, namespaces, namespace, nil)
 	if err == nil {
 		p.hasNamespace = true
@@ -114,7 +115,8 @@ func (p *place) crd() *apiextensionsv1.CustomResourceDefinition {
 		"number": {Type: "integer", Minimum: new(float64)}, "round": text, "sent": text,
 		"text0": text, "text1": text, "text2": text, "text3": text,
 		"env": {Type: "array", XListType: &listType, XListMapKeys: []string{"name"},
-			Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Required: []string{"name"},
+			Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "object",
+				Required:   []string{"name"},
 				Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": text, "value": text}}}},
 	}}
 	return &apiextensionsv1.CustomResourceDefinition{
@@ -136,8 +138,8 @@ func (p *place) crd() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// serverVersion asks for the server's version, for the record. It is the first request: if the server can't be reached, the run
-// ends before anything is created.
+// serverVersion asks for the server's version, for the record. It is the first request: if the server can't be reached,
+// the run ends before anything is created.
 func serverVersion(ctx context.Context, c *client) (string, error) {
 	var info version.Info
 	err := c.object(ctx, http.MethodGet, "/version", nil, &info)

@@ -47,8 +47,8 @@ func (w *watcher) write(data []byte) bool {
 	return true
 }
 
-// event counts an event. sent is 0 for objects from before the run, and for the first event, which only shows that the watch
-// has begun.
+// event counts an event. sent is 0 for objects from before the run, and for the first event, which only shows that the
+// watch has begun.
 func (w *watcher) event(sent, now int64) {
 	w.own.Add(1)
 	if sent > 0 {
@@ -82,8 +82,8 @@ func fanOut(rate func(Settings) int) func(context.Context, *pass) (ready, error)
 	}
 }
 
-// patchRate writes at the rate of a fan-out, without watchers. Its cost is the part of the writes in a fan-out. A server with
-// little load needs more CPU for a write than a busy one, so other figures would not do.
+// patchRate writes at the rate of a fan-out, without watchers. Its cost is the part of the writes in a fan-out. A
+// server with little load needs more CPU for a write than a busy one, so other figures would not do.
 func patchRate(_ context.Context, p *pass) (ready, error) {
 	f := &fan{pass: p, rate: p.settings.Rate}
 	return ready{f.writes, func(*tally) { f.running.Wait() }}, nil
@@ -103,7 +103,8 @@ func (f *fan) start(ctx context.Context) error {
 		w := &watcher{seen: &f.seen}
 		f.watchers = append(f.watchers, w)
 		f.running.Go(func() {
-			_, w.err = f.send(watching, first+i, &request{method: http.MethodGet, path: f.collection() + "?watch=1&resourceVersion=" + revision, sink: w.write})
+			_, w.err = f.send(watching, first+i,
+				&request{method: http.MethodGet, path: f.collection() + "?watch=1&resourceVersion=" + revision, sink: w.write})
 			if w.err == nil {
 				w.err = errors.New("the server ended the watch")
 			}

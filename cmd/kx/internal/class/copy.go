@@ -34,7 +34,8 @@ func NewCopy(l *lesson.Lesson, language lang.Language) *Copy {
 	}}
 }
 
-// Page is the copy for a player who stands where r says. A browser loads the page again and again until the lesson is over.
+// Page is the copy for a player who stands where r says. A browser loads the page again and again until the lesson is
+// over.
 func (c *Copy) Page(r play.Record, over bool) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

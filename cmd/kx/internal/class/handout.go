@@ -23,7 +23,8 @@ import (
 //go:embed handout.html
 var page string
 
-// Handout plays a lesson and returns it as one HTML page: its text, its questions, the requests that it shows as pictures, and its tasks.
+// Handout plays a lesson and returns it as one HTML page: its text, its questions, the requests that it shows as
+// pictures, and its tasks.
 func Handout(ctx context.Context, player learn.Verifier, e learn.Entry, language lang.Language) ([]byte, error) {
 	h := &handout{lesson: e.Lesson, language: language, pictures: map[int]*v1alpha1.Journey{}}
 	player.Shown = func(part lesson.Show, j *v1alpha1.Journey) { h.pictures[part.At()] = j }
@@ -99,7 +100,8 @@ func (h *handout) block(part lesson.Part) (block, error) {
 	case lesson.Hold:
 		return block{Kind: "lines", Say: say("A breakpoint holds the requests of the commands below:"), Lines: clean(part.Filters)}, nil
 	case lesson.Fault:
-		return block{Kind: "lines", Say: say("A fault is on the server for the commands below:"), Lines: clean([]string{faultOf(part)})}, nil
+		return block{Kind: "lines", Say: say("A fault is on the server for the commands below:"),
+			Lines: clean([]string{faultOf(part)})}, nil
 	case lesson.Release:
 		return block{Kind: "lines", Say: say("What was held goes on.")}, nil
 	case lesson.Server:
@@ -120,8 +122,8 @@ func (h *handout) block(part lesson.Part) (block, error) {
 	return block{}, nil
 }
 
-// expected is open for a task, whose reader must know what is to be reached. What a run brought is folded in a handout: it answers
-// questions.
+// expected is open for a task, whose reader must know what is to be reached. What a run brought is folded in a handout:
+// it answers questions.
 func (h *handout) expected(part lesson.Expect) string {
 	if h.lesson.Run(part.Of) == nil || h.copied != nil {
 		return "lines"
@@ -183,7 +185,8 @@ func clean(lines []string) []string {
 // betweenWide is where a line of Chinese ends in a paragraph: a browser would show a space there.
 var betweenWide = regexp.MustCompile(`([\p{Han}\p{Po}）])\n([\p{Han}（《「])`)
 
-// prose is Markdown as HTML, without HTML of its own, links and images: a lesson may be anybody's, and on paper no link leads anywhere.
+// prose is Markdown as HTML, without HTML of its own, links and images: a lesson may be anybody's, and on paper no link
+// leads anywhere.
 func prose(text string) template.HTML {
 	look := blackfriday.NewHTMLRenderer(blackfriday.HTMLRendererParameters{
 		Flags: blackfriday.SkipHTML | blackfriday.SkipImages | blackfriday.SkipLinks,

@@ -81,8 +81,8 @@ func lessonOf(e learn.Entry, record *play.Record) Lesson {
 // reportMost bounds the bytes of a report.
 const reportMost = 1 << 20
 
-// Collect reads the reports in files and directories. Of a directory it reads the files that end in .json. A file that is no report is
-// an error, beside the reports that could be read.
+// Collect reads the reports in files and directories. Of a directory it reads the files that end in .json. A file that
+// is no report is an error, beside the reports that could be read.
 func Collect(places []string) (reports []*Report, err error) {
 	for _, place := range places {
 		files := []string{place}

@@ -51,7 +51,8 @@ func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 func (m *markdown) changes(b *bytes.Buffer, level string, steps []*node) {
 	for _, n := range steps {
 		if lines := n.changes(); lines != nil {
-			fmt.Fprintf(b, "\n%s %s\n\n%s", level, m.Language.Phrase("Changed by %s", inMarkdown(strings.TrimSpace(n.ID+" "+n.Subject))), fenced("diff", diffText(lines)))
+			fmt.Fprintf(b, "\n%s %s\n\n%s", level, m.Language.Phrase("Changed by %s", inMarkdown(strings.TrimSpace(n.ID+" "+n.Subject))),
+				fenced("diff", diffText(lines)))
 		}
 		m.changes(b, level, n.Calls)
 	}
@@ -89,8 +90,8 @@ func fenced(language, text string) string {
 	return fence + language + "\n" + text + fence + "\n"
 }
 
-// active are the characters that begin something within a line. An empty comment behind @ and # keeps a name or a number
-// behind them from becoming a mention.
+// active are the characters that begin something within a line. An empty comment behind @ and # keeps a name or a
+// number behind them from becoming a mention.
 var active = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `|`, `\|`, `~`, `\~`, `$`, `\$`, `!`, `\!`,
 	`<`, "&lt;", `>`, "&gt;", `&`, "&amp;", `@`, "@<!-- -->", `#`, "\\#<!-- -->", `://`, `\://`, `www.`, `www\.`,
@@ -111,8 +112,8 @@ func inMarkdown(text string) string {
 	return inLine(text)
 }
 
-// shortForm is what GitHub replaces after it has read the Markdown, up to where a comment in them prevents that: an emoji such as
-// :bug:, and an issue such as GH-1.
+// shortForm is what GitHub replaces after it has read the Markdown, up to where a comment in them prevents that: an
+// emoji such as :bug:, and an issue such as GH-1.
 var shortForm = regexp.MustCompile(`^(:)(?:[\w+-]*[a-zA-Z][\w+-]*|[+-]1|100|1234):|^([gG][hH])-\d`)
 
 // inLine escapes what begins something within a line.

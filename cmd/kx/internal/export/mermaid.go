@@ -142,8 +142,8 @@ func laneOf(layer string) string {
 	return "other"
 }
 
-// inMermaid escapes a message: Mermaid takes #N; for the character N, and has a meaning for most that are neither letters nor
-// digits.
+// inMermaid escapes a message: Mermaid takes #N; for the character N, and has a meaning for most that are neither
+// letters nor digits.
 func inMermaid(text string) string {
 	var b strings.Builder
 	if text = strings.TrimSpace(escape.Line(text)); text == "" {

@@ -53,7 +53,8 @@ func (n *node) took() string {
 	return draw.Duration(time.Duration(n.TookNanos))
 }
 
-// changes is the diff of what the step changed in the object: nil if it changed nothing, or a step that it called did that.
+// changes is the diff of what the step changed in the object: nil if it changed nothing, or a step that it called did
+// that.
 func (n *node) changes() []diff.Line {
 	if blame.Changed(n.Step) == 0 || n.below() {
 		return nil

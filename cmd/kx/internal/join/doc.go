@@ -5,15 +5,15 @@
 //
 // # How commands share a server
 //
-// The lock of the data directory (server/identity) says whose it is: a process and its address. Beside it lies kx.users.
-// Who uses the server of a directory holds a shared lock on kx.users as long as it runs. Who started a server for one
-// command takes that lock alone before it stops: it waits for the others, and none can come while it stops. Locks end
-// with their processes, however these end, so nothing is ever stale. What is written in kx.users, a line for each who came,
-// tells people who they are, and decides nothing.
+// The lock of the data directory (server/identity) says whose it is: a process and its address. Beside it lies
+// kx.users. Who uses the server of a directory holds a shared lock on kx.users as long as it runs. Who started a server
+// for one command takes that lock alone before it stops: it waits for the others, and none can come while it stops.
+// Locks end with their processes, however these end, so nothing is ever stale. What is written in kx.users, a line for
+// each who came, tells people who they are, and decides nothing.
 //
-// A command for which no server runs becomes the owner: it starts a server in its own process, and the command itself as
-// a second process, a user like any other. So the server stops in good order whatever the command's code does: it may
-// call os.Exit, be interrupted, or crash. The second process starts up while the server does.
+// A command for which no server runs becomes the owner: it starts a server in its own process, and the command itself
+// as a second process, a user like any other. So the server stops in good order whatever the command's code does: it
+// may call os.Exit, be interrupted, or crash. The second process starts up while the server does.
 //
 // # Invariants
 //

@@ -22,8 +22,8 @@ import (
 type Place struct {
 	// Kubeconfig is the file to use.
 	Kubeconfig string
-	// Server is the address of the data directory's server. It goes before the one in the file, which an earlier server may
-	// have written.
+	// Server is the address of the data directory's server. It goes before the one in the file, which an earlier server
+	// may have written.
 	Server string
 
 	users *os.File

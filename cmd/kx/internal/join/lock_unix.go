@@ -14,7 +14,8 @@ func alive(pid int) bool {
 	return err == nil || err == unix.EPERM
 }
 
-// lock locks a file, shared or alone, and waits for it. Closing the file unlocks it, and so does the end of the process.
+// lock locks a file, shared or alone, and waits for it. Closing the file unlocks it, and so does the end of the
+// process.
 func lock(f *os.File, alone bool) error {
 	how := unix.LOCK_SH
 	if alone {

@@ -16,7 +16,8 @@ func alive(pid int) bool {
 	return true
 }
 
-// lock locks a file, shared or alone, and waits for it. Closing the file unlocks it, and so does the end of the process.
+// lock locks a file, shared or alone, and waits for it. Closing the file unlocks it, and so does the end of the
+// process.
 func lock(f *os.File, alone bool) error {
 	var how uint32
 	if alone {

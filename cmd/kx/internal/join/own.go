@@ -64,8 +64,8 @@ func own(ctx context.Context, dir string, say func(string)) (code int, err error
 	return code, err
 }
 
-// startServer starts the server. While another process has the directory it tries again: either that one serves, and the
-// command joins it, or it leaves. The server is nil if the command ended meanwhile.
+// startServer starts the server. While another process has the directory it tries again: either that one serves, and
+// the command joins it, or it leaves. The server is nil if the command ended meanwhile.
 func startServer(ctx context.Context, o *options.Options, log *slog.Logger, c *command) (*server.Server, error) {
 	for pause := lookEvery; ; pause = min(2*pause, pauseMost) {
 		s, err := server.Start(ctx, o, log)

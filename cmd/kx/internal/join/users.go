@@ -10,8 +10,8 @@ import (
 // mostUsers bounds what is read of the list of users.
 const mostUsers = 64 << 10
 
-// enter writes who uses a server into the list of users, whose lock they hold: process and command. What the command was
-// told is not written, for it may be secret.
+// enter writes who uses a server into the list of users, whose lock they hold: process and command. What the command
+// was told is not written, for it may be secret.
 func enter(f *os.File) error {
 	command := "?"
 	if len(os.Args) > 1 {
@@ -23,8 +23,8 @@ func enter(f *os.File) error {
 	return nil
 }
 
-// usersOf names those who use the server of a data directory, such as "kx get (process 4711)". Who has left is in the list
-// until the server ends, so only processes that are alive count.
+// usersOf names those who use the server of a data directory, such as "kx get (process 4711)". Who has left is in the
+// list until the server ends, so only processes that are alive count.
 func usersOf(dir string) (names []string) {
 	data, err := os.ReadFile(filepath.Join(dir, usersName))
 	if err != nil || len(data) > mostUsers {

@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 )
 
-// again says on a terminal, once in a command, that client-go repeats a request because the server asks for it. client-go does that
-// up to ten times and says nothing.
+// again says on a terminal, once in a command, that client-go repeats a request because the server asks for it.
+// client-go does that up to ten times and says nothing.
 type again struct{ said atomic.Bool }
 
 // see looks at an answer. It leaves it unchanged.

@@ -24,8 +24,8 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// atFlag is --at: reads are made at a revision. The API can only do that for lists, so a get becomes a list of one. The server
-// knows which revision there was at a time, because etcd keeps no times.
+// atFlag is --at: reads are made at a revision. The API can only do that for lists, so a get becomes a list of one. The
+// server knows which revision there was at a time, because etcd keeps no times.
 type atFlag struct {
 	revision string
 	moment   string // what moment to ask for; empty if revision is one
@@ -35,7 +35,9 @@ type atFlag struct {
 }
 
 func (w *wiring) addAt(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.at.revision, "at", "", "Read as it was at this resourceVersion (an object's, a list's, or a revision of etcd), at this time, or so long ago (-5m), while etcd still has it")
+	cmd.Flags().StringVar(&w.at.revision, "at", "",
+		"Read as it was at this resourceVersion (an object's, a list's, or a revision of etcd), at this time, or so long ago (-5m), "+
+			"while etcd still has it")
 	cmd.Example += `
 
   # What the deployment was before its latest change, whose revision was 57
@@ -45,7 +47,8 @@ func (w *wiring) addAt(cmd *cobra.Command) {
   kx get pods --at -5m`
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if subresource, _ := cmd.Flags().GetString("subresource"); w.at.revision != "" && subresource != "" {
-			return errors.New("--at and --subresource exclude each other: the API reads lists of objects as of a revision, and nothing else")
+			return errors.New("--at and --subresource exclude each other: " +
+				"the API reads lists of objects as of a revision, and nothing else")
 		}
 		return nil
 	}
@@ -95,7 +98,8 @@ func (a *atFlag) askServer(req *http.Request, next http.RoundTripper, say func(s
 	if res.StatusCode != http.StatusOK {
 		status := &apierrors.StatusError{}
 		if json.Unmarshal(data, &status.ErrStatus) != nil || status.ErrStatus.Message == "" || res.StatusCode == http.StatusNotFound {
-			status = apierrors.NewBadRequest("the server does not remember when etcd had which revision, as kx does: give a resourceVersion")
+			status = apierrors.NewBadRequest("the server does not remember when etcd had which revision, as kx does: " +
+				"give a resourceVersion")
 		}
 		status.ErrStatus.Message = "--at " + a.revision + ": " + status.ErrStatus.Message
 		return status
@@ -115,7 +119,8 @@ func refusal(req *http.Request, err error) (*http.Response, error) {
 	if !errors.As(err, &status) {
 		return nil, err
 	}
-	res := &http.Response{Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {"application/json"}}}
+	res := &http.Response{Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}}
 	return res, writeStatus(res, status.Status())
 }
 
@@ -145,8 +150,10 @@ var requestInfo = &request.RequestInfoFactory{
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// rewrite turns a read into a read at the revision. answer, if not nil, converts the server's answer to what the client expects.
-func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper, say func(string)) (answer func(*http.Response) (*http.Response, error), err error) {
+// rewrite turns a read into a read at the revision. answer, if not nil, converts the server's answer to what the client
+// expects.
+func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper,
+	say func(string)) (answer func(*http.Response) (*http.Response, error), err error) {
 	if a.revision == "" || (*req).Method != http.MethodGet {
 		return nil, nil
 	}

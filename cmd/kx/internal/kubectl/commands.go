@@ -109,12 +109,12 @@ var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	},
 }
 
-// Own makes a command of kx's own that finds its server and shows its journeys like the others here. Warnings of the server go
-// to warn.
+// Own makes a command of kx's own that finds its server and shows its journeys like the others here. Warnings of the
+// server go to warn.
 type Own func(f cmdutil.Factory, streams Streams, warn rest.WarningHandler) *cobra.Command
 
-// NewCommands makes kubectl's commands, followed by kx's own. Without --kubeconfig and KUBECONFIG they use the server of the data
-// directory.
+// NewCommands makes kubectl's commands, followed by kx's own. Without --kubeconfig and KUBECONFIG they use the server
+// of the data directory.
 func NewCommands(dataDir string, streams Streams, own ...Own) []*cobra.Command {
 	w := newWiring(dataDir, streams)
 	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
@@ -186,8 +186,8 @@ func (w *wiring) adopt(cmd *cobra.Command) {
 	}
 }
 
-// renamed replaces the word kubectl in a help text by kx, but not inside longer names. It runs for all texts at each start of kx,
-// so it is a plain search instead of a regular expression.
+// renamed replaces the word kubectl in a help text by kx, but not inside longer names. It runs for all texts at each
+// start of kx, so it is a plain search instead of a regular expression.
 func renamed(text string) string {
 	const theirs = "kubectl "
 	var b strings.Builder

@@ -38,7 +38,8 @@ type conflict struct {
 }
 
 func (w *wiring) addExplainConflicts(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&w.conflicts.wanted, "explain-conflicts", false, "With --server-side: when fields belong to other managers, say which, since when, with which values, and what to do")
+	cmd.Flags().BoolVar(&w.conflicts.wanted, "explain-conflicts", false,
+		"With --server-side: when fields belong to other managers, say which, since when, with which values, and what to do")
 	cmd.Example += `
 
   # Find out who else manages the fields of a deployment

@@ -1,25 +1,28 @@
-// Package kubectl makes kubectl's commands commands of kx: the same flags, outputs, exit codes and completion, on the server
-// that join finds.
+// Package kubectl makes kubectl's commands commands of kx: the same flags, outputs, exit codes and completion, on the
+// server that join finds.
 //
-// What comes in are a data directory and the streams. What goes out are cobra commands, in the order of a table. All share one
-// [wiring], which finds the server and sees each request.
+// What comes in are a data directory and the streams. What goes out are cobra commands, in the order of a table. All
+// share one [wiring], which finds the server and sees each request.
 //
 // # What kx adds
 //
-//   - --trace on every command: requests ask for journeys with objects. After the command's own output, their journeys are
-//     fetched and shown on stderr.
+//   - --trace on every command: requests ask for journeys with objects. After the command's own output, their journeys
+//     are fetched and shown on stderr.
 //   - --at on get: reads are made at a revision.
 //   - --explain-conflicts on apply: it names the owners of the fields in conflict.
-//   - On a terminal, a command says when its answer is late, and whether the server is ready. It gives a read up when the server
-//     keeps reporting that etcd does not answer. It says when client-go repeats a request because the server asks for it.
+//   - On a terminal, a command says when its answer is late, and whether the server is ready. It gives a read up when
+//     the server keeps reporting that etcd does not answer. It says when client-go repeats a request because the server
+//     asks for it.
 //   - If a command fails because the server lacks a resource, it names the resource and the command that lists all.
-//   - The server of a data directory is a kx, which validates fields. kubectl's code would read its OpenAPI to find that out.
-//   - apply and diff parse only the part of the server's OpenAPI that patches need, because they parse it for each object.
+//   - The server of a data directory is a kx, which validates fields. kubectl's code would read its OpenAPI to find
+//     that out.
+//   - apply and diff parse only the part of the server's OpenAPI that patches need, because they parse it for each
+//     object.
 //   - apply --prune looks at the kinds that the server has. kubectl's gives up at the first missing one.
 //
 // # How a command ends
 //
-// kubectl's code calls os.Exit when it fails, through cmdutil.BehaviorOnFatal. Here the command runs on a goroutine of its own. A
-// failure ends that goroutine with an exit code, so that finish still runs. Where kubectl bypasses the hook (an interrupted
-// watch), the process ends. Package join therefore never starts a server in it.
+// kubectl's code calls os.Exit when it fails, through cmdutil.BehaviorOnFatal. Here the command runs on a goroutine of
+// its own. A failure ends that goroutine with an exit code, so that finish still runs. Where kubectl bypasses the hook
+// (an interrupted watch), the process ends. Package join therefore never starts a server in it.
 package kubectl

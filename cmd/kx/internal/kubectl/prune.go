@@ -27,8 +27,8 @@ var prunable = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "PersistentVolume"},
 }
 
-// pruneWhatThereIs makes apply --prune look only at those of these kinds that the server has. kubectl's code gives up at the
-// first missing one.
+// pruneWhatThereIs makes apply --prune look only at those of these kinds that the server has. kubectl's code gives up
+// at the first missing one.
 func pruneWhatThereIs(cmd *cobra.Command, f cmdutil.Factory) {
 	run := cmd.Run
 	cmd.Run = func(cmd *cobra.Command, args []string) {

@@ -55,7 +55,8 @@ type traceFlag struct {
 }
 
 func (w *wiring) addTrace(flags *pflag.FlagSet) {
-	flags.StringVar(&w.trace.form, "trace", "", "After the output, show on stderr which way each request went through kx: tree, brief (one line a request) or json")
+	flags.StringVar(&w.trace.form, "trace", "",
+		"After the output, show on stderr which way each request went through kx: tree, brief (one line a request) or json")
 	flags.Lookup("trace").NoOptDefVal = traceTree
 }
 
@@ -152,8 +153,8 @@ func (f *traceFlag) show(w *wiring) {
 	}
 }
 
-// shown leaves out the requests by which a command found out what the server has, as the screen does, unless it asked for nothing else.
-// Programs get all.
+// shown leaves out the requests by which a command found out what the server has, as the screen does, unless it asked
+// for nothing else. Programs get all.
 func (f *traceFlag) shown(all []*v1alpha1.Journey) []*v1alpha1.Journey {
 	own := slices.DeleteFunc(slices.Clone(all), (*v1alpha1.Journey).IsDiscovery)
 	if f.form == traceJSON || len(own) == 0 {

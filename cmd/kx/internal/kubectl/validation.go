@@ -12,8 +12,8 @@ import (
 	"k8s.io/kubectl/pkg/validation"
 )
 
-// knowing is the factory for the server of a data directory, which is a kx and validates fields. kubectl's code would download
-// and parse the OpenAPI of each object's version to find that out.
+// knowing is the factory for the server of a data directory, which is a kx and validates fields. kubectl's code would
+// download and parse the OpenAPI of each object's version to find that out.
 type knowing struct {
 	cmdutil.Factory
 	wiring *wiring
@@ -32,8 +32,8 @@ func (k knowing) Validator(directive string) (validation.Schema, error) {
 	return validation.NewParamVerifyingSchema(here, serverValidates{found}, directive), nil
 }
 
-// serverValidates says that the server validates the kinds that it can patch. kubectl's code lets the client validate others,
-// such as lists.
+// serverValidates says that the server validates the kinds that it can patch. kubectl's code lets the client validate
+// others, such as lists.
 type serverValidates struct{ discovery discovery.DiscoveryInterface }
 
 // HasSupport says whether the server validates a kind.

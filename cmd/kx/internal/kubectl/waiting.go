@@ -18,14 +18,15 @@ const (
 	waitSilent = 2 * time.Second
 	// waitEvery is the time until it says so again.
 	waitEvery = time.Second
-	// readyMost is how long a server may take to answer whether it is ready. A server without its etcd waits for etcd first.
+	// readyMost is how long a server may take to answer whether it is ready. A server without its etcd waits for etcd
+	// first.
 	readyMost = 10 * time.Second
 	// givesUpAfter is how many times in a row the server must report its etcd missing before the command gives up.
 	givesUpAfter = 2
 )
 
-// waiting says on a terminal what a command waits for. Elsewhere it is silent and never gives up, like kubectl: a script that
-// waits as long as the server may still get its answer.
+// waiting says on a terminal what a command waits for. Elsewhere it is silent and never gives up, like kubectl: a
+// script that waits as long as the server may still get its answer.
 type waiting struct {
 	line sync.Mutex // held by the request that says what it waits for
 }
@@ -50,9 +51,9 @@ func (w *wiring) roundTrip(req *http.Request, next http.RoundTripper) (*http.Res
 
 const seeToEtcd = "see to that etcd (kx etcd status --endpoints URL shows its members)"
 
-// tellWait shows, until a request is answered, how long that takes and whether the server is ready. It ends a read if the server
-// keeps reporting its etcd missing. It never ends a write, which may still be done, nor a request with a timeout of the user's.
-// The result says whether the server's last report was that etcd is missing.
+// tellWait shows, until a request is answered, how long that takes and whether the server is ready. It ends a read if
+// the server keeps reporting its etcd missing. It never ends a write, which may still be done, nor a request with a
+// timeout of the user's. The result says whether the server's last report was that etcd is missing.
 func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-chan struct{}) (withoutEtcd bool) {
 	begun := time.Now()
 	select {
@@ -71,7 +72,8 @@ func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-
 	impatient := req.Method == http.MethodGet && (*w.flags.Timeout == "" || *w.flags.Timeout == "0")
 	state, without := "", 0
 	for {
-		render.Overwrite(w.streams.ErrOut, fmt.Sprintf("kx: no answer for %.0fs%s (%s %s)", time.Since(begun).Seconds(), state, req.Method, req.URL.Path))
+		render.Overwrite(w.streams.ErrOut, fmt.Sprintf("kx: no answer for %.0fs%s (%s %s)", time.Since(begun).Seconds(), state, req.Method,
+			req.URL.Path))
 		select {
 		case <-answered:
 			return without > 0
@@ -84,7 +86,8 @@ func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-
 		}
 		if impatient && without == givesUpAfter {
 			render.Overwrite(w.streams.ErrOut, "")
-			w.fatal(fmt.Sprintf("kx: gave up after %.0fs: the server runs, but its etcd does not answer it: %s, or say with --request-timeout how long to wait",
+			w.fatal(fmt.Sprintf("kx: gave up after %.0fs: the server runs, but its etcd does not answer it: "+
+				"%s, or say with --request-timeout how long to wait",
 				time.Since(begun).Seconds(), seeToEtcd), 1)
 		}
 	}

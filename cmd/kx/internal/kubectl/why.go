@@ -48,7 +48,8 @@ comment, so that it can be read, changed, and given to kx apply -f -.`,
   # Why a group may read the metrics
   kx auth why get /metrics --as anybody --as-group monitoring`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			review := &v1alpha1.AccessReview{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "AccessReview"}}
+			review := &v1alpha1.AccessReview{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(),
+				Kind: "AccessReview"}}
 			if err := w.subject(&review.Spec); err != nil {
 				return err
 			}
@@ -116,7 +117,8 @@ func (w *wiring) question(f cmdutil.Factory, o *auth.CanIOptions, args []string,
 		args = []string{args[0], args[1] + "/" + args[2]}
 	}
 	if len(args) != 2 {
-		return errors.New("say a verb, a resource, and the name of an object if you like, or a verb and a path: kx auth why get configmaps settings")
+		return errors.New("say a verb, a resource, and the name of an object if you like, or a verb and a path: " +
+			"kx auth why get configmaps settings")
 	}
 	if err := o.Complete(f, args); err != nil {
 		return err
@@ -152,7 +154,8 @@ func (w *wiring) question(f cmdutil.Factory, o *auth.CanIOptions, args []string,
 		}
 	}
 	spec.ResourceAttributes = &authorizationv1.ResourceAttributes{
-		Namespace: o.Namespace, Verb: o.Verb, Group: o.Resource.Group, Resource: o.Resource.Resource, Subresource: o.Subresource, Name: o.ResourceName,
+		Namespace: o.Namespace, Verb: o.Verb, Group: o.Resource.Group, Resource: o.Resource.Resource, Subresource: o.Subresource,
+		Name: o.ResourceName,
 	}
 	return nil
 }
@@ -197,14 +200,16 @@ func lack(out io.Writer, review *v1alpha1.AccessReview) error {
 	return nil
 }
 
-// nameMost is how long the name of a role may be here, in bytes. [hashBytes] of a hash stand at the end of a name that was cut.
+// nameMost is how long the name of a role may be here, in bytes. [hashBytes] of a hash stand at the end of a name that
+// was cut.
 const (
 	nameMost  = 200
 	hashBytes = 4
 )
 
-// roleName says what a role allows and to whom: to apply the role for one user must not replace that for another one. Where a
-// character of the user's name can't be in that of a role, or the name is too long, a hash tells it from others.
+// roleName says what a role allows and to whom: to apply the role for one user must not replace that for another one.
+// Where a character of the user's name can't be in that of a role, or the name is too long, a hash tells it from
+// others.
 func roleName(rule *rbacv1.PolicyRule, who string) string {
 	resources := slices.Clone(rule.Resources)
 	for i := range resources {

@@ -37,8 +37,8 @@ type warningCounter interface {
 	WarningCount() int
 }
 
-// wiring connects kubectl's code with a server: it finds the server, changes requests, and ends the command. A process runs one
-// command, so it has one wiring.
+// wiring connects kubectl's code with a server: it finds the server, changes requests, and ends the command. A process
+// runs one command, so it has one wiring.
 type wiring struct {
 	dataDir  string
 	streams  Streams
@@ -83,7 +83,8 @@ const (
 // factory makes the factory for kubectl's commands and adds their common flags.
 func (w *wiring) factory(flags *pflag.FlagSet) cmdutil.Factory {
 	w.flags.AddFlags(flags)
-	flags.BoolVar(&w.warningsAsErrors, "warnings-as-errors", false, "Treat warnings received from the server as errors and exit with a non-zero exit code")
+	flags.BoolVar(&w.warningsAsErrors, "warnings-as-errors", false,
+		"Treat warnings received from the server as errors and exit with a non-zero exit code")
 	matching := cmdutil.NewMatchVersionFlags(w)
 	matching.AddFlags(flags)
 	return knowing{cmdutil.NewFactory(matching), w}
@@ -108,8 +109,8 @@ func (w *wiring) prepare() error {
 	return w.findErr
 }
 
-// checkContext returns an error if the kubeconfig of the data directory has no current context. kubectl's code would ask for a
-// user name then.
+// checkContext returns an error if the kubeconfig of the data directory has no current context. kubectl's code would
+// ask for a user name then.
 func (w *wiring) checkContext() error {
 	if *w.flags.Context != "" || *w.flags.AuthInfoName != "" || *w.flags.BearerToken != "" {
 		return nil
@@ -142,8 +143,8 @@ func (w *wiring) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	return w.flags.ToRawKubeConfigLoader()
 }
 
-// ToDiscoveryClient does not cache discovery on disk for the server of a data directory: another server may have its address
-// tomorrow. Asking takes two requests.
+// ToDiscoveryClient does not cache discovery on disk for the server of a data directory: another server may have its
+// address tomorrow. Asking takes two requests.
 func (w *wiring) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
 	config, err := w.ToRESTConfig()
 	if err != nil {

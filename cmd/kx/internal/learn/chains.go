@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/docs"
 )
 
-// A lesson names the chains of docs/articles.md that it shows. It shows one if a journey of its takes the steps of the chain in
-// their order.
+// A lesson names the chains of docs/articles.md that it shows. It shows one if a journey of its takes the steps of the
+// chain in their order.
 
 var (
 	chainTitle = regexp.MustCompile(`(?m)^### (.+)$`)

@@ -28,9 +28,9 @@ type draft struct {
 	text    strings.Builder
 }
 
-// From makes a lesson of a journey, for a file of that name: the request, a question for each chosen step that calls another one, what must
-// be seen, and what the screen shows. Without chosen steps it takes the way downward from the handler.
-// stored is the object that the request was about, as the server has it now; nil for none.
+// From makes a lesson of a journey, for a file of that name: the request, a question for each chosen step that calls
+// another one, what must be seen, and what the screen shows. Without chosen steps it takes the way downward from the
+// handler. stored is the object that the request was about, as the server has it now; nil for none.
 func From(j *v1alpha1.Journey, stored []byte, file string, chosen []string) (string, error) {
 	j = j.DeepCopy()
 	j.Texts(escape.Line) // a capture may be anybody's: no text of it ends a line of the lesson
@@ -128,7 +128,8 @@ Say in two sentences what the question is.
 
 // took says whether the request took a step of the layer that is not only a detail of another one.
 func (d *draft) took(layer trace.Layer) bool {
-	return slices.ContainsFunc(d.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.Layer == layer.String() && !trace.InfoOf(s.ID).Fine })
+	return slices.ContainsFunc(d.journey.Status.Steps,
+		func(s v1alpha1.Step) bool { return s.Layer == layer.String() && !trace.InfoOf(s.ID).Fine })
 }
 
 // request writes what must be there before, and the request.

@@ -37,8 +37,9 @@ var _ play.Server = (*Server)(nil)
 // Start implements play.Server.
 func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Address, error) {
 	o := options.New()
-	o.Admission.Disabled = []string{"ServiceAccount"}                                                    // since nobody makes accounts
-	o.Controllers = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA} // a lesson shows what its reader does, and counts revisions
+	o.Admission.Disabled = []string{"ServiceAccount"} // since nobody makes accounts
+	o.Controllers = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" +
+		controller.RootCA} // a lesson shows what its reader does, and counts revisions
 	fs := pflag.NewFlagSet("kx serve", pflag.ContinueOnError)
 	o.AddFlags(fs)
 	if err := fs.Parse(flags); err != nil {
@@ -74,8 +75,8 @@ func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Ad
 // unlockWait bounds the wait for the locks of the server before.
 const unlockWait = 10 * time.Second
 
-// launch starts the server. The locks of the one before it are free when the last copy of their files is closed: a child that this
-// process is starting meanwhile has copies until it executes.
+// launch starts the server. The locks of the one before it are free when the last copy of their files is closed: a
+// child that this process is starting meanwhile has copies until it executes.
 func (s *Server) launch(ctx context.Context, o *options.Options) (*server.Server, error) {
 	log := slog.New(slog.NewTextHandler(s.Log, nil))
 	liblog.SendTo(log.Handler())

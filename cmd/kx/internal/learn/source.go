@@ -24,8 +24,8 @@ const exampleDir = "cmd/kx/internal/learn"
 // rooms are those whose source the binary has.
 var rooms = []string{"core", "server", "store"}
 
-// WriteSource implements play.Server. The files are those that this binary was built of, and go.mod has the versions of all
-// modules in it, as the linker noted them.
+// WriteSource implements play.Server. The files are those that this binary was built of, and go.mod has the versions of
+// all modules in it, as the linker noted them.
 func (*Server) WriteSource(dir string) error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -32,8 +32,8 @@ type Report struct {
 	Conditions, Held int
 	// Problems are why the lesson is not true; empty if it is.
 	Problems []string
-	// Lacks is what the machine does not have; then nothing ran. LeftOut is what it does not have for parts of the lesson, which did
-	// not run.
+	// Lacks is what the machine does not have; then nothing ran. LeftOut is what it does not have for parts of the
+	// lesson, which did not run.
 	Lacks, LeftOut string
 	Took           time.Duration
 }

@@ -1,8 +1,10 @@
 // Package liblog decides where the logs of libraries go.
 //
-// In come handlers, one after the other. Out goes what a library warns of, to the latest of them: what a server does, it says itself.
+// In come handlers, one after the other. Out goes what a library warns of, to the latest of them: what a server does,
+// it says itself.
 //
-// Invariant: klog's logger is set once, since nothing may log meanwhile. From then on only the handler behind it changes.
+// Invariant: klog's logger is set once, since nothing may log meanwhile. From then on only the handler behind it
+// changes.
 package liblog
 
 import (
@@ -19,7 +21,8 @@ var (
 	set    = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(libraries{})) })
 )
 
-// SendTo sends the warnings and errors of libraries to h from now on. It must have been called once before anything that logs runs.
+// SendTo sends the warnings and errors of libraries to h from now on. It must have been called once before anything
+// that logs runs.
 func SendTo(h slog.Handler) {
 	latest.Store(&h)
 	set()

@@ -56,7 +56,8 @@ type linear struct {
 func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &linear{Options: o, ctx: ctx, out: out, paint: journey.Plain.In(o.Language), ring: session.NewRing(Capacity), told: map[string]string{}}
+	l := &linear{Options: o, ctx: ctx, out: out, paint: journey.Plain.In(o.Language), ring: session.NewRing(Capacity),
+		told: map[string]string{}}
 	typed := make(chan string)
 	failed := make(chan error, 1)
 	go func() {

@@ -10,16 +10,17 @@ import (
 // mapping is where a part of the binary's file is in this process' memory.
 type mapping struct{ start, end uintptr }
 
-// unmapBinary takes the binary's code and constants out of this process' memory. They are the same in its file, and the system
-// puts the pages that are used again back when they are. What can't be taken out stays.
+// unmapBinary takes the binary's code and constants out of this process' memory. They are the same in its file, and the
+// system puts the pages that are used again back when they are. What can't be taken out stays.
 func unmapBinary() {
 	for _, m := range binary() {
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, m.start, m.end-m.start, syscall.MADV_DONTNEED)
 	}
 }
 
-// binary finds the mappings of the binary's file that are in memory as they are in the file; none where the system does not tell.
-// What a dynamic linker has written before it took the right to write away is not in the file, and would be lost.
+// binary finds the mappings of the binary's file that are in memory as they are in the file; none where the system does
+// not tell. What a dynamic linker has written before it took the right to write away is not in the file, and would be
+// lost.
 func binary() (found []mapping) {
 	name, err := os.Readlink("/proc/self/exe")
 	if err != nil {

@@ -35,8 +35,8 @@ type Failure struct {
 type Result struct {
 	Resource string `json:"resource"`
 	Objects  int64  `json:"objects"`
-	// Rewritten objects were stored in an old form and Current ones were not. Changed objects were written by somebody else
-	// meanwhile, and Gone ones deleted.
+	// Rewritten objects were stored in an old form and Current ones were not. Changed objects were written by somebody
+	// else meanwhile, and Gone ones deleted.
 	Rewritten int64     `json:"rewritten"`
 	Current   int64     `json:"current"`
 	Changed   int64     `json:"changed"`
@@ -64,8 +64,8 @@ type Migration struct {
 	Progress func(objects int)
 }
 
-// Resource migrates all objects of a resource, or those from the cursor on. With an error the result says how far the migration
-// came.
+// Resource migrates all objects of a resource, or those from the cursor on. With an error the result says how far the
+// migration came.
 func (m *Migration) Resource(ctx context.Context, gvr schema.GroupVersionResource, from *Cursor) (*Result, error) {
 	r := &run{Migration: m, gvr: gvr, result: &Result{Resource: gvr.GroupResource().String()}}
 	err := r.begin(ctx, from)
@@ -139,7 +139,8 @@ func (r *run) list(ctx context.Context) (*metav1.PartialObjectMetadataList, erro
 	for {
 		list, err := r.Metadata.Resource(r.gvr).List(ctx, metav1.ListOptions{Limit: pageObjects, Continue: r.cursor.Continue})
 		var status apierrors.APIStatus
-		if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" && status.Status().Continue != r.cursor.Continue {
+		if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" &&
+			status.Status().Continue != r.cursor.Continue {
 			r.cursor.Continue = status.Status().Continue
 			continue
 		}

@@ -34,8 +34,8 @@ func (r *run) readDefinition(ctx context.Context) (*definition, error) {
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
 }
 
-// droppable finds the versions in which no object is stored any more. If no object failed, these are all versions but the one
-// that the server writes.
+// droppable finds the versions in which no object is stored any more. If no object failed, these are all versions but
+// the one that the server writes.
 func (r *run) droppable() {
 	if r.definition == nil || r.cursor.Failed > 0 {
 		return
@@ -76,7 +76,8 @@ func (m *Migration) Drop(ctx context.Context, result *Result) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.Dynamic.Resource(definitions).Patch(ctx, result.Resource, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager}, "status")
+	_, err = m.Dynamic.Resource(definitions).Patch(ctx, result.Resource, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: manager}, "status")
 	if err != nil {
 		return fmt.Errorf("take %v off status.storedVersions of %s: %w", result.Droppable, result.Resource, err)
 	}

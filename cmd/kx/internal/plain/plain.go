@@ -1,8 +1,8 @@
 // Package plain spares every start of kx the loading of translations that nobody reads.
 //
 // kubectl's packages translate their help texts while they are initialised, and for that unpack a catalogue, in English
-// too: a third of what they take together. Go initialises packages as soon as what they import is, in the order of their
-// paths; this one's path comes before k8s.io, so it is there before the first text is asked for.
+// too: a third of what they take together. Go initialises packages as soon as what they import is, in the order of
+// their paths; this one's path comes before k8s.io, so it is there before the first text is asked for.
 package plain
 
 import (

@@ -1,7 +1,7 @@
 // Package putback creates objects from a snapshot of etcd again, through the API.
 //
-// What comes in are stored objects and a client of the server. What goes out is the outcome of each object. An object loses its
-// former UID, revision, times and managers. References to owners get the UIDs of the present owners.
+// What comes in are stored objects and a client of the server. What goes out is the outcome of each object. An object
+// loses its former UID, revision, times and managers. References to owners get the UIDs of the present owners.
 //
 // Invariants:
 //
@@ -47,7 +47,8 @@ type Target struct {
 
 // former are the metadata fields that the server sets at a create.
 var former = []string{
-	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields",
+	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
+	"managedFields",
 }
 
 // Objects creates objects and calls tell with each result.
@@ -103,7 +104,8 @@ func ordered(objects []*unstructured.Unstructured) []*unstructured.Unstructured 
 	return out
 }
 
-func (t *Target) create(ctx context.Context, stored *unstructured.Unstructured, now map[types.UID]types.UID, result *Result) (*unstructured.Unstructured, error) {
+func (t *Target) create(ctx context.Context, stored *unstructured.Unstructured, now map[types.UID]types.UID,
+	result *Result) (*unstructured.Unstructured, error) {
 	resource, err := t.resource(ctx, stored.GroupVersionKind(), stored.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -148,8 +150,8 @@ func (t *Target) resource(ctx context.Context, kind schema.GroupVersionKind, nam
 	return t.Client.Resource(mapping.Resource), nil
 }
 
-// relink gives owner references the UIDs of the present owners. It removes a reference without a present owner, because the
-// garbage collector would delete the object.
+// relink gives owner references the UIDs of the present owners. It removes a reference without a present owner, because
+// the garbage collector would delete the object.
 func (t *Target) relink(ctx context.Context, obj *unstructured.Unstructured, now map[types.UID]types.UID, result *Result) error {
 	var kept []metav1.OwnerReference
 	for _, ref := range obj.GetOwnerReferences() {

@@ -1,8 +1,9 @@
-// Package render writes the results of commands: lists as tables, JSON or YAML, differences of objects, findings, progress.
-// Its room journey writes journeys.
+// Package render writes the results of commands: lists as tables, JSON or YAML, differences of objects, findings,
+// progress. Its room journey writes journeys.
 //
-// What comes in are results, row by row if there may be many. What goes out is text, written at once, so that the memory does not
-// grow with a list. Commands parse flags and ask servers. This package writes everything that users see of the answers.
+// What comes in are results, row by row if there may be many. What goes out is text, written at once, so that the
+// memory does not grow with a list. Commands parse flags and ask servers. This package writes everything that users see
+// of the answers.
 //
 // Invariants:
 //

@@ -53,7 +53,8 @@ var Hashes = columns("ENDPOINT  HASH  REVISION  COMPACTED", func(h admin.Hash) [
 
 // Leases lists leases.
 var Leases = columns("ID  GRANTED  REMAINING  KEYS  NAMES", func(l admin.Lease) []any {
-	return []any{l.ID, time.Duration(l.GrantedSeconds) * time.Second, time.Duration(l.RemainingSeconds) * time.Second, l.Keys, strings.Join(l.Names, " ")}
+	return []any{l.ID, time.Duration(l.GrantedSeconds) * time.Second, time.Duration(l.RemainingSeconds) * time.Second, l.Keys,
+		strings.Join(l.Names, " ")}
 })
 
 // Defragmented lists defragmented members.
@@ -78,7 +79,8 @@ var Archives = columns("FILE  REVISION  KEYS  SIZE  FILES  READ BACK", func(s *b
 // Restore is what a restore did.
 type Restore struct {
 	*admin.Restored
-	// Parts are the files beside etcd's. Missing are keys that are not in an archive and without which values can't be read.
+	// Parts are the files beside etcd's. Missing are keys that are not in an archive and without which values can't be
+	// read.
 	Parts   []string          `json:"parts,omitempty"`
 	Missing []admin.NeededKey `json:"missing,omitempty"`
 	// Serve is the command that serves it again as it was.
@@ -99,7 +101,8 @@ func (r *Restore) Write(out io.Writer) error {
 		fmt.Fprintf(&b, "restored: etcd, %s\n", strings.Join(r.Parts, ", "))
 	}
 	for _, m := range r.Missing {
-		fmt.Fprintf(&b, "missing: the key %s of %s, which %s values need: start kx serve with an --encryption-provider-config that has it\n",
+		fmt.Fprintf(&b, "missing: the key %s of %s, which %s values need: "+
+			"start kx serve with an --encryption-provider-config that has it\n",
 			escape.Line(m.Key), escape.Line(m.Provider), Count(m.Values))
 	}
 	if len(r.Serve) > 0 {
@@ -179,14 +182,16 @@ func Value(out io.Writer, format Format, kv *admin.KV, decoder *admin.Decoder) e
 	case YAML:
 		data, err = value.YAML()
 	default:
-		return All(out, format, columns("KEY  KIND  FORMAT  ENCRYPTION  BYTES  CREATED  REVISION  VERSION  LEASE", func(kv *admin.KV) []any {
-			kind := strings.TrimSpace(value.Kind.GroupVersion().String() + " " + value.Kind.Kind)
-			lease := "-"
-			if kv.Lease != 0 {
-				lease = fmt.Sprintf("%x", kv.Lease)
-			}
-			return []any{kv.Key, kind, string(value.Format), value.Encryption, Bytes(len(kv.Value)), kv.CreateRevision, kv.ModRevision, kv.Version, Right(lease)}
-		}), kv)
+		return All(out, format, columns("KEY  KIND  FORMAT  ENCRYPTION  BYTES  CREATED  REVISION  VERSION  LEASE",
+			func(kv *admin.KV) []any {
+				kind := strings.TrimSpace(value.Kind.GroupVersion().String() + " " + value.Kind.Kind)
+				lease := "-"
+				if kv.Lease != 0 {
+					lease = fmt.Sprintf("%x", kv.Lease)
+				}
+				return []any{kv.Key, kind, string(value.Format), value.Encryption, Bytes(len(kv.Value)), kv.CreateRevision, kv.ModRevision,
+					kv.Version, Right(lease)}
+			}), kv)
 	}
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Encryptions lists the keys and providers that encrypt the objects. If the configuration is known, it says which objects must
-// be written again.
+// Encryptions lists the keys and providers that encrypt the objects. If the configuration is known, it says which
+// objects must be written again.
 func Encryptions(configured bool) Columns[admin.EncryptedBy] {
 	row := func(c admin.EncryptedBy) []any {
 		return []any{c.Resource, c.Provider, c.Key, Count(c.Objects), Bytes(c.Bytes)}
@@ -152,7 +152,8 @@ func (t *Trial) paragraph(s *whatif.Summary) error {
 	fmt.Fprintf(t.out, "objects: %s (%s); with errors: %s; would lose fields: %s; would get defaults: %s\n", Count(s.Objects),
 		dash(strings.Join(stored, ", ")), Count(s.Errors), Count(s.Lost), Count(s.Defaulted))
 	if s.Cost > 0 {
-		fmt.Fprintf(t.out, "rules: the most that they cost is %s of %s, for %s\n", Count(s.Cost), Count(whatif.Budget), draw.Clean(s.CostKey))
+		fmt.Fprintf(t.out, "rules: the most that they cost is %s of %s, for %s\n", Count(s.Cost), Count(whatif.Budget),
+			draw.Clean(s.CostKey))
 	}
 	if s.NotConverted > 0 {
 		fmt.Fprintf(t.out, "conversion: %s objects were not converted: %s\n", Count(s.NotConverted), draw.Clean(s.Webhook))

@@ -90,8 +90,8 @@ type Progress struct {
 	shown bool
 }
 
-// NewProgress shows text(sum of all Adds) on out, if out is a terminal. It is silent for the first 100 ms, because most work
-// takes less.
+// NewProgress shows text(sum of all Adds) on out, if out is a terminal. It is silent for the first 100 ms, because most
+// work takes less.
 func NewProgress(out io.Writer, text func(done int64) string) *Progress {
 	p := &Progress{text: text, next: time.Now().Add(progressInterval)}
 	if IsTerminal(out) {

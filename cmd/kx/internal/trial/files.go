@@ -37,7 +37,8 @@ func (d *Definition) Error() string { return "it has the CustomResourceDefinitio
 var strict = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict)
 
 // kinds are those of admission policies, and those of definitions.
-var kinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+var kinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy",
+	"ValidatingAdmissionPolicyBinding"}
 
 // maxDocument bounds a document of a file, as an API server bounds the body of a request.
 const maxDocument = 3 << 20
@@ -143,13 +144,15 @@ func (s *Set) check() error {
 			ofKind, _ := paramKind(p)
 			return ofKind == kind && p.(metav1.Object).GetName() == name
 		}) {
-			return fmt.Errorf("the binding %s is of the %s %q, which is in none of the files: add its file with -f", b.(metav1.Object).GetName(), kind, name)
+			return fmt.Errorf("the binding %s is of the %s %q, which is in none of the files: add its file with -f",
+				b.(metav1.Object).GetName(), kind, name)
 		}
 	}
 	for _, p := range s.Policies {
 		kind, params := paramKind(p)
 		if name := p.(metav1.Object).GetName(); params != nil && !bound[kind+name] {
-			return fmt.Errorf("the policy %s has params of the kind %s, and no binding says which: add a binding with -f", name, params.Kind)
+			return fmt.Errorf("the policy %s has params of the kind %s, and no binding says which: add a binding with -f", name,
+				params.Kind)
 		}
 	}
 	return nil

@@ -15,7 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 )
 
-// objects know the types of objects, as the server's handlers of a resource do: built-in kinds have their Go types, others are read as they are.
+// objects know the types of objects, as the server's handlers of a resource do: built-in kinds have their Go types,
+// others are read as they are.
 type objects struct {
 	discovery   discovery.DiscoveryInterface
 	equivalents runtime.EquivalentResourceRegistry
@@ -27,7 +28,8 @@ type objects struct {
 }
 
 func newObjects(d discovery.DiscoveryInterface) (*objects, error) {
-	o := &objects{discovery: d, equivalents: runtime.NewEquivalentResourceRegistry(), types: map[schema.GroupVersion]managedfields.TypeConverter{}}
+	o := &objects{discovery: d, equivalents: runtime.NewEquivalentResourceRegistry(),
+		types: map[schema.GroupVersion]managedfields.TypeConverter{}}
 	_, lists, err := d.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("ask which resources there are: %w", err)
@@ -81,7 +83,8 @@ func (o *objects) typed(u *unstructured.Unstructured) (runtime.Object, error) {
 }
 
 // errOtherVersion: conversions of custom resources are the server's.
-var errOtherVersion = errors.New("a policy is about it in another version, into which only the server converts: name that version, as in --against things.v2.example.com")
+var errOtherVersion = errors.New("a policy is about it in another version, into which only the server converts: " +
+	"name that version, as in --against things.v2.example.com")
 
 // Convert converts built-in objects.
 func (o *objects) Convert(in, out, context any) error {

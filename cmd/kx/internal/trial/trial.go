@@ -84,8 +84,8 @@ type Trial struct {
 	namespaces map[string]*corev1.Namespace
 }
 
-// New makes a trial of what files have, for objects of a server. The writes are those of whoever asks. operation is CREATE or UPDATE; if it is
-// empty, objects are updated if a policy is about updates, and else created.
+// New makes a trial of what files have, for objects of a server. The writes are those of whoever asks. operation is
+// CREATE or UPDATE; if it is empty, objects are updated if a policy is about updates, and else created.
 func New(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, set *Set, operation admission.Operation) (*Trial, error) {
 	if err := set.check(); err != nil {
 		return nil, err
@@ -106,12 +106,14 @@ func New(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, set *
 	if err != nil {
 		return nil, fmt.Errorf("ask the server who asks: %w", err)
 	}
-	info := &user.DefaultInfo{Name: who.Status.UserInfo.Username, UID: who.Status.UserInfo.UID, Groups: who.Status.UserInfo.Groups, Extra: map[string][]string{}}
+	info := &user.DefaultInfo{Name: who.Status.UserInfo.Username, UID: who.Status.UserInfo.UID, Groups: who.Status.UserInfo.Groups,
+		Extra: map[string][]string{}}
 	for key, values := range who.Status.UserInfo.Extra {
 		info.Extra[key] = values
 	}
 	t.user = info
-	t.policies = policy.NewTrial(policy.Config{Namespace: t.namespace, Authorizer: access{client}}, t.ofKind, slices.Concat(set.Policies, set.Bindings))
+	t.policies = policy.NewTrial(policy.Config{Namespace: t.namespace, Authorizer: access{client}}, t.ofKind,
+		slices.Concat(set.Policies, set.Bindings))
 	if t.operation, err = t.chosen(operation); err != nil {
 		return nil, err
 	}
@@ -180,7 +182,8 @@ func (t *Trial) Try(ctx context.Context, u *unstructured.Unstructured, resource 
 }
 
 // attributes are those of a write of an object as it is.
-func (t *Trial) attributes(obj runtime.Object, u *unstructured.Unstructured, kind schema.GroupVersionKind, resource schema.GroupVersionResource) admission.Attributes {
+func (t *Trial) attributes(obj runtime.Object, u *unstructured.Unstructured, kind schema.GroupVersionKind,
+	resource schema.GroupVersionResource) admission.Attributes {
 	namespace := u.GetNamespace()
 	if resource.GroupResource() == corev1.Resource("namespaces") {
 		namespace = u.GetName()

@@ -60,7 +60,8 @@ func Parse(data []byte) (*apiextensions.CustomResourceDefinition, error) {
 }
 
 // Installed returns the stored definition of a resource, or nil.
-func Installed(ctx context.Context, s admin.Source, d *admin.Decoder, resource schema.GroupResource) (*apiextensions.CustomResourceDefinition, error) {
+func Installed(ctx context.Context, s admin.Source, d *admin.Decoder,
+	resource schema.GroupResource) (*apiextensions.CustomResourceDefinition, error) {
 	key := admin.Path(d.Prefix, "apiextensions.k8s.io/customresourcedefinitions/"+resource.String())
 	kv, err := s.Get(ctx, key, 0)
 	if err != nil || kv == nil {
@@ -143,7 +144,8 @@ func Custom(s admin.Source, d *admin.Decoder) admin.CustomCheck {
 	}
 }
 
-func installedChecker(ctx context.Context, s admin.Source, d *admin.Decoder, resource schema.GroupResource) (*customresource.Checker, error) {
+func installedChecker(ctx context.Context, s admin.Source, d *admin.Decoder, resource schema.GroupResource) (*customresource.Checker,
+	error) {
 	installed, err := Installed(ctx, s, d, resource)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,8 @@ func (o *Object) defaulted() bool {
 // Summary counts objects.
 type Summary struct {
 	Objects int64 `json:"objects"`
-	// Errors, Lost and Defaulted are those with errors, those that would lose fields, and those that would get defaults.
+	// Errors, Lost and Defaulted are those with errors, those that would lose fields, and those that would get
+	// defaults.
 	Errors    int64 `json:"errors"`
 	Lost      int64 `json:"lost"`
 	Defaulted int64 `json:"defaulted"`
@@ -120,7 +121,8 @@ func (t *Trial) look(ctx context.Context, d *admin.Decoder, kv *admin.KV, o *Obj
 		return
 	}
 	o.Versions = append(o.Versions, stored)
-	others := slices.DeleteFunc(append(slices.Clone(t.checker.Served), t.checker.StorageVersion), func(v string) bool { return v == stored.Version })
+	others := slices.DeleteFunc(append(slices.Clone(t.checker.Served), t.checker.StorageVersion),
+		func(v string) bool { return v == stored.Version })
 	slices.Sort(others)
 	for _, version := range slices.Compact(others) {
 		if t.failures == mostFailures {

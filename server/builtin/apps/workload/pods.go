@@ -49,15 +49,18 @@ func PrepareUpdate[T any](template func(T) *corev1.PodTemplateSpec) func(obj, ol
 // NameWarnings are about a name that becomes the prefix of pods' names.
 func NameWarnings(name string) []string {
 	if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
-		return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", wrong)}
+		return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "+
+			"a DNS label is recommended: %v", wrong)}
 	}
 	return nil
 }
 
 // ContainersColumn and ImagesColumn are the columns of [ContainerCells].
 var (
-	ContainersColumn = table.Column{Name: "Containers", Type: "string", Priority: 1, Description: "Names of each container in the template."}
-	ImagesColumn     = table.Column{Name: "Images", Type: "string", Priority: 1, Description: "Images referenced by each container in the template."}
+	ContainersColumn = table.Column{Name: "Containers", Type: "string", Priority: 1,
+		Description: "Names of each container in the template."}
+	ImagesColumn = table.Column{Name: "Images", Type: "string", Priority: 1,
+		Description: "Images referenced by each container in the template."}
 )
 
 // ContainerCells are the names and the images of containers, as kubectl shows them.

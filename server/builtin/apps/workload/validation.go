@@ -14,7 +14,8 @@ import (
 
 // ValidateSelectorAndTemplate requires a selector that is not empty and selects the pods made from the template. The
 // message about an empty one names deployments, for replica sets too.
-func ValidateSelectorAndTemplate(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, path *field.Path, opts podspec.Options) field.ErrorList {
+func ValidateSelectorAndTemplate(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, path *field.Path,
+	opts podspec.Options) field.ErrorList {
 	var errs field.ErrorList
 	at := path.Child("selector")
 	if selector == nil {
@@ -32,19 +33,22 @@ func ValidateSelectorAndTemplate(selector *metav1.LabelSelector, template *corev
 	return append(errs, ValidateTemplate(template, parsed, "ReplicaSet", path.Child("template"), opts)...)
 }
 
-// ValidateTemplate requires a template whose pods the selector selects, and which run until somebody stops them. The kind
-// is named in messages.
-func ValidateTemplate(template *corev1.PodTemplateSpec, selector labels.Selector, kind string, path *field.Path, opts podspec.Options) field.ErrorList {
+// ValidateTemplate requires a template whose pods the selector selects, and which run until somebody stops them. The
+// kind is named in messages.
+func ValidateTemplate(template *corev1.PodTemplateSpec, selector labels.Selector, kind string, path *field.Path,
+	opts podspec.Options) field.ErrorList {
 	var errs field.ErrorList
 	if !selector.Empty() && !selector.Matches(labels.Set(template.Labels)) {
 		errs = append(errs, field.Invalid(path.Child("metadata", "labels"), template.Labels, "`selector` does not match template `labels`"))
 	}
 	errs = append(errs, podspec.ValidatePodTemplateSpec(template, path, opts)...)
 	if policy := template.Spec.RestartPolicy; policy != corev1.RestartPolicyAlways {
-		errs = append(errs, field.NotSupported(path.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
+		errs = append(errs, field.NotSupported(path.Child("spec", "restartPolicy"), policy,
+			[]corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(path.Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported"))
+		errs = append(errs, field.Forbidden(path.Child("spec", "activeDeadlineSeconds"),
+			"activeDeadlineSeconds in "+kind+" is not Supported"))
 	}
 	return errs
 }

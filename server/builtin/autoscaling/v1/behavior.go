@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// behavior is the JSON in the annotation. Its field names differ from those of every version, and empty fields are null: the
-// first server wrote it so, and clients read it.
+// behavior is the JSON in the annotation. Its field names differ from those of every version, and empty fields are
+// null: the first server wrote it so, and clients read it.
 type behavior struct {
 	ScaleUp, ScaleDown *rules
 }
@@ -31,7 +31,8 @@ func (r *rules) toHub() *v2.HPAScalingRules {
 	if r == nil {
 		return nil
 	}
-	out := &v2.HPAScalingRules{StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy, Tolerance: r.Tolerance}
+	out := &v2.HPAScalingRules{StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy,
+		Tolerance: r.Tolerance}
 	if r.Policies != nil {
 		out.Policies = each(r.Policies, func(p *policy) v2.HPAScalingPolicy {
 			return v2.HPAScalingPolicy{Type: p.Type, Value: p.Value, PeriodSeconds: p.PeriodSeconds}

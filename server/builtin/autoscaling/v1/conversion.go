@@ -148,7 +148,8 @@ func fromHub(in *v2.HorizontalPodAutoscaler, out *autoscalingv1.HorizontalPodAut
 	}
 	for i := range in.Status.CurrentMetrics {
 		m := &in.Status.CurrentMetrics[i]
-		if m.Type == v2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU && m.Resource.Current.AverageUtilization != nil {
+		if m.Type == v2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU &&
+			m.Resource.Current.AverageUtilization != nil {
 			out.Status.CurrentCPUUtilizationPercentage = m.Resource.Current.AverageUtilization
 		}
 	}
@@ -157,7 +158,8 @@ func fromHub(in *v2.HorizontalPodAutoscaler, out *autoscalingv1.HorizontalPodAut
 
 // isCPU says whether this version has a field for the metric.
 func isCPU(m *v2.MetricSpec) bool {
-	return m.Type == v2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU && m.Resource.Target.AverageUtilization != nil
+	return m.Type == v2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU &&
+		m.Resource.Target.AverageUtilization != nil
 }
 
 // toAnnotations writes the status of all metrics, CPU too: the field for CPU has no absolute value.

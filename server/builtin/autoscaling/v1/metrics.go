@@ -14,7 +14,8 @@ func conditionToHub(c *autoscalingv1.HorizontalPodAutoscalerCondition) v2.Horizo
 }
 
 func conditionFromHub(c *v2.HorizontalPodAutoscalerCondition) autoscalingv1.HorizontalPodAutoscalerCondition {
-	return autoscalingv1.HorizontalPodAutoscalerCondition{Type: autoscalingv1.HorizontalPodAutoscalerConditionType(c.Type), Status: c.Status,
+	return autoscalingv1.HorizontalPodAutoscalerCondition{Type: autoscalingv1.HorizontalPodAutoscalerConditionType(c.Type),
+		Status:             c.Status,
 		LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message, ObservedGeneration: c.ObservedGeneration}
 }
 
@@ -26,7 +27,8 @@ func metricToHub(m *autoscalingv1.MetricSpec) v2.MetricSpec {
 	out := v2.MetricSpec{Type: v2.MetricSourceType(m.Type)}
 	if s := m.Object; s != nil {
 		out.Object = &v2.ObjectMetricSource{
-			DescribedObject: v2.CrossVersionObjectReference(s.Target), Metric: identifier(s.MetricName, s.Selector), Target: objectTarget(s),
+			DescribedObject: v2.CrossVersionObjectReference(s.Target), Metric: identifier(s.MetricName,
+				s.Selector), Target: objectTarget(s),
 		}
 	}
 	if s := m.Pods; s != nil {
@@ -80,7 +82,8 @@ func metricFromHub(m *v2.MetricSpec) autoscalingv1.MetricSpec {
 	}
 	if s := m.Pods; s != nil {
 		out.Pods = &autoscalingv1.PodsMetricSource{
-			MetricName: s.Metric.Name, Selector: s.Metric.Selector, TargetAverageValue: ptr.Deref(s.Target.AverageValue, resource.Quantity{}),
+			MetricName: s.Metric.Name, Selector: s.Metric.Selector, TargetAverageValue: ptr.Deref(s.Target.AverageValue,
+				resource.Quantity{}),
 		}
 	}
 	if s := m.Resource; s != nil {
@@ -90,12 +93,14 @@ func metricFromHub(m *v2.MetricSpec) autoscalingv1.MetricSpec {
 	}
 	if s := m.ContainerResource; s != nil {
 		out.ContainerResource = &autoscalingv1.ContainerResourceMetricSource{
-			Name: s.Name, Container: s.Container, TargetAverageUtilization: s.Target.AverageUtilization, TargetAverageValue: s.Target.AverageValue,
+			Name: s.Name, Container: s.Container, TargetAverageUtilization: s.Target.AverageUtilization,
+			TargetAverageValue: s.Target.AverageValue,
 		}
 	}
 	if s := m.External; s != nil {
 		out.External = &autoscalingv1.ExternalMetricSource{
-			MetricName: s.Metric.Name, MetricSelector: s.Metric.Selector, TargetValue: s.Target.Value, TargetAverageValue: s.Target.AverageValue,
+			MetricName: s.Metric.Name, MetricSelector: s.Metric.Selector, TargetValue: s.Target.Value,
+			TargetAverageValue: s.Target.AverageValue,
 		}
 	}
 	return out
@@ -138,12 +143,14 @@ func statusFromHub(m *v2.MetricStatus) autoscalingv1.MetricStatus {
 	}
 	if s := m.Pods; s != nil {
 		out.Pods = &autoscalingv1.PodsMetricStatus{
-			MetricName: s.Metric.Name, Selector: s.Metric.Selector, CurrentAverageValue: ptr.Deref(s.Current.AverageValue, resource.Quantity{}),
+			MetricName: s.Metric.Name, Selector: s.Metric.Selector, CurrentAverageValue: ptr.Deref(s.Current.AverageValue,
+				resource.Quantity{}),
 		}
 	}
 	if s := m.Resource; s != nil {
 		out.Resource = &autoscalingv1.ResourceMetricStatus{
-			Name: s.Name, CurrentAverageUtilization: s.Current.AverageUtilization, CurrentAverageValue: ptr.Deref(s.Current.AverageValue, resource.Quantity{}),
+			Name: s.Name, CurrentAverageUtilization: s.Current.AverageUtilization, CurrentAverageValue: ptr.Deref(s.Current.AverageValue,
+				resource.Quantity{}),
 		}
 	}
 	if s := m.ContainerResource; s != nil {

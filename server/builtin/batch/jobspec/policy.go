@@ -23,8 +23,9 @@ const (
 var (
 	actions = []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
 		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore}
-	operators = []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn}
-	statuses  = []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
+	operators = []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn,
+		batchv1.PodFailurePolicyOnExitCodesOpNotIn}
+	statuses = []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
 )
 
 func validateFailurePolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
@@ -52,7 +53,8 @@ func validateFailurePolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorL
 		errs = append(errs, validatePatterns(rule.OnPodConditions, at.Child("onPodConditions"))...)
 		switch codes, conditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; {
 		case codes && conditions:
-			errs = append(errs, field.Invalid(at, field.OmitValueType{}, "specifying both OnExitCodes and OnPodConditions is not supported"))
+			errs = append(errs, field.Invalid(at, field.OmitValueType{},
+				"specifying both OnExitCodes and OnPodConditions is not supported"))
 		case !codes && !conditions:
 			errs = append(errs, field.Invalid(at, field.OmitValueType{}, "specifying one of OnExitCodes and OnPodConditions is required"))
 		}
@@ -75,10 +77,12 @@ func validatePatterns(patterns []batchv1.PodFailurePolicyOnPodConditionsPattern,
 	return errs
 }
 
-func validateExitCodes(codes *batchv1.PodFailurePolicyOnExitCodesRequirement, containers sets.Set[string], path *field.Path) field.ErrorList {
+func validateExitCodes(codes *batchv1.PodFailurePolicyOnExitCodesRequirement, containers sets.Set[string],
+	path *field.Path) field.ErrorList {
 	errs := requiredOneOf(path.Child("operator"), codes.Operator, operators)
 	if name := codes.ContainerName; name != nil && !containers.Has(*name) {
-		errs = append(errs, field.Invalid(path.Child("containerName"), *name, "must be one of the container or initContainer names in the pod template"))
+		errs = append(errs, field.Invalid(path.Child("containerName"), *name,
+			"must be one of the container or initContainer names in the pod template"))
 	}
 	path = path.Child("values")
 	if len(codes.Values) == 0 {
@@ -144,7 +148,8 @@ func validateSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, pat
 	at := path.Child("succeededCount")
 	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(*count), at)...)
 	if *count > completions {
-		errs = append(errs, field.Invalid(at, *count, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)))
+		errs = append(errs, field.Invalid(at, *count,
+			fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)))
 	}
 	if indexes != nil && *count > total {
 		errs = append(errs, field.Invalid(at, *count,

@@ -131,7 +131,8 @@ func validateIndexed(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 		return errs
 	}
 	limit := func(max int) string {
-		return fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", max, manyCompletions)
+		return fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", max,
+			manyCompletions)
 	}
 	if failed == nil {
 		errs = append(errs, field.Required(failedPath, fmt.Sprintf("must be specified when completions is above %d", manyCompletions)))
@@ -145,7 +146,8 @@ func validateIndexed(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateReplacementPolicy allows only Failed beside a failure policy: that looks at failed pods, not at terminating ones.
+// validateReplacementPolicy allows only Failed beside a failure policy: that looks at failed pods, not at terminating
+// ones.
 func validateReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	policies := []batchv1.PodReplacementPolicy{batchv1.Failed, batchv1.TerminatingOrFailed}
 	if spec.PodFailurePolicy != nil {
@@ -163,7 +165,8 @@ func validateRestartPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorL
 	case policy == corev1.RestartPolicyAlways || policy == "":
 		return field.ErrorList{field.Required(path, fmt.Sprintf("valid values: %q, %q", policies[0], policies[1]))}
 	case policy == corev1.RestartPolicyOnFailure && spec.PodFailurePolicy != nil:
-		return field.ErrorList{field.Invalid(path, policy, fmt.Sprintf("only %q is supported when podFailurePolicy is specified", corev1.RestartPolicyNever))}
+		return field.ErrorList{field.Invalid(path, policy,
+			fmt.Sprintf("only %q is supported when podFailurePolicy is specified", corev1.RestartPolicyNever))}
 	default:
 		return oneOf(path, policy, policies)
 	}

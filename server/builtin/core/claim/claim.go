@@ -33,7 +33,8 @@ type Mistakes struct {
 // MistakesIn finds what updates of a stored claim may keep. The group of its data source is not even looked at.
 func MistakesIn(spec *corev1.PersistentVolumeClaimSpec) Mistakes {
 	return Mistakes{
-		SelectorValues: len(metav1validation.ValidateLabelSelector(spec.Selector, metav1validation.LabelSelectorValidationOptions{}, nil)) > 0,
+		SelectorValues: len(metav1validation.ValidateLabelSelector(spec.Selector, metav1validation.LabelSelectorValidationOptions{},
+			nil)) > 0,
 		SourceGroup: spec.DataSource != nil && spec.DataSource.APIGroup != nil ||
 			spec.DataSourceRef != nil && spec.DataSourceRef.APIGroup != nil,
 	}
@@ -46,7 +47,8 @@ func Validate(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, tolerate
 		errs = append(errs, field.Required(path.Child("accessModes"), "at least 1 access mode is required"))
 	}
 	errs = append(errs, metav1validation.ValidateLabelSelector(spec.Selector,
-		metav1validation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: tolerated.SelectorValues}, path.Child("selector"))...)
+		metav1validation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: tolerated.SelectorValues},
+		path.Child("selector"))...)
 	errs = append(errs, ValidateAccessModes(spec.AccessModes, path.Child("accessModes"))...)
 	size := path.Child("resources").Key(string(corev1.ResourceStorage))
 	if storage, ok := spec.Resources.Requests[corev1.ResourceStorage]; !ok {
@@ -110,7 +112,8 @@ func validateName(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateSources checks what a volume is filled from: in the older field, in the newer one, and that both say the same.
+// validateSources checks what a volume is filled from: in the older field, in the newer one, and that both say the
+// same.
 func validateSources(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, anyGroup bool) field.ErrorList {
 	var errs field.ErrorList
 	source, ref := spec.DataSource, spec.DataSourceRef

@@ -1,7 +1,7 @@
 // Package nodelabel knows the labels of nodes that clients should not use any more.
 //
-// It owns the table of them and the warning for each. What comes in is a label's key; what goes out is what the client of
-// an object that names it is told.
+// It owns the table of them and the warning for each. What comes in is a label's key; what goes out is what the client
+// of an object that names it is told.
 package nodelabel
 
 import (

@@ -35,8 +35,8 @@ func (*BindingREST) New() runtime.Object { return &corev1.Binding{} }
 // Destroy does nothing: the storage is pods'.
 func (*BindingREST) Destroy() {}
 
-// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID and the resourceVersion of a binding: the pod must
-// still have them.
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID and the resourceVersion of a binding: the pod
+// must still have them.
 func (*BindingREST) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
 // Create binds a pod. The mistakes of a binding are a server error, as with every Kubernetes API server.

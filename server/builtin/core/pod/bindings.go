@@ -50,7 +50,8 @@ func (bindingsREST) NamespaceScoped() bool   { return true }
 func (bindingsREST) GetSingularName() string { return "binding" }
 
 // Create binds the pod that the binding is called after.
-func (r bindingsREST) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (r bindingsREST) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (runtime.Object, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, err

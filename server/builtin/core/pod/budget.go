@@ -34,7 +34,8 @@ const evictedMost = 2000
 func (r *EvictionREST) budgetsOf(ctx context.Context, pod *corev1.Pod) ([]policyv1.PodDisruptionBudget, error) {
 	lister, ok := r.storage(budgets).(rest.Lister)
 	if !ok {
-		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", budgets.GroupResource(), "", "404 page not found", 0, true)
+		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", budgets.GroupResource(), "", "404 page not found", 0,
+			true)
 	}
 	obj, err := lister.List(ctx, &metainternalversion.ListOptions{})
 	if err != nil {
@@ -119,11 +120,13 @@ func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisrupt
 	}
 	// Whoever keeps the budget must not count the pod any more, although it may still run for a while.
 	b.Status.DisruptedPods[e.name] = metav1.Time{Time: time.Now()}
-	updater, ok := e.storage(schema.GroupVersionResource{Group: budgets.Group, Version: budgets.Version, Resource: budgets.Resource + "/status"}).(rest.Updater)
+	updater, ok := e.storage(schema.GroupVersionResource{Group: budgets.Group, Version: budgets.Version, Resource: budgets.Resource +
+		"/status"}).(rest.Updater)
 	if !ok {
 		return apierrors.NewNotFound(budgets.GroupResource(), b.Name)
 	}
-	_, _, err = updater.Update(ctx, b.Name, rest.DefaultUpdatedObjectInfo(b), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, _, err = updater.Update(ctx, b.Name, rest.DefaultUpdatedObjectInfo(b), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc,
+		false, &metav1.UpdateOptions{})
 	return err
 }
 
@@ -153,7 +156,8 @@ func needs(b *policyv1.PodDisruptionBudget) string {
 	case denied(c) && c.Reason == policyv1.SyncFailedReason:
 		return text + " because it failed sync: " + c.Message
 	case b.Status.CurrentHealthy <= b.Status.DesiredHealthy:
-		return fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
+		return fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy,
+			b.Status.CurrentHealthy)
 	case denied(c):
 		return fmt.Sprintf("%s (%s): %s", text, c.Reason, c.Message)
 	}
@@ -166,7 +170,8 @@ func beingProcessed(name string) error {
 }
 
 func tooMany(retryAfterSeconds int, cause string) error {
-	return because(cause, apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retryAfterSeconds))
+	return because(cause, apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.",
+		retryAfterSeconds))
 }
 
 func forbidden(name, reason, cause string) error {
@@ -175,6 +180,7 @@ func forbidden(name, reason, cause string) error {
 }
 
 func because(cause string, err *apierrors.StatusError) error {
-	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: cause})
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes,
+		metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: cause})
 	return err
 }

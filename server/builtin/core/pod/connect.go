@@ -122,7 +122,8 @@ func processLocation(pod *corev1.Pod, verb, named string, streams proxy.Options)
 	}
 	query := url.Values{}
 	for name, wanted := range map[string]bool{
-		corev1.ExecStdinParam: streams.Stdin, corev1.ExecStdoutParam: streams.Stdout, corev1.ExecStderrParam: streams.Stderr, corev1.ExecTTYParam: streams.Tty,
+		corev1.ExecStdinParam: streams.Stdin, corev1.ExecStdoutParam: streams.Stdout, corev1.ExecStderrParam: streams.Stderr,
+		corev1.ExecTTYParam: streams.Tty,
 	} {
 		if wanted {
 			query.Set(name, "1")

@@ -45,13 +45,15 @@ func validateContainerStatuses(pod *corev1.Pod) (errs field.ErrorList) {
 	}
 	for i, c := range s.EphemeralContainerStatuses {
 		if len(c.AllocatedResourcesStatus) > 0 {
-			errs = append(errs, field.Forbidden(lists[2].path.Index(i).Child("allocatedResourcesStatus"), "must not be specified in container status"))
+			errs = append(errs, field.Forbidden(lists[2].path.Index(i).Child("allocatedResourcesStatus"),
+				"must not be specified in container status"))
 		}
 	}
 	return errs
 }
 
-// validateUser checks the identity that a container has on Linux. The runtime may report users whom a pod can't ask for.
+// validateUser checks the identity that a container has on Linux. The runtime may report users whom a pod can't ask
+// for.
 func validateUser(user *corev1.LinuxContainerUser, os corev1.OSName, path *field.Path) (errs field.ErrorList) {
 	switch os {
 	case corev1.Windows:
@@ -61,7 +63,8 @@ func validateUser(user *corev1.LinuxContainerUser, os corev1.OSName, path *field
 		return nil
 	}
 	if user.UID < 0 || user.UID > math.MaxUint32 {
-		errs = append(errs, field.Invalid(path.Child("uid"), user.UID, fmt.Sprintf("must be between 0 and %d, inclusive", uint32(math.MaxUint32))))
+		errs = append(errs, field.Invalid(path.Child("uid"), user.UID,
+			fmt.Sprintf("must be between 0 and %d, inclusive", uint32(math.MaxUint32))))
 	}
 	errs = append(errs, builtin.Invalids(path.Child("gid"), user.GID, validation.IsValidGroupID(user.GID))...)
 	for i, gid := range user.SupplementalGroups {
@@ -88,7 +91,8 @@ func (l statusList) validateDevices(extended *corev1.PodExtendedResourceClaimSta
 const claimPrefix = "claim:"
 
 // validateDeviceName requires that the container has asked for what it got: by a request, or by a claim.
-func validateDeviceName(c *corev1.Container, name corev1.ResourceName, extended *corev1.PodExtendedResourceClaimStatus, path *field.Path) field.ErrorList {
+func validateDeviceName(c *corev1.Container, name corev1.ResourceName, extended *corev1.PodExtendedResourceClaimStatus,
+	path *field.Path) field.ErrorList {
 	claimed, isClaim := strings.CutPrefix(string(name), claimPrefix)
 	if !isClaim {
 		if _, requested := c.Resources.Requests[name]; requested {
@@ -104,8 +108,9 @@ func validateDeviceName(c *corev1.Container, name corev1.ResourceName, extended 
 	if isExtended(c, claimed, extended) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, name, "must match one of the container's resource claims as 'claim:<claimName>/<requestName>' "+
-		"when container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty")}
+	return field.ErrorList{field.Invalid(path, name,
+		"must match one of the container's resource claims as 'claim:<claimName>/<requestName>' "+
+			"when container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty")}
 }
 
 // isExtended says whether the claim and request stand for an extended resource that the container requests.
@@ -121,7 +126,8 @@ func isExtended(c *corev1.Container, claimed string, extended *corev1.PodExtende
 }
 
 func validateHealth(resources []corev1.ResourceHealth, path *field.Path) (errs field.ErrorList) {
-	known := []corev1.ResourceHealthStatus{corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy, corev1.ResourceHealthStatusUnknown}
+	known := []corev1.ResourceHealthStatus{corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy,
+		corev1.ResourceHealthStatusUnknown}
 	seen := sets.New[corev1.ResourceID]()
 	for i, r := range resources {
 		at := path.Index(i)

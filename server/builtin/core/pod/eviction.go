@@ -54,7 +54,8 @@ func (*EvictionREST) AcceptsGroupVersion(gv schema.GroupVersion) bool {
 	return gv == policyv1.SchemeGroupVersion || gv == policyv1beta1.SchemeGroupVersion
 }
 
-// Create evicts the pod. A pod that is not running goes at once; of the others, a budget that selects them must allow it.
+// Create evicts the pod. A pod that is not running goes at once; of the others, a budget that selects them must allow
+// it.
 func (r *EvictionREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (_ runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.PodEvict, name)
@@ -85,7 +86,8 @@ func (r *EvictionREST) Create(ctx context.Context, name string, obj runtime.Obje
 	return &metav1.Status{Status: metav1.StatusSuccess}, nil
 }
 
-// deletionOf are the options by which the pod is deleted. A dry run may be asked for in them, or in those of the request.
+// deletionOf are the options by which the pod is deleted. A dry run may be asked for in them, or in those of the
+// request.
 func deletionOf(eviction *policyv1.Eviction, name string, options *metav1.CreateOptions) (*metav1.DeleteOptions, error) {
 	if name != eviction.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
@@ -120,8 +122,8 @@ type evicting struct {
 	pod *corev1.Pod
 }
 
-// deleteIfIdle deletes a pod that does not run, whatever budgets say. It retries conflicts, unless the client has named a
-// resourceVersion.
+// deleteIfIdle deletes a pod that does not run, whatever budgets say. It retries conflicts, unless the client has named
+// a resourceVersion.
 func (e *evicting) deleteIfIdle(ctx context.Context) (gone bool, err error) {
 	again := func(err error) bool { return apierrors.IsConflict(err) && !namesVersion(e.deletion) }
 	err = retry.OnError(conflicts, again, func() error {
@@ -214,7 +216,8 @@ func (e *evicting) note(ctx context.Context, preconditions *metav1.Preconditions
 		return pod, nil
 	})
 	part := builtin.NewPart(e.pods, "status", corev1.SchemeGroupVersion, status)
-	obj, _, err := part.Update(ctx, e.name, target, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	obj, _, err := part.Update(ctx, e.name, target, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false,
+		&metav1.UpdateOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -227,10 +230,12 @@ func checkPreconditions(p *metav1.Preconditions, pod *corev1.Pod) error {
 	case p == nil:
 	case ptr.Deref(p.UID, "") != "" && *p.UID != pod.UID:
 		return apierrors.NewConflict(resource, pod.Name, fmt.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, pod.UID))
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and "+
+				"then recreated", *p.UID, pod.UID))
 	case ptr.Deref(p.ResourceVersion, "") != "" && *p.ResourceVersion != pod.ResourceVersion:
 		return apierrors.NewConflict(resource, pod.Name, fmt.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, pod.ResourceVersion))
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have "+
+				"been modified", *p.ResourceVersion, pod.ResourceVersion))
 	}
 	return nil
 }

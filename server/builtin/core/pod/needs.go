@@ -42,8 +42,8 @@ func Served(n Needs) builtin.Resource[*corev1.Pod] {
 	return r
 }
 
-// AddToScheme registers what the bodies and queries of these subresources are made of: evictions of an old version, whose
-// group no longer serves it, and options.
+// AddToScheme registers what the bodies and queries of these subresources are made of: evictions of an old version,
+// whose group no longer serves it, and options.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(policyv1beta1.SchemeGroupVersion, &policyv1beta1.Eviction{})
 	s.AddKnownTypes(policyv1.SchemeGroupVersion, &policyv1.Eviction{})

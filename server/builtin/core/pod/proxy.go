@@ -39,8 +39,8 @@ func newProxyREST(pods *builtin.REST, kubelets *kubelet.Client) rest.Storage {
 	}
 }
 
-// hostOf is where a pod listens: on the port that is asked for, or on the first that it declares. An address of this machine
-// is none of a pod: who may read pods could reach what listens here.
+// hostOf is where a pod listens: on the port that is asked for, or on the first that it declares. An address of this
+// machine is none of a pod: who may read pods could reach what listens here.
 func hostOf(pod *corev1.Pod, port string) (string, error) {
 	for _, c := range pod.Spec.Containers {
 		if port == "" && len(c.Ports) > 0 {

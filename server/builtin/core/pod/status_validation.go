@@ -80,10 +80,12 @@ func validateTransitions(pod, old *corev1.Pod) field.ErrorList {
 		policy      corev1.RestartPolicy
 		restartable sets.Set[string]
 	}{
-		{"containerStatuses", pod.Status.ContainerStatuses, old.Status.ContainerStatuses, old.Spec.RestartPolicy, ruled(old.Spec.Containers)},
+		{"containerStatuses", pod.Status.ContainerStatuses, old.Status.ContainerStatuses, old.Spec.RestartPolicy,
+			ruled(old.Spec.Containers)},
 		{"initContainerStatuses", pod.Status.InitContainerStatuses, old.Status.InitContainerStatuses, old.Spec.RestartPolicy,
 			restartable.Union(ruled(old.Spec.InitContainers))},
-		{"ephemeralContainerStatuses", pod.Status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses, corev1.RestartPolicyNever, nil},
+		{"ephemeralContainerStatuses", pod.Status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses,
+			corev1.RestartPolicyNever, nil},
 	} {
 		if kind.policy == corev1.RestartPolicyAlways {
 			continue
@@ -95,7 +97,8 @@ func validateTransitions(pod, old *corev1.Pod) field.ErrorList {
 			}
 			for _, is := range kind.new {
 				if is.Name == was.Name && is.State.Terminated == nil {
-					errs = append(errs, field.Forbidden(statusPath.Child(kind.name).Index(i).Child("state"), "may not be transitioned to non-terminated state"))
+					errs = append(errs, field.Forbidden(statusPath.Child(kind.name).Index(i).Child("state"),
+						"may not be transitioned to non-terminated state"))
 				}
 			}
 		}
@@ -162,7 +165,8 @@ func validateExtendedClaim(pod *corev1.Pod) field.ErrorList {
 	if claim.ResourceClaimName == "" {
 		return append(errs, field.Required(namePath, ""))
 	}
-	return append(errs, builtin.Invalids(namePath, claim.ResourceClaimName, apivalidation.NameIsDNSSubdomain(claim.ResourceClaimName, false))...)
+	return append(errs, builtin.Invalids(namePath, claim.ResourceClaimName,
+		apivalidation.NameIsDNSSubdomain(claim.ResourceClaimName, false))...)
 }
 
 // validateMappedContainer requires that the container of a mapping exists and requests its resource.
@@ -179,7 +183,8 @@ func validateMappedContainer(pod *corev1.Pod, m corev1.ContainerExtendedResource
 	}
 	if _, requested := container.Resources.Requests[corev1.ResourceName(m.ResourceName)]; !requested {
 		return field.ErrorList{field.Invalid(at.Child("resourceName"), m.ResourceName,
-			"must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests")}
+			"must match the extended resource name of an entry in spec.initContainers.resources.requests or "+
+				"spec.containers.resources.requests")}
 	}
 	return nil
 }
@@ -190,7 +195,8 @@ func validateIPs(pod, old *corev1.Pod) field.ErrorList {
 	errs := validateIPList(podIPs, texts(old.Status.PodIPs), pod.Status.PodIPs, path)
 	switch ip := pod.Status.PodIP; {
 	case (ip != "") != (len(podIPs) > 0):
-		errs = append(errs, field.Invalid(path, quote.Internal(pod.Status.PodIPs), "podIP and podIPs must either both be set or both be unset"))
+		errs = append(errs, field.Invalid(path, quote.Internal(pod.Status.PodIPs),
+			"podIP and podIPs must either both be set or both be unset"))
 	case ip != "" && ip != podIPs[0]:
 		errs = append(errs, field.Invalid(path.Index(0).Child("ip"), podIPs[0], "must be equal to `podIP`"))
 	}
@@ -218,7 +224,8 @@ func hostTexts(ips []corev1.HostIP) (all []string) {
 	return all
 }
 
-// validateIPList requires addresses, at most one of each family. Those that were there before may be written as they were.
+// validateIPList requires addresses, at most one of each family. Those that were there before may be written as they
+// were.
 func validateIPList(ips, had []string, value any, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, ip := range ips {

@@ -56,7 +56,8 @@ func (v *validator) validateNodeSelector(s *corev1.NodeSelector, path *field.Pat
 	return ValidateNodeSelector(s, v.Tolerated.NodeAffinityValues, path)
 }
 
-// ValidateNodeSelector requires at least one term. With anyValue the values of labels may be ones that no node can have.
+// ValidateNodeSelector requires at least one term. With anyValue the values of labels may be ones that no node can
+// have.
 func ValidateNodeSelector(s *corev1.NodeSelector, anyValue bool, path *field.Path) field.ErrorList {
 	terms := path.Child("nodeSelectorTerms")
 	if len(s.NodeSelectorTerms) == 0 {
@@ -114,7 +115,8 @@ func validateNodeField(r corev1.NodeSelectorRequirement, path *field.Path) field
 	switch r.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		if len(r.Values) != 1 {
-			errs = append(errs, field.Required(path.Child("values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"))
+			errs = append(errs, field.Required(path.Child("values"),
+				"must be only one value when `operator` is 'In' or 'NotIn' for node field selector"))
 		}
 	default:
 		errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator"))
@@ -128,7 +130,8 @@ func validateNodeField(r corev1.NodeSelectorRequirement, path *field.Path) field
 	return errs
 }
 
-func (v *validator) validatePodTerms(must []corev1.PodAffinityTerm, wish []corev1.WeightedPodAffinityTerm, path *field.Path) field.ErrorList {
+func (v *validator) validatePodTerms(must []corev1.PodAffinityTerm, wish []corev1.WeightedPodAffinityTerm,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, term := range must {
 		errs = append(errs, v.validatePodTerm(term, path.Child(requiredTerms).Index(i))...)
@@ -162,7 +165,8 @@ func validateLabelKeys(term *corev1.PodAffinityTerm, path *field.Path) field.Err
 	mismatch := sets.New(term.MismatchLabelKeys...)
 	for i, key := range term.MatchLabelKeys {
 		if mismatch.Has(key) {
-			errs = append(errs, field.Invalid(path.Child("matchLabelKeys").Index(i), key, "exists in both matchLabelKeys and mismatchLabelKeys"))
+			errs = append(errs, field.Invalid(path.Child("matchLabelKeys").Index(i), key,
+				"exists in both matchLabelKeys and mismatchLabelKeys"))
 		}
 	}
 	return errs

@@ -186,7 +186,8 @@ func validatePorts(ports []corev1.ContainerPort, path *field.Path) field.ErrorLi
 		if port.ContainerPort == 0 {
 			errs = append(errs, field.Required(at.Child("containerPort"), ""))
 		} else {
-			errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))...)
+			errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort,
+				validation.IsValidPortNum(int(port.ContainerPort)))...)
 		}
 		if port.HostPort != 0 {
 			errs = append(errs, invalid(at.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))...)
@@ -234,8 +235,8 @@ func (v *validator) validateHostNetworkPorts(path *field.Path) field.ErrorList {
 
 const maxRestartRules, maxRestartExitCodes = 20, 255
 
-// validateContainerRestart validates how one container restarts, whatever its pod's policy is. The rules of an init container
-// without a policy are not looked at.
+// validateContainerRestart validates how one container restarts, whatever its pod's policy is. The rules of an init
+// container without a policy are not looked at.
 func validateContainerRestart(c *corev1.Container, init bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {

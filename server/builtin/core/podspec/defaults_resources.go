@@ -8,7 +8,8 @@ import (
 
 // CompletePodResources completes resources that were given, in part, for the pod as a whole. The order matters: huge
 // pages get limits of their containers', then requests come of the containers' or the limits, then limits of containers
-// that all have one. It is for new pods, and not among the defaults: who writes a pod does not own what is filled in here.
+// that all have one. It is for new pods, and not among the defaults: who writes a pod does not own what is filled in
+// here.
 func CompletePodResources(spec *corev1.PodSpec) {
 	if spec.Resources == nil {
 		return
@@ -52,8 +53,8 @@ func requestForPod(spec *corev1.PodSpec) {
 	}
 }
 
-// limitPod bounds what a pod requests without a limit by the sum of its containers' limits, where every container has one,
-// or by the request if that is more.
+// limitPod bounds what a pod requests without a limit by the sum of its containers' limits, where every container has
+// one, or by the request if that is more.
 func limitPod(spec *corev1.PodSpec) {
 	sum := sumLimits(spec)
 	for name, request := range spec.Resources.Requests {
@@ -93,8 +94,8 @@ func sumLimits(spec *corev1.PodSpec) corev1.ResourceList {
 	return sumUp(spec, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits })
 }
 
-// sumUp is the most that the pod's containers use at once. Sidecars keep running beside all that starts later; other init
-// containers run one at a time before the containers.
+// sumUp is the most that the pod's containers use at once. Sidecars keep running beside all that starts later; other
+// init containers run one at a time before the containers.
 func sumUp(spec *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
 	running, highest := corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range spec.InitContainers {

@@ -66,7 +66,8 @@ func (v *validator) validateValueFrom(ev corev1.EnvVar, path *field.Path) field.
 	}
 	switch {
 	case sources == 0:
-		errs = append(errs, field.Invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
+		errs = append(errs, field.Invalid(path, "",
+			"must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
 	case ev.Value != "":
 		errs = append(errs, field.Invalid(path, "", "may not be specified when `value` is not empty"))
 	case sources > 1:
@@ -95,7 +96,8 @@ func (v *validator) validateFileKeyRef(ref *corev1.FileKeySelector, path *field.
 	return append(errs, noBacksteps(ref.Path, path.Child("path"))...)
 }
 
-// validateEnvFileVolumes requires that the files which variables are read from are in volumes that a container can write.
+// validateEnvFileVolumes requires that the files which variables are read from are in volumes that a container can
+// write.
 func (v *validator) validateEnvFileVolumes(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	VisitContainers(v.spec, path, func(c *corev1.Container, at *field.Path) {

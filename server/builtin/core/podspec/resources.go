@@ -25,7 +25,8 @@ func podResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList
 }
 
 // validateResources checks the requests and limits of a container, or of the pod.
-func (v *validator) validateResources(r *corev1.ResourceRequirements, validateName func(corev1.ResourceName, *field.Path) field.ErrorList, path *field.Path) field.ErrorList {
+func (v *validator) validateResources(r *corev1.ResourceRequirements, validateName func(corev1.ResourceName, *field.Path) field.ErrorList,
+	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	compute, hugePages := false, false
 	each := func(list corev1.ResourceList, path *field.Path, also func(corev1.ResourceName, resource.Quantity)) {
@@ -52,9 +53,11 @@ func (v *validator) validateResources(r *corev1.ResourceRequirements, validateNa
 		case !limited && !amount.IsOvercommitAllowed(name):
 			errs = append(errs, field.Required(path.Child("limits"), "Limit must be set for non overcommitable resources"))
 		case limited && !amount.IsOvercommitAllowed(name) && quantity.Cmp(limit) != 0:
-			errs = append(errs, field.Invalid(requests, quantity.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
+			errs = append(errs, field.Invalid(requests, quantity.String(),
+				fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
 		case limited && quantity.Cmp(limit) > 0:
-			errs = append(errs, field.Invalid(requests, quantity.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+			errs = append(errs, field.Invalid(requests, quantity.String(),
+				fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
 		}
 	})
 	if hugePages && !compute {

@@ -140,9 +140,10 @@ var volumeKinds = []struct {
 		return required(p, "endpoints", s.Glusterfs.EndpointsName, "path", s.Glusterfs.Path)
 	}},
 	{field: "Flocker", name: "flocker", validate: validateFlocker},
-	{field: "PersistentVolumeClaim", name: "persistentVolumeClaim", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
-		return required(p, "claimName", s.PersistentVolumeClaim.ClaimName)
-	}},
+	{field: "PersistentVolumeClaim", name: "persistentVolumeClaim",
+		validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
+			return required(p, "claimName", s.PersistentVolumeClaim.ClaimName)
+		}},
 	{field: "RBD", name: "rbd", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
 		return append(nonEmpty(p.Child("monitors"), s.RBD.CephMonitors), required(p, "image", s.RBD.RBDImage)...)
 	}},
@@ -153,13 +154,14 @@ var volumeKinds = []struct {
 		return nonEmpty(p.Child("monitors"), s.CephFS.Monitors)
 	}},
 	{field: "Quobyte", name: "quobyte", validate: validateQuobyte},
-	{field: "DownwardAPI", name: "downwarAPI", path: "downwardAPI", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
-		errs := fileMode(s.DownwardAPI.DefaultMode, p.Child("defaultMode"))
-		for i := range s.DownwardAPI.Items {
-			errs = append(errs, validateDownwardFile(&s.DownwardAPI.Items[i], p)...)
-		}
-		return errs
-	}},
+	{field: "DownwardAPI", name: "downwarAPI", path: "downwardAPI",
+		validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
+			errs := fileMode(s.DownwardAPI.DefaultMode, p.Child("defaultMode"))
+			for i := range s.DownwardAPI.Items {
+				errs = append(errs, validateDownwardFile(&s.DownwardAPI.Items[i], p)...)
+			}
+			return errs
+		}},
 	{field: "FC", name: "fc", validate: validateFC},
 	{field: "FlexVolume", name: "flexVolume", validate: validateFlex},
 	{field: "ConfigMap", name: "configMap", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
@@ -173,9 +175,10 @@ var volumeKinds = []struct {
 	{field: "VsphereVolume", name: "vsphereVolume", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
 		return required(p, "volumePath", s.VsphereVolume.VolumePath)
 	}},
-	{field: "PhotonPersistentDisk", name: "photonPersistentDisk", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
-		return required(p, "pdID", s.PhotonPersistentDisk.PdID)
-	}},
+	{field: "PhotonPersistentDisk", name: "photonPersistentDisk",
+		validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
+			return required(p, "pdID", s.PhotonPersistentDisk.PdID)
+		}},
 	{field: "PortworxVolume", name: "portworxVolume", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
 		return required(p, "volumeID", s.PortworxVolume.VolumeID)
 	}},

@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// kinds are all sources, in the order in which they are looked for. The field of one is called the same in a volume of a
-// pod, and is of the same type where validate is nil.
+// kinds are all sources, in the order in which they are looked for. The field of one is called the same in a volume of
+// a pod, and is of the same type where validate is nil.
 var kinds = []struct {
 	field    string // in corev1.PersistentVolumeSource
 	name     string // in error paths, when it is one too many
@@ -71,8 +71,8 @@ var kinds = []struct {
 	{field: "CSI", name: "csi", validate: validateVolumeSpecCSI},
 }
 
-// validateSource requires exactly one valid source. If there are several, the first in this order is checked; a flex volume
-// is checked even then, and never counts as one too many.
+// validateSource requires exactly one valid source. If there are several, the first in this order is checked; a flex
+// volume is checked even then, and never counts as one too many.
 func (v volumeSpecVolume) validateSource() field.ErrorList {
 	var errs field.ErrorList
 	path := v.path

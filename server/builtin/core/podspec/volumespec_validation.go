@@ -13,7 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 )
 
-// volumeSpecVolume is a spec with the name of its object, which an inline one does not have, and its place in the object.
+// volumeSpecVolume is a spec with the name of its object, which an inline one does not have, and its place in the
+// object.
 type volumeSpecVolume struct {
 	*corev1.PersistentVolumeSpec
 	name string
@@ -71,7 +72,8 @@ func ValidateInline(spec *corev1.PersistentVolumeSpec, path *field.Path) (errs f
 	errs = append(errs, v.validateSource()...)
 	errs = append(errs, v.validateRecycling()...)
 	forbid(v.StorageClassName != "", "storageClassName", "may not be specified")
-	forbid(v.VolumeMode != nil && *v.VolumeMode != corev1.PersistentVolumeFilesystem, "volumeMode", "may not specify volumeMode other than Filesystem")
+	forbid(v.VolumeMode != nil && *v.VolumeMode != corev1.PersistentVolumeFilesystem, "volumeMode",
+		"may not specify volumeMode other than Filesystem")
 	return errs
 }
 
@@ -106,7 +108,8 @@ func (v volumeSpecVolume) validateRecycling() field.ErrorList {
 	if h := v.HostPath; h == nil || path.Clean(h.Path) != "/" || v.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimRecycle {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(v.path.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'")}
+	return field.ErrorList{field.Forbidden(v.path.Child("persistentVolumeReclaimPolicy"),
+		"may not be 'recycle' for a hostPath mount of '/'")}
 }
 
 func (v volumeSpecVolume) validateAttributesClass() (errs field.ErrorList) {

@@ -32,7 +32,8 @@ var deadVolumes = []struct {
 	name, message string
 	is            func(*corev1.VolumeSource) bool
 }{
-	{"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+", func(v *corev1.VolumeSource) bool { return v.PhotonPersistentDisk != nil }},
+	{"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+",
+		func(v *corev1.VolumeSource) bool { return v.PhotonPersistentDisk != nil }},
 	{"gitRepo", "deprecated in v1.11, and disabled by default in v1.33+", func(v *corev1.VolumeSource) bool { return v.GitRepo != nil }},
 	{"scaleIO", "deprecated in v1.16, non-functional in v1.22+", func(v *corev1.VolumeSource) bool { return v.ScaleIO != nil }},
 	{"flocker", "deprecated in v1.22, non-functional in v1.25+", func(v *corev1.VolumeSource) bool { return v.Flocker != nil }},
@@ -157,7 +158,8 @@ func (w *warner) podAffinity() {
 		terms(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution, at.Child("podAffinity"))
 	}
 	if a := w.spec.Affinity.PodAntiAffinity; a != nil {
-		terms(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution, at.Child("podAntiAffinity"))
+		terms(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution,
+			at.Child("podAntiAffinity"))
 	}
 }
 

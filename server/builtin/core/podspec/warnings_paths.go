@@ -82,7 +82,8 @@ func projectedPaths(s *corev1.VolumeProjection) []writtenPath {
 		return []writtenPath{{s.ClusterTrustBundle.Path, fmt.Sprintf("ClusterTrustBundle %q", *name)}}
 	case s.PodCertificate != nil:
 		c := s.PodCertificate
-		return []writtenPath{{c.CertificateChainPath, "PodCertificate chain"}, {c.KeyPath, "PodCertificate key"}, {c.CredentialBundlePath, "PodCertificate credential bundle"}}
+		return []writtenPath{{c.CertificateChainPath, "PodCertificate chain"}, {c.KeyPath, "PodCertificate key"},
+			{c.CredentialBundlePath, "PodCertificate credential bundle"}}
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// addresses gives services the addresses of ServiceCIDRs, each once. An address is taken by the IPAddress of its name: of
-// several servers that take one at once, etcd lets one create it.
+// addresses gives services the addresses of ServiceCIDRs, each once. An address is taken by the IPAddress of its name:
+// of several servers that take one at once, etcd lets one create it.
 type addresses struct {
 	// given stores the IPAddresses, ranges the ServiceCIDRs.
 	given, ranges store.Interface
@@ -48,7 +48,8 @@ const (
 	rangePrefix   = "/servicecidrs"
 	// AllocatorName marks the addresses of this allocator. It is upstream's, so that both know each other's.
 	AllocatorName = "ipallocator.k8s.io"
-	// abandoned is how old an address without a service must be before it goes: the service of a younger one may be about to come.
+	// abandoned is how old an address without a service must be before it goes: the service of a younger one may be
+	// about to come.
 	abandoned = time.Minute
 )
 
@@ -82,8 +83,8 @@ func numberIP(n uint32) netip.Addr {
 	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 }
 
-// all are the IPv4 ranges that services may have, the default one first: where it is not stored, as the server makes it at its
-// start.
+// all are the IPv4 ranges that services may have, the default one first: where it is not stored, as the server makes it
+// at its start.
 func (a *addresses) all(ctx context.Context) ([]addressRange, error) {
 	var list networkingv1.ServiceCIDRList
 	if err := a.ranges.GetList(ctx, rangePrefix, store.ListOptions{Predicate: store.Everything, Recursive: true}, &list); err != nil {
@@ -102,7 +103,8 @@ func (a *addresses) all(ctx context.Context) ([]addressRange, error) {
 
 func rangesOf(cidr *networkingv1.ServiceCIDR) (ranges []addressRange) {
 	// A range without the condition is ready: there may be no controller that sets it.
-	ready := cidr.DeletionTimestamp == nil && !apimeta.IsStatusConditionFalse(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
+	ready := cidr.DeletionTimestamp == nil &&
+		!apimeta.IsStatusConditionFalse(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	for _, p := range Prefixes(cidr) {
 		if p.Addr().Is4() && p.Bits() <= 30 {
 			ranges = append(ranges, addressRange{p, ready})
@@ -149,8 +151,8 @@ func (a *addresses) take(ctx context.Context, svc *corev1.Service, ip netip.Addr
 	return a.create(ctx, svc, ip)
 }
 
-// tryTake is take in a dry run. As upstream's it does not look whether somebody has the address, and it names one range where
-// no range has the address.
+// tryTake is take in a dry run. As upstream's it does not look whether somebody has the address, and it names one range
+// where no range has the address.
 func (a *addresses) tryTake(ctx context.Context, ip netip.Addr) error {
 	ranges, err := a.all(ctx)
 	if err != nil {
@@ -167,7 +169,8 @@ func (a *addresses) tryTake(ctx context.Context, ip netip.Addr) error {
 	return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %s", ip, ranges[0].Masked())
 }
 
-// next gives svc the first free address: of the part of a range that is not left for those who ask for one, if there is one.
+// next gives svc the first free address: of the part of a range that is not left for those who ask for one, if there is
+// one.
 func (a *addresses) next(ctx context.Context, svc *corev1.Service) (netip.Addr, error) {
 	if err := a.count(ctx, time.Time{}); err != nil {
 		return netip.Addr{}, err
@@ -264,8 +267,9 @@ func NewAddress(svc *corev1.Service, ip netip.Addr) *networkingv1.IPAddress {
 			Name: ip.String(), UID: uuid.NewUUID(), CreationTimestamp: now,
 			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(family), networkingv1.LabelManagedBy: AllocatorName},
 			ManagedFields: []metav1.ManagedFieldsEntry{{
-				Manager: "kube-apiserver", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: networkingv1.SchemeGroupVersion.String(),
-				Time: &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(addressFields),
+				Manager: "kube-apiserver", Operation: metav1.ManagedFieldsOperationUpdate,
+				APIVersion: networkingv1.SchemeGroupVersion.String(),
+				Time:       &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(addressFields),
 			}},
 		},
 		Spec: networkingv1.IPAddressSpec{
@@ -328,7 +332,8 @@ func (a *addresses) count(ctx context.Context, since time.Time) error {
 // recount finds the used addresses. A service without an IPAddress gets one, since older servers wrote none, and
 // an IPAddress whose service never came is deleted.
 func (a *addresses) recount(ctx context.Context) error {
-	// The addresses first: the service of one that is old by now, and whose service is not there afterwards, does not come.
+	// The addresses first: the service of one that is old by now, and whose service is not there afterwards, does not
+	// come.
 	var list networkingv1.IPAddressList
 	if err := a.given.GetList(ctx, addressPrefix, store.ListOptions{Predicate: store.Everything, Recursive: true}, &list); err != nil {
 		return fmt.Errorf("list the cluster IPs in use: %w", err)

@@ -21,8 +21,8 @@ type allocator struct {
 	ports *pool
 }
 
-// grant has what one operation on a service took, which goes back if it fails, and what it no longer uses, which goes back if it
-// succeeds.
+// grant has what one operation on a service took, which goes back if it fails, and what it no longer uses, which goes
+// back if it succeeds.
 type grant struct {
 	*allocator
 
@@ -32,7 +32,8 @@ type grant struct {
 	portsTaken, portsFreed []uint32
 }
 
-// allocate fills in the addresses and ports that svc needs and old, which may be nil, lacks. The caller finishes the grant.
+// allocate fills in the addresses and ports that svc needs and old, which may be nil, lacks. The caller finishes the
+// grant.
 func (a *allocator) allocate(ctx context.Context, svc, old *corev1.Service, dryRun bool) (*grant, error) {
 	if err := initFamilies(svc, old); err != nil {
 		return nil, err
@@ -176,8 +177,8 @@ func (g *grant) nodePorts(ctx context.Context, svc, old *corev1.Service) error {
 	return nil
 }
 
-// newNodePorts gives the ports of a new service their node ports. Entries of the same port share one: that of the first of
-// them that asks for one. Node ports that entries of different ports ask for have to differ.
+// newNodePorts gives the ports of a new service their node ports. Entries of the same port share one: that of the first
+// of them that asks for one. Node ports that entries of different ports ask for have to differ.
 func (g *grant) newNodePorts(ctx context.Context, svc *corev1.Service) error {
 	if !needsNodePort(svc) {
 		return nil
@@ -265,8 +266,8 @@ func (g *grant) takePort(ctx context.Context, n uint32) error {
 // firstPretended is the first port that a dry run shows where any will do.
 const firstPretended = 32769
 
-// nextPort takes any port. A dry run shows the one behind those that it has chosen, as a kube-apiserver does, whether it is
-// free or not: a later request gets another one anyway.
+// nextPort takes any port. A dry run shows the one behind those that it has chosen, as a kube-apiserver does, whether
+// it is free or not: a later request gets another one anyway.
 func (g *grant) nextPort(ctx context.Context) (n uint32, err error) {
 	if g.dryRun {
 		n = firstPretended

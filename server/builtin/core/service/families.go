@@ -16,8 +16,8 @@ func newInvalid(svc *corev1.Service, errs field.ErrorList) error {
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
 }
 
-// normalizeClusterIPs makes clusterIPs follow clusterIP, for clients that know only the older field. What cannot be meant
-// that way is left to validation.
+// normalizeClusterIPs makes clusterIPs follow clusterIP, for clients that know only the older field. What cannot be
+// meant that way is left to validation.
 func normalizeClusterIPs(svc, old *corev1.Service) {
 	s := &svc.Spec
 	if old == nil || len(old.Spec.ClusterIPs) == 0 {
@@ -42,8 +42,8 @@ func normalizeClusterIPs(svc, old *corev1.Service) {
 	}
 }
 
-// patchAllocatedValues brings back what was allocated and the client left out, so that the manifest a service was made of
-// can be put again.
+// patchAllocatedValues brings back what was allocated and the client left out, so that the manifest a service was made
+// of can be put again.
 func patchAllocatedValues(svc, old *corev1.Service) {
 	s, was := &svc.Spec, &old.Spec
 	if needsClusterIP(svc) && needsClusterIP(old) {
@@ -97,7 +97,8 @@ func initFamilies(svc, old *corev1.Service) error {
 			continue
 		}
 		if f := familyOf(ip); f != clusterFamily {
-			errs = append(errs, field.Invalid(clusterIPsPath.Index(i), s.ClusterIPs, fmt.Sprintf("%s is not configured on this cluster", f)))
+			errs = append(errs, field.Invalid(clusterIPsPath.Index(i), s.ClusterIPs,
+				fmt.Sprintf("%s is not configured on this cluster", f)))
 		} else {
 			s.IPFamilies = append(s.IPFamilies, f)
 		}

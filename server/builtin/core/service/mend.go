@@ -21,8 +21,8 @@ type REST struct {
 
 var errAsItIs = errors.New("nothing is to be changed")
 
-// MendPorts marks the node ports that services have as taken, and frees leaked ones that no service has. It changes nothing if somebody
-// else has changed them since a revision.
+// MendPorts marks the node ports that services have as taken, and frees leaked ones that no service has. It changes
+// nothing if somebody else has changed them since a revision.
 func (r *REST) MendPorts(ctx context.Context, since int64, leaked []uint32) (changed bool, err error) {
 	used, err := r.ports.inUse(ctx)
 	if err != nil {

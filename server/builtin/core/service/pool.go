@@ -65,8 +65,8 @@ func clamp(n, least, most, size int) int {
 	return min(max(n, least), most)
 }
 
-// pool gives out ports, each once. Which are taken is a bitmap in etcd, so that all servers of one etcd agree; bit i of it, as
-// a big-endian number, is the port first+i.
+// pool gives out ports, each once. Which are taken is a bitmap in etcd, so that all servers of one etcd agree; bit i of
+// it, as a big-endian number, is the port first+i.
 type pool struct {
 	storage store.Interface
 	// inUse lists what the existing services use.
@@ -80,7 +80,8 @@ var errPortTaken = errors.New("provided port is already allocated")
 
 const portsKey = "/ranges/servicenodeports"
 
-// take takes n. A dry run only looks whether somebody has it, and leaves ports out of the range to validation, as upstream's.
+// take takes n. A dry run only looks whether somebody has it, and leaves ports out of the range to validation, as
+// upstream's.
 func (p *pool) take(ctx context.Context, n uint32, dryRun bool) error {
 	return p.change(ctx, dryRun, func(s span, bits *big.Int) error {
 		i, ok := s.index(n)

@@ -127,7 +127,8 @@ func (f *finder) endpoints(ctx context.Context, name string) ([]*discoveryv1.End
 	return endpoints, nil
 }
 
-// isPod says whether the endpoint's address is one of the pod that it names. Whoever may write slices could name any address.
+// isPod says whether the endpoint's address is one of the pod that it names. Whoever may write slices could name any
+// address.
 func (f *finder) isPod(ctx context.Context, e *discoveryv1.Endpoint) bool {
 	if e.TargetRef == nil || e.TargetRef.Namespace != request.NamespaceValue(ctx) {
 		return false

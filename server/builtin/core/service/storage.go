@@ -92,8 +92,8 @@ func (d declaration) NewStorages(getter backend.RESTOptionsGetter) (map[string]r
 	return storages, nil
 }
 
-// open makes the storages of what is given, and lets them end with that of the services. They have no cache: what is taken is
-// known to etcd alone.
+// open makes the storages of what is given, and lets them end with that of the services. They have no cache: what is
+// taken is known to etcd alone.
 func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registry.Store) error {
 	for _, s := range []struct {
 		resource  schema.GroupResource
@@ -102,8 +102,10 @@ func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registr
 		storage   *store.Interface
 	}{
 		{networkingv1.Resource("ipaddresses"), addressPrefix, made[networkingv1.IPAddress], made[networkingv1.IPAddressList], &a.ips.given},
-		{networkingv1.Resource("servicecidrs"), rangePrefix, made[networkingv1.ServiceCIDR], made[networkingv1.ServiceCIDRList], &a.ips.ranges},
-		{corev1.Resource("servicenodeportallocations"), "/ranges", made[corev1.RangeAllocation], made[corev1.RangeAllocation], &a.ports.storage},
+		{networkingv1.Resource("servicecidrs"), rangePrefix, made[networkingv1.ServiceCIDR], made[networkingv1.ServiceCIDRList],
+			&a.ips.ranges},
+		{corev1.Resource("servicenodeportallocations"), "/ranges", made[corev1.RangeAllocation], made[corev1.RangeAllocation],
+			&a.ports.storage},
 	} {
 		opts, err := optsGetter.GetRESTOptions(s.resource, s.new())
 		if err != nil {

@@ -16,7 +16,8 @@ var (
 	policyPath     = specPath.Child("ipFamilyPolicy")
 
 	families = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
-	policies = []corev1.IPFamilyPolicy{corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack}
+	policies = []corev1.IPFamilyPolicy{corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack,
+		corev1.IPFamilyPolicySingleStack}
 )
 
 const noChange = "may not change once set"

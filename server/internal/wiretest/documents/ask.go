@@ -67,12 +67,13 @@ var aggregatedAs = []string{
 	jsonType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
 	jsonType + ";g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
 	jsonType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;profile=nopeer",
-	jsonType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," + jsonType + ";g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + jsonType,
+	jsonType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," + jsonType +
+		";g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + jsonType,
 	protobufType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
 }
 
-// Discovery lists what to ask for: every page of groups and versions as JSON, some of them in other encodings, and what is
-// not there.
+// Discovery lists what to ask for: every page of groups and versions as JSON, some of them in other encodings, and what
+// is not there.
 func Discovery(ctx context.Context, s Server) ([]Ask, error) {
 	paths := []string{"/api", "/api/v1", "/apis"}
 	var list struct {
@@ -105,8 +106,8 @@ func Discovery(ctx context.Context, s Server) ([]Ask, error) {
 	return append(asks, Ask{http.MethodPost, "/apis", jsonType, false}, Ask{http.MethodPost, "/apis/apps/v1", jsonType, false}), nil
 }
 
-// OpenAPI lists what to ask for: the document of v2, the index of v3 and every document that it names, some as protobuf, and
-// what is not there.
+// OpenAPI lists what to ask for: the document of v2, the index of v3 and every document that it names, some as
+// protobuf, and what is not there.
 func OpenAPI(ctx context.Context, s Server) ([]Ask, error) {
 	locations, err := s.locations(ctx)
 	if err != nil {
@@ -123,7 +124,8 @@ func OpenAPI(ctx context.Context, s Server) ([]Ask, error) {
 		asks = append(asks, Ask{http.MethodGet, path, jsonType, true})
 	}
 	asks = append(asks, get("text/plain", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/batch/v1")...)
-	return append(asks, get(jsonType, "/openapi/v3/apis/batch/v1", "/openapi/v3/apis/batch/v1?hash=other", "/openapi/v3/none", "/openapi")...), nil
+	return append(asks, get(jsonType, "/openapi/v3/apis/batch/v1", "/openapi/v3/apis/batch/v1?hash=other", "/openapi/v3/none",
+		"/openapi")...), nil
 }
 
 func get(accept string, paths ...string) []Ask {
@@ -200,7 +202,8 @@ func (s Server) Answers(ctx context.Context, asks []Ask, take func(Answer) error
 
 // compared are the headers that say something about a document.
 var compared = []string{
-	"Accept-Ranges", "Allow", "Cache-Control", "Content-Type", "Etag", "Expires", "Last-Modified", "Location", "Vary", "X-Content-Type-Options",
+	"Accept-Ranges", "Allow", "Cache-Control", "Content-Type", "Etag", "Expires", "Last-Modified", "Location", "Vary",
+	"X-Content-Type-Options",
 }
 
 func (s Server) send(ctx context.Context, ask Ask, tag string) (Answer, error) {

@@ -1,8 +1,8 @@
 // Package documents compares what two servers tell about themselves: discovery and OpenAPI.
 //
-// One is a kube-apiserver, whose answers the module in server/testdata/upstream records; the other is kx, whose tests ask it
-// the same. In come the [Ask]s of a topic: [Discovery] and [OpenAPI] find out what a server has and list what to ask for.
-// Out goes a [Recording], and from an answer of each server a [Tally].
+// One is a kube-apiserver, whose answers the module in server/testdata/upstream records; the other is kx, whose tests
+// ask it the same. In come the [Ask]s of a topic: [Discovery] and [OpenAPI] find out what a server has and list what to
+// ask for. Out goes a [Recording], and from an answer of each server a [Tally].
 //
 // Invariants:
 //

@@ -24,7 +24,8 @@ func Write(file string, answers []Answer) error {
 		return err
 	}
 	defer f.Close()
-	zip, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
+	zip, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window),
+		zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
 	}

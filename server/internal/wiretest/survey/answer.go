@@ -124,7 +124,8 @@ func (m mask) text(text string) string {
 			return one.shown
 		})
 	}
-	// What follows the first line is a difference as go-cmp writes it, which varies its spaces so that nobody compares it.
+	// What follows the first line is a difference as go-cmp writes it, which varies its spaces so that nobody compares
+	// it.
 	text, _, _ = strings.Cut(text, "\n")
 	return shorten(text)
 }

@@ -159,7 +159,8 @@ func (b *breaker) keys(t reflect.Type, held map[string]any, at string, shallow b
 	}
 }
 
-// metadata breaks what clients write of metadata. Who owns which field is left out: the answers to whole objects show it.
+// metadata breaks what clients write of metadata. Who owns which field is left out: the answers to whole objects show
+// it.
 func (b *breaker) metadata(value any, at string) {
 	fields := []string{"name"}
 	switch {

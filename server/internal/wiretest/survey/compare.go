@@ -92,8 +92,8 @@ func withVersion(r Recording, c Case, t reflect.Type, outcomes []outcome) []Find
 	return found
 }
 
-// compareAnswers compares two answers to a case. If one server takes the object and the other does not, what the real one
-// said is different, and nothing else is: the other's words are not one more thing to be repaired.
+// compareAnswers compares two answers to a case. If one server takes the object and the other does not, what the real
+// one said is different, and nothing else is: the other's words are not one more thing to be repaired.
 func compareAnswers(t reflect.Type, w Record, got Answer) (equal, different []outcome) {
 	wants, gots := outcomes(w.Answer), outcomes(got)
 	alike := w.Accepted() == got.Accepted()
@@ -184,7 +184,8 @@ func outcomes(a Answer) []outcome {
 	var found []outcome
 	code := fmt.Sprintf("%d %s", a.Code, a.Reason)
 	for _, c := range a.Causes {
-		found = append(found, outcome{cause: fmt.Sprintf("%s %s %s: %s", code, c.Type, indices.ReplaceAllString(c.Field, "[]"), plain(c.Message))})
+		found = append(found, outcome{cause: fmt.Sprintf("%s %s %s: %s", code, c.Type, indices.ReplaceAllString(c.Field, "[]"),
+			plain(c.Message))})
 	}
 	if len(a.Causes) == 0 {
 		found = append(found, outcome{cause: strings.TrimSpace(code + " " + plain(a.Message))})

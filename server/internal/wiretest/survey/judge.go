@@ -58,8 +58,8 @@ func (all Exceptions) Reason(s Source, f Finding) string {
 	return ""
 }
 
-// Judge says what is wrong with a resource: too little is equal, a different finding has no reason, or a reason no finding. A
-// finding that only cases show which are held back is counted and not named, unless all are to be named.
+// Judge says what is wrong with a resource: too little is equal, a different finding has no reason, or a reason no
+// finding. A finding that only cases show which are held back is counted and not named, unless all are to be named.
 func (all Exceptions) Judge(s Source, t Tally, nameAll bool) (wrong []string) {
 	if t.Share() < BarOfResource {
 		wrong = append(wrong, fmt.Sprintf("%.2f %% of the findings are equal: %.0f %% have to be", 100*t.Share(), 100*BarOfResource))
@@ -88,7 +88,8 @@ func (all Exceptions) Unexplained(s Source, t Tally, nameAll bool) (wrong []stri
 		}
 	}
 	if hidden > 0 {
-		wrong = append(wrong, fmt.Sprintf("%d findings of cases that are held back are different without a reason: -held-back names them", hidden))
+		wrong = append(wrong, fmt.Sprintf("%d findings of cases that are held back are different without a reason: -held-back names them",
+			hidden))
 	}
 	return wrong
 }

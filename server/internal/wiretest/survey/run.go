@@ -36,7 +36,8 @@ type run struct {
 // Ask asks the cases about the objects, which are in a version each. It creates them in between: before that comes
 // whatever creates, and after it the rest. Records of versions that the server does not have are left out.
 func (s Server) Ask(ctx context.Context, resource string, d Documents, cases []Case) ([]Record, error) {
-	r := run{Server: s, Documents: d, resources: make([]*Resource, len(d.Objects)), stored: make([]any, len(d.Objects)), whole: map[Via]map[int]Answer{}}
+	r := run{Server: s, Documents: d, resources: make([]*Resource, len(d.Objects)), stored: make([]any, len(d.Objects)),
+		whole: map[Via]map[int]Answer{}}
 	for i, object := range d.Objects {
 		var err error
 		if r.resources[i], err = s.Find(ctx, object, resource); err != nil {
@@ -178,7 +179,8 @@ func (r *run) way(ctx context.Context, via Via, cases []Case) ([]Record, error) 
 	return append(records, rest...), errors.Join(failed...)
 }
 
-// one asks one case. Controllers may write to a stored object at the same time: then it is asked again with the new one.
+// one asks one case. Controllers may write to a stored object at the same time: then it is asked again with the new
+// one.
 func (r *run) one(ctx context.Context, c Case) (Answer, error) {
 	stored := r.stored[c.Doc]
 	if c.Via != Create && stored == nil {

@@ -30,7 +30,8 @@ func fieldsOf(t reflect.Type) []structField {
 		case name == "" && f.Anonymous:
 			fields = append(fields, fieldsOf(indirect(f.Type))...)
 		default:
-			fields = append(fields, structField{name, f.Type, strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")})
+			fields = append(fields, structField{name, f.Type, strings.Contains(options, "omitempty") ||
+				strings.Contains(options, "omitzero")})
 		}
 	}
 	return fields
@@ -45,18 +46,21 @@ func indirect(t reflect.Type) reflect.Type {
 
 // scalars are the types that JSON has as one value, though they are structs in Go, with values to try.
 var scalars = map[reflect.Type]variants{
-	reflect.TypeFor[metav1.Time]():          {good: `"2020-02-02T02:02:02Z"`, bad: []string{`"yesterday"`}},
-	reflect.TypeFor[metav1.MicroTime]():     {good: `"2020-02-02T02:02:02.000002Z"`, bad: []string{`"yesterday"`}},
-	reflect.TypeFor[metav1.Duration]():      {good: `"90s"`, bad: []string{`"-1s"`, `"0s"`, `"soon"`}},
-	reflect.TypeFor[resource.Quantity]():    {good: `"3"`, bad: []string{`"-1"`, `"0"`, `"1500m"`, `"much"`}},
-	reflect.TypeFor[intstr.IntOrString]():   {good: `7`, bad: []string{`-1`, `0`, `65536`, `"Bad Value!"`, `"50%"`, `"101%"`, `"http"`, `""`}},
+	reflect.TypeFor[metav1.Time]():       {good: `"2020-02-02T02:02:02Z"`, bad: []string{`"yesterday"`}},
+	reflect.TypeFor[metav1.MicroTime]():  {good: `"2020-02-02T02:02:02.000002Z"`, bad: []string{`"yesterday"`}},
+	reflect.TypeFor[metav1.Duration]():   {good: `"90s"`, bad: []string{`"-1s"`, `"0s"`, `"soon"`}},
+	reflect.TypeFor[resource.Quantity](): {good: `"3"`, bad: []string{`"-1"`, `"0"`, `"1500m"`, `"much"`}},
+	reflect.TypeFor[intstr.IntOrString](): {good: `7`,
+		bad: []string{`-1`, `0`, `65536`, `"Bad Value!"`, `"50%"`, `"101%"`, `"http"`, `""`}},
 	reflect.TypeFor[runtime.RawExtension](): {good: `{"a":1}`, bad: []string{`"text"`}},
 	reflect.TypeFor[metav1.FieldsV1]():      {good: `{"f:a":{}}`, bad: []string{`"text"`}},
 	reflect.TypeFor[[]byte]():               {good: `"QUJD"`, bad: []string{`"Bad Value!"`}},
 
-	reflect.TypeFor[apiextensionsv1.JSON]():                         {good: `1`, bad: []string{`"text"`, `{"a":1}`, `null`}},
-	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrBool]():        {good: `{"type":"string"}`, bad: []string{`true`, `false`, `{}`, `"text"`}},
-	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrArray]():       {good: `{"type":"string"}`, bad: []string{`[{"type":"string"}]`, `{}`, `"text"`}},
+	reflect.TypeFor[apiextensionsv1.JSON](): {good: `1`, bad: []string{`"text"`, `{"a":1}`, `null`}},
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrBool](): {good: `{"type":"string"}`,
+		bad: []string{`true`, `false`, `{}`, `"text"`}},
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrArray](): {good: `{"type":"string"}`,
+		bad: []string{`[{"type":"string"}]`, `{}`, `"text"`}},
 	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrStringArray](): {good: `["a"]`, bad: []string{`{"type":"string"}`, `"text"`}},
 }
 

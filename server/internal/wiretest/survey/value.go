@@ -66,8 +66,8 @@ func names(at string) []string {
 	return parts
 }
 
-// edit sets the value at a pointer, and removes it if to is nil. The value that holds it must be there. The name - is the
-// end of a list.
+// edit sets the value at a pointer, and removes it if to is nil. The value that holds it must be there. The name - is
+// the end of a list.
 func edit(value any, path []string, to json.RawMessage) (any, error) {
 	if len(path) == 0 {
 		return parse(to), nil

@@ -1,6 +1,7 @@
 // Package kmstest has a KMS plugin for tests: a gRPC service on a socket that keeps its keys in memory.
 //
-// It is a plugin as Kubernetes wants it, of version v2. Tests change its key, what it says of itself, and whether it answers.
+// It is a plugin as Kubernetes wants it, of version v2. Tests change its key, what it says of itself, and whether it
+// answers.
 package kmstest
 
 import (

@@ -1,5 +1,5 @@
-// Command moons is an API server with a resource of its own, as docs/own-storage.md makes it: a storage that is neither in etcd
-// nor in kx, behind kx's filters and handlers.
+// Command moons is an API server with a resource of its own, as docs/own-storage.md makes it: a storage that is neither
+// in etcd nor in kx, behind kx's filters and handlers.
 package main
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Causes writes why a request was made: what the server decided, and the request whose write gave cause to it, up to one that a client
-// made. unknown says why the chain ends before.
+// Causes writes why a request was made: what the server decided, and the request whose write gave cause to it, up to
+// one that a client made. unknown says why the chain ends before.
 func Causes(out io.Writer, chain []*v1alpha1.Journey, unknown error, p Paint) {
 	for i, j := range chain {
 		fmt.Fprintln(out, head(j, p))
@@ -23,11 +23,13 @@ func Causes(out io.Writer, chain []*v1alpha1.Journey, unknown error, p Paint) {
 		}
 		switch c := j.Status.Cause; {
 		case c == nil:
-			fmt.Fprintln(out, "  "+p.words.Phrase("a client asked for it: %s, with %s", draw.Clean(j.Spec.User), draw.Clean(j.Spec.UserAgent)))
+			fmt.Fprintln(out, "  "+p.words.Phrase("a client asked for it: %s, with %s", draw.Clean(j.Spec.User),
+				draw.Clean(j.Spec.UserAgent)))
 		case i < len(chain)-1:
 			fmt.Fprintln(out, "  "+p.words.Phrase("because of revision %d, which this request wrote:", c.Revision))
 		default:
-			fmt.Fprintln(out, "  "+p.words.Phrase("because of revision %d, of which no more is known: %s", c.Revision, draw.Clean(unknown.Error())))
+			fmt.Fprintln(out, "  "+p.words.Phrase("because of revision %d, of which no more is known: %s", c.Revision,
+				draw.Clean(unknown.Error())))
 		}
 	}
 }
@@ -47,7 +49,8 @@ func Blame(out io.Writer, j *v1alpha1.Journey, path string, changes []blame.Chan
 	}
 	for _, c := range changes {
 		fmt.Fprintf(out, "  %s → %s  %s\n", p.bad(show(c.Before)), p.good(show(c.After)), p.bold(p.words.Who(c.Who)))
-		fmt.Fprintf(out, "      %s %s (%s:%d)\n", p.layer(draw.Clean(c.Step.ID)), draw.Clean(c.Step.Function), draw.Clean(c.Step.File), c.Step.Line)
+		fmt.Fprintf(out, "      %s %s (%s:%d)\n", p.layer(draw.Clean(c.Step.ID)), draw.Clean(c.Step.Function), draw.Clean(c.Step.File),
+			c.Step.Line)
 		if why := p.words.Why(c.Step); why != "" {
 			fmt.Fprintf(out, "      %s\n", p.notes(draw.Clean(why)))
 		}

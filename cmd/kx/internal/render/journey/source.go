@@ -53,7 +53,8 @@ func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
 // bodyMost bounds how much of a function Body returns before and after a line.
 const bodyMost = 500
 
-// Body returns the lines of the function around a line of a file, and the number of the first; nil if there is no such line.
+// Body returns the lines of the function around a line of a file, and the number of the first; nil if there is no such
+// line.
 func Body(text string, line int) (first int, lines []string) {
 	all := strings.Split(text, "\n")
 	from, to := window(all, line, bodyMost)
@@ -96,8 +97,8 @@ func indent(lines []string) string {
 // call is part of every line that begins a step.
 const call = "trace."
 
-// Fits returns an error if the code in files can't have made the journey. Every step's line must take a step and be in the
-// function that the step names, which fails as soon as a file has one line more or less.
+// Fits returns an error if the code in files can't have made the journey. Every step's line must take a step and be in
+// the function that the step names, which fails as soon as a file has one line more or less.
 func Fits(j *v1alpha1.Journey, files Files) error {
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
@@ -109,7 +110,8 @@ func Fits(j *v1alpha1.Journey, files Files) error {
 			return err
 		}
 		lines := strings.Split(text, "\n")
-		if s.Line < 1 || int(s.Line) > len(lines) || !strings.Contains(lines[s.Line-1], call) || !strings.Contains(s.Function, enclosing(lines, int(s.Line))) {
+		if s.Line < 1 || int(s.Line) > len(lines) || !strings.Contains(lines[s.Line-1], call) ||
+			!strings.Contains(s.Function, enclosing(lines, int(s.Line))) {
 			return fmt.Errorf("step %s was taken in %s:%d, and there is none here", s.ID, s.File, s.Line)
 		}
 	}

@@ -72,8 +72,9 @@ func head(j *v1alpha1.Journey, p Paint) string {
 // Tree writes a journey as a tree of its steps: layer, time, step, reason.
 func Tree(out io.Writer, j *v1alpha1.Journey, p Paint) { (&tree{out: out, j: j, p: p}).write() }
 
-// Objects writes a journey like Tree, and below each step its changes to the object. others are those that [refusal.Related]
-// picks, if it was refused. Each step has its ID and its function beside it, if a line may be so wide that there is room for the text.
+// Objects writes a journey like Tree, and below each step its changes to the object. others are those that
+// [refusal.Related] picks, if it was refused. Each step has its ID and its function beside it, if a line may be so wide
+// that there is room for the text.
 func Objects(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint, width int) {
 	t := &tree{out: out, j: j, others: others, p: p, objects: true}
 	t.nameSteps(width)
@@ -94,7 +95,8 @@ type tree struct {
 }
 
 const (
-	// functionMost is how much of a function's name is shown, and textLeast how much room a step's text needs beside the names.
+	// functionMost is how much of a function's name is shown, and textLeast how much room a step's text needs beside
+	// the names.
 	functionMost = 48
 	textLeast    = 80
 )
@@ -136,7 +138,8 @@ func (t *tree) write() {
 	}
 	fmt.Fprintf(t.out, "%s  %s\n", head(t.j, t.p), t.p.dim(about))
 	if c := t.j.Status.Cause; c != nil {
-		fmt.Fprintln(t.out, "  "+t.p.dim(t.p.words.Phrase("cause: revision %d, which %s wrote", c.Revision, draw.Clean(cmp.Or(c.Journey, "?")))))
+		fmt.Fprintln(t.out, "  "+t.p.dim(t.p.words.Phrase("cause: revision %d, which %s wrote", c.Revision,
+			draw.Clean(cmp.Or(c.Journey, "?")))))
 	}
 	steps := t.j.Status.Steps
 	t.children = map[int32][]int{}
@@ -275,7 +278,8 @@ func (t *tree) step(i int, here, below string) {
 
 // saidBelow says whether a step that the i-th called failed with the same words: they are written there.
 func (t *tree) saidBelow(i int) bool {
-	return slices.ContainsFunc(t.children[int32(i)], func(child int) bool { return t.j.Status.Steps[child].Error == t.j.Status.Steps[i].Error })
+	return slices.ContainsFunc(t.children[int32(i)],
+		func(child int) bool { return t.j.Status.Steps[child].Error == t.j.Status.Steps[i].Error })
 }
 
 // details is how many of the steps, from the first on, are details of the one that called them: these share one line.
@@ -310,7 +314,8 @@ func (t *tree) named(steps []int) string {
 }
 
 func (t *tree) line(s *v1alpha1.Step, layer string, took time.Duration, rail, text, reason string) {
-	line := fmt.Sprintf("  %s %8s  %s%s%s", t.p.layer(fmt.Sprintf("%-9s", draw.Clean(layer))), draw.Duration(took), t.names(s), t.p.dim(rail), text)
+	line := fmt.Sprintf("  %s %8s  %s%s%s", t.p.layer(fmt.Sprintf("%-9s", draw.Clean(layer))), draw.Duration(took), t.names(s),
+		t.p.dim(rail), text)
 	if reason != "" {
 		line += " " + reason
 	}
