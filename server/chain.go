@@ -29,12 +29,12 @@ import (
 	"github.com/kx-apiserver/kx/server/kxapi"
 )
 
-// Chain has the servers in the order in which a request passes them. Each one delegates to the next.
+// Chain holds the servers in the order in which a request passes them. Each one delegates to the next.
 type Chain struct {
-	// Aggregator leaves requests to the servers of APIServices.
+	// Aggregator passes requests for the versions of APIServices on to other servers.
 	Aggregator *aggregator.Server
 	Kube       *endpoint.GenericAPIServer
-	// APIExtensions serves the definitions of custom resources, and CustomResources what they define.
+	// APIExtensions serves CustomResourceDefinitions, and CustomResources serves the resources that they define.
 	APIExtensions   *endpoint.GenericAPIServer
 	CustomResources *crd.Server
 }
@@ -67,8 +67,8 @@ func CreateServerChain(c *Config) (*Chain, error) {
 	return chain, nil
 }
 
-// createAPIExtensionsServer makes the server of definitions, and the server of custom resources behind it. All other requests
-// go to delegate.
+// createAPIExtensionsServer makes the server of definitions, and the server of custom resources behind it. The latter
+// passes all other requests to delegate.
 func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.GenericAPIServer, *crd.Server, error) {
 	customResources, err := crd.New(crd.Config{
 		RESTOptions:         c.RESTOptions,
@@ -101,8 +101,8 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 	return s, customResources, nil
 }
 
-// CreateKubeAPIServer makes the server of the built-in resources, with kx's own group beside them. That group asks servers
-// for the chain, which is not complete before requests come.
+// CreateKubeAPIServer makes the server of the built-in resources and of kx's own group. That group calls servers to
+// list the chain, which is complete before the first request.
 func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxapi.Server) (*endpoint.GenericAPIServer, error) {
 	s := c.newGenericAPIServer(kubeName, delegate)
 	restStorageProviders := rest.Providers(all.Needs{
@@ -113,8 +113,8 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxap
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {
 		group := kxapi.NewAPIGroupInfo(kxapi.Config{
-			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Moments: c.Moments, Servers: servers, Controllers: c.Controllers.Load,
-			Authorizer: c.Authorizer, Source: Source(), Fair: c.Options.Limits.PriorityAndFairness,
+			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Moments: c.Moments, Servers: servers,
+			Controllers: c.Controllers.Load, Authorizer: c.Authorizer, Source: Source(), Fair: c.Options.Limits.PriorityAndFairness,
 			Allow: c.Options.Allow,
 		})
 		err = s.InstallAPIGroup(&group)
@@ -129,7 +129,8 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxap
 	return s, nil
 }
 
-// installOwn installs the groups of the program that starts the server, whatever --runtime-config says of the built-in ones.
+// installOwn installs the API groups of the program that embeds this server. --runtime-config governs only the built-in
+// groups.
 func (c *Config) installOwn(s *endpoint.GenericAPIServer) error {
 	taken := map[string]bool{kxv1alpha1.GroupName: true, apiextensionsv1.GroupName: true}
 	for _, group := range all.Groups(all.Needs{}) {
@@ -143,7 +144,7 @@ func (c *Config) installOwn(s *endpoint.GenericAPIServer) error {
 	return s.InstallAPIs(everything{}, c.RESTOptions, c.Own...)
 }
 
-// everything enables all that there is.
+// everything enables every resource.
 type everything struct{}
 
 func (everything) ResourceEnabled(schema.GroupVersionResource) bool { return true }
@@ -194,12 +195,12 @@ func (c *Chain) servers() []kxapi.Server {
 	return chain
 }
 
-// Serves says whether any server of the chain serves the resource.
+// Serves reports whether any server of the chain serves the resource.
 func (c *Chain) Serves(info *request.RequestInfo) bool {
 	return c.Kube.Router.Serves(info) || c.APIExtensions.Router.Serves(info) || c.CustomResources.Serves(info)
 }
 
-// Storages returns the storages that are installed at present, since custom resources come and go.
+// Storages returns the storages that are installed now. The result changes with the definitions of custom resources.
 func (c *Chain) Storages() map[schema.GroupVersionResource]corerest.Storage {
 	storages := map[schema.GroupVersionResource]corerest.Storage{}
 	maps.Copy(storages, c.Kube.Storages())
@@ -208,7 +209,8 @@ func (c *Chain) Storages() map[schema.GroupVersionResource]corerest.Storage {
 	return storages
 }
 
-// Complete returns an error if there are, or may be, resources that neither Storages nor the collections of other servers have.
+// Complete returns an error if the cluster has, or may have, resources that are neither in Storages nor in the
+// collections of other servers.
 func (c *Chain) Complete(ctx context.Context) error {
 	if err := c.CustomResources.Complete(ctx); err != nil {
 		return err
@@ -216,7 +218,8 @@ func (c *Chain) Complete(ctx context.Context) error {
 	return c.Aggregator.Complete(ctx)
 }
 
-// Scope returns what the handlers know of a resource, or of "resource/subresource" of a built-in one; nil where nothing serves it.
+// Scope returns the request scope of a resource, or of "resource/subresource" of a built-in one. It returns nil for a
+// resource that this process does not serve.
 func (c *Chain) Scope(ctx context.Context, resource schema.GroupVersionResource) (*handler.RequestScope, error) {
 	for _, s := range []*endpoint.GenericAPIServer{c.Kube, c.APIExtensions} {
 		if scope := s.Scope(resource); scope != nil {
@@ -226,11 +229,13 @@ func (c *Chain) Scope(ctx context.Context, resource schema.GroupVersionResource)
 	return c.CustomResources.Scope(ctx, resource)
 }
 
-// kinds returns how to find the objects of a kind. Those that are built in stay what they are, while custom resources come and go.
+// kinds returns a function that finds the resource and storage of a kind. It looks up built-in kinds in a table that is
+// made once, and custom ones at each call, because they come and go.
 func (c *Chain) kinds() func(schema.GroupVersionKind) (policy.Params, bool) {
 	builtIn := map[schema.GroupVersionKind]policy.Params{}
 	for resource, storage := range c.Kube.Storages() {
-		if kind, err := endpoint.GetResourceKind(resource.GroupVersion(), storage, scheme.Scheme); err == nil && !strings.Contains(resource.Resource, "/") {
+		if kind, err := endpoint.GetResourceKind(resource.GroupVersion(), storage, scheme.Scheme); err == nil &&
+			!strings.Contains(resource.Resource, "/") {
 			builtIn[kind] = policy.Params{Resource: resource, Storage: storage}
 		}
 	}
@@ -242,7 +247,7 @@ func (c *Chain) kinds() func(schema.GroupVersionKind) (policy.Params, bool) {
 	}
 }
 
-// mapper finds kinds and resources, also those of custom resources that have just been defined.
+// mapper returns a mapper that also knows custom resources that were defined a moment ago.
 func (c *Chain) mapper(ctx context.Context) meta.RESTMapper {
 	c.CustomResources.UpdateDiscovery(ctx)
 	return c.Kube.Discovery.Mapper()

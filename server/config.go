@@ -57,10 +57,10 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// maxRequestBodyBytes is the largest body that a client may send; etcd's own limit is set to match.
+// maxRequestBodyBytes limits the body of a request. etcd's own limit is set to match.
 const maxRequestBodyBytes = 3 << 20
 
-// Config has all that the chain of servers needs.
+// Config holds everything that the chain of servers needs.
 type Config struct {
 	Options *options.Options
 	Logger  *slog.Logger
@@ -69,12 +69,12 @@ type Config struct {
 	// Caches are the watch caches of the storages that RESTOptions makes.
 	Caches       cacher.Caches
 	APIResources endpoint.APIResourceConfigSource
-	// Own are groups of the program that starts the server, beside the built-in ones.
+	// Own lists the API groups of the program that embeds this server, beside the built-in ones.
 	Own []endpoint.RESTStorageProvider
 
 	Authenticator *authn.Authenticator
 	Authorizer    *authz.Authorizer
-	// Roles decides by roles and bindings, of which RoleKeeper tells it.
+	// Roles decides by roles and bindings. RoleKeeper keeps it up to date.
 	Roles      *rbac.Authorizer
 	RoleKeeper *roles.Keeper
 	Admission  *admission.Plugins
@@ -85,7 +85,7 @@ type Config struct {
 	AuditLog        *audit.Log
 	// Kubelets reach nodes and pods.
 	Kubelets *kubelet.Client
-	// TokenKeys sign tokens of service accounts and verify them. Tokens says how they are made.
+	// TokenKeys sign and verify tokens of service accounts. Tokens configures how they are issued.
 	TokenKeys *tokens.Keys
 	Tokens    core.Tokens
 
@@ -93,14 +93,14 @@ type Config struct {
 	// Tracing exports journeys; nil for none.
 	Tracing *tracing.Tracer
 	Metrics *metrics.Metrics
-	// Writes counts those of controllers.
+	// Writes counts the writes of controllers.
 	Writes *work.Metrics
 	// Controllers are nil until they are started.
 	Controllers atomic.Pointer[controller.Controllers]
 	Drain       *filter.Drain
 	Discovery   *discovery.Manager
 	OpenAPI     *openapi.Service
-	// Flow is nil where requests are not let in by priority and fairness.
+	// Flow is nil without priority and fairness.
 	Flow *flow.Control
 
 	EventTTL          time.Duration
@@ -110,11 +110,11 @@ type Config struct {
 	EtcdHealth, EtcdReady func() error
 	// Etcd gives access below the API.
 	Etcd *kxapi.Etcd
-	// Encryption keeps what is encrypted there as its file says; nil without a file.
+	// Encryption keeps the encryption of stored objects as its file says; nil without a file.
 	Encryption *reload.Keeper
 	// Backups makes archives; nil for none.
 	Backups *backup.Keeper
-	// Moments remember when it had which revision, while they run.
+	// Moments record which revision etcd had at which time.
 	Moments *kxapi.Moments
 	// Compact compacts etcd's history at once.
 	Compact kxapi.CompactFunc
@@ -127,15 +127,18 @@ type Config struct {
 	signClient work.Sign
 	// secretTokens signs tokens that Secrets hold.
 	secretTokens *tokens.Signer
-	// proxy is this server to those of APIServices, unless flags name another certificate for it.
+	// proxy holds the client certificate that this server presents to the servers of APIServices, unless flags name
+	// another one.
 	proxy *identity.FrontProxy
-	// serverCA returns the authority that clients verify the server by, in PEM, and what is closed when it is renewed.
+	// serverCA returns the authority, in PEM, that clients verify the server by, and a channel that closes when it is
+	// renewed.
 	serverCA func() (pem []byte, renewed <-chan struct{})
 }
 
-// newConfig makes the configuration of a server that is reached at address and keeps its objects as transport says.
-// What it starts ends with ctx.
-func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, address string, tls *identity.TLS, keys *tokens.Keys, etcd etcd, counts *metrics.Metrics) (*Config, error) {
+// newConfig makes the configuration of a server that clients reach at address and that keeps its objects in etcd.
+// Whatever newConfig starts ends with ctx.
+func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, address string, tls *identity.TLS, keys *tokens.Keys,
+	etcd etcd, counts *metrics.Metrics) (*Config, error) {
 	c := &Config{
 		Options:           o,
 		Logger:            log,
@@ -179,7 +182,8 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		},
 		func() (err error) {
 			c.AuditLog, err = audit.Open(audit.Config{
-				PolicyFile: o.Audit.PolicyFile, Log: o.Audit.Log, Webhook: o.Audit.Webhook, RequestTimeout: o.Limits.RequestTimeout, Registry: c.Metrics.Registry, Logger: c.Logger,
+				PolicyFile: o.Audit.PolicyFile, Log: o.Audit.Log, Webhook: o.Audit.Webhook,
+				RequestTimeout: o.Limits.RequestTimeout, Registry: c.Metrics.Registry, Logger: c.Logger,
 			})
 			return
 		},
@@ -204,10 +208,12 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 	return c, nil
 }
 
-// anonymous says whether requests without credentials are let in. Nobody is, where everybody may do everything.
+// anonymous reports whether requests without credentials are let in. With AlwaysAllow they are not, because then they
+// could do everything.
 func (c *Config) anonymous(o *options.Options) bool {
 	if o.Access.AnonymousAuth && slices.Contains(o.Authorization.Modes, authz.AlwaysAllow) {
-		c.Logger.Warn("requests without credentials get 401, since --authorization-mode=" + authz.AlwaysAllow + " would allow them everything")
+		c.Logger.Warn("requests without credentials get 401, since --authorization-mode=" + authz.AlwaysAllow +
+			" would allow them everything")
 		return false
 	}
 	return o.Access.AnonymousAuth
@@ -217,11 +223,12 @@ func (c *Config) anonymous(o *options.Options) bool {
 func frontProxy(tls *identity.TLS, h *options.RequestHeader) authn.FrontProxy {
 	return authn.FrontProxy{
 		CAs: tls.RequestHeaderCAs(), AllowedNames: h.AllowedNames,
-		UsernameHeaders: h.UsernameHeaders, UIDHeaders: h.UIDHeaders, GroupHeaders: h.GroupHeaders, ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
+		UsernameHeaders: h.UsernameHeaders, UIDHeaders: h.UIDHeaders, GroupHeaders: h.GroupHeaders,
+		ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
 	}
 }
 
-// authenticator makes what finds out who asks.
+// authenticator makes the authenticator.
 func (c *Config) authenticator(ctx context.Context, o *options.Options, tls *identity.TLS) (err error) {
 	c.Authenticator, err = authn.New(ctx, authn.Config{
 		ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Audiences: o.Tokens.Audiences(), Anonymous: c.anonymous(o),
@@ -236,7 +243,7 @@ func (c *Config) authenticator(ctx context.Context, o *options.Options, tls *ide
 	return err
 }
 
-// checkProxyCertificate says what is wrong with the files that flags name for the certificate of a front proxy.
+// checkProxyCertificate verifies the files that flags name for the certificate of a front proxy.
 func (c *Config) checkProxyCertificate(o *options.Options) error {
 	if o.Aggregator.CertFile == "" {
 		return nil
@@ -250,7 +257,8 @@ func (c *Config) checkProxyCertificate(o *options.Options) error {
 	return nil
 }
 
-// proxyCertificate is what this server shows to those of APIServices; nil for nothing. A file is read anew for each connection.
+// proxyCertificate returns the client certificate for the servers of APIServices, or nil if there is none. It reads
+// files anew for each connection, so that a renewed certificate counts at once.
 func (c *Config) proxyCertificate() (*cryptotls.Certificate, error) {
 	a := &c.Options.Aggregator
 	switch {
@@ -270,7 +278,8 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	config.Transport, config.Shared = reached.transport, reached.shared
 	config.CompactionInterval = o.Etcd.CompactionInterval
 	etcd := backend.NewEtcdOptions(config)
-	etcd.EncryptionProviderConfigFilepath, etcd.EncryptionProviderConfigAutomaticReload = o.Etcd.EncryptionProviderConfig, o.Etcd.EncryptionReload
+	etcd.EncryptionProviderConfigFilepath, etcd.EncryptionProviderConfigAutomaticReload = o.Etcd.EncryptionProviderConfig,
+		o.Etcd.EncryptionReload
 	etcd.DeleteCollectionWorkers = deleteCollectionWorkers
 	etcd.EnableWatchCache, etcd.DefaultWatchCacheSize = o.WatchCache.Enabled, o.WatchCache.DefaultSize
 	etcd.WatchCacheSizes = o.WatchCache.Sizes
@@ -279,7 +288,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	}
 	getter, err := backend.NewSimpleRestOptionsFactory(*etcd, func(resource schema.GroupResource) (runtime.Codec, error) {
 		if !scheme.Scheme.IsGroupRegistered(resource.Group) {
-			return nil, nil // whoever serves a group that is not built in brings its own
+			return nil, nil // the server of a group that is not built in has its own codec
 		}
 		return scheme.StorageCodec(resource, o.Etcd.StorageMediaType)
 	})
@@ -312,7 +321,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	return err
 }
 
-// backups makes what makes archives, and writes down for commands how this server was started.
+// backups makes the keeper of backup archives, and records for commands how this server was started.
 func (c *Config) backups(dir *identity.DataDir) error {
 	record, err := backup.NewRecord(c.Options)
 	if err == nil {
@@ -327,7 +336,8 @@ func (c *Config) backups(dir *identity.DataDir) error {
 	return err
 }
 
-// encryption makes the keeper of the encryption configuration, and has caches read again what could not be decrypted when it may be.
+// encryption makes the keeper of the encryption configuration. When the configuration changes, caches read the objects
+// again that they could not decrypt.
 func (c *Config) encryption(ctx context.Context, transformers *transform.Resources) {
 	if transformers == nil {
 		return
@@ -353,7 +363,7 @@ func (c *Config) encryption(ctx context.Context, transformers *transform.Resourc
 	}, transformers.Hash())
 }
 
-// authorizer makes the authorizer, and the one of roles, which it asks unless the options say otherwise.
+// authorizer makes the authorizer of roles, and the one that requests pass, which consults it if the options say so.
 func (c *Config) authorizer(o *options.Options) (err error) {
 	c.Roles = rbac.New()
 	if c.RoleKeeper, err = roles.New(c.Roles, c.Etcd.Live, c.Etcd.Decoder, c.Logger); err != nil {
@@ -366,8 +376,8 @@ func (c *Config) authorizer(o *options.Options) (err error) {
 	return err
 }
 
-// deleteCollectionWorkers is how many objects of a collection are deleted at once, since etcd syncs concurrent writes by one
-// fsync.
+// deleteCollectionWorkers limits the concurrent deletions of one DeleteCollection. They run at once because etcd syncs
+// concurrent writes by one fsync.
 const deleteCollectionWorkers = 8
 
 // filters returns the configuration of the filter chain.
@@ -405,7 +415,7 @@ func (c *Config) filters(chain *Chain) (*filter.Config, error) {
 	return f, nil
 }
 
-// longRunning says which requests have no time limit: watches, and connections to somebody else.
+// longRunning reports whether a request has no time limit: a watch, or a connection to a node, pod or service.
 func longRunning(_ *http.Request, info *request.RequestInfo) bool {
 	if !info.IsResourceRequest {
 		return false
@@ -424,7 +434,7 @@ func processID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// processName tells people which process it is, and is another one for each.
+// processName returns a readable name of this process that no other process has.
 func processName(id string) string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -13,34 +13,36 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// noticePeriod is how often the log reports that connections are closed for one reason.
+// noticePeriod is the least time between two log lines about connections that are closed for the same reason.
 const noticePeriod = time.Minute
 
-// connections accepts no more connections than most at once. Beyond, the oldest that has not asked for anything yet gives its
-// place to the newest: who opens many and sends nothing keeps nobody out. If all have asked, the newest is closed before its
-// handshake, and who is there already goes on.
+// connections limits the open connections to most. Beyond it, a new connection replaces the oldest one that has not
+// sent a request yet. So a client that opens many and sends nothing keeps no other client out. If all connections have
+// sent a request, the new one is closed before its handshake.
 type connections struct {
 	net.Listener
 	most    int
 	log     *slog.Logger
 	metrics *metrics.Metrics
 
+	// lock guards open and silent.
 	lock sync.Mutex
 	open int
-	// silent are those that have not sent a whole request yet, the oldest first.
+	// silent lists the connections that have not sent a whole request yet, the oldest first.
 	silent list.List
 
 	refusals, cutOffs notice
 }
 
-// notice counts what the log reports once in noticePeriod at most.
+// notice counts events that the log reports at most once in noticePeriod. lock guards its other fields.
 type notice struct {
 	lock  sync.Mutex
 	count int
 	told  time.Time
 }
 
-// add counts one more, and calls report with the number of those that the log has not reported, unless that is too early.
+// add counts an event. If noticePeriod has passed since the last report, it calls report with the number of events
+// since then.
 func (n *notice) add(report func(count int)) {
 	n.lock.Lock()
 	defer n.lock.Unlock()
@@ -75,7 +77,8 @@ func (c *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// enter counts a new connection, and returns the one that has to give its place to it. Without a place it returns nil.
+// enter counts a new connection, and returns the one to close for it, if any. If no connection can give way, made is
+// nil.
 func (c *connections) enter(conn net.Conn) (made, oldest *connection) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -108,11 +111,12 @@ func (c *connections) cutOff(conn net.Conn) {
 	})
 }
 
-// connection is one that counts until it is closed.
+// connection counts as open until it is closed.
 type connection struct {
 	net.Conn
 	of *connections
-	// silent is its place among those that have not asked, and left says that it counts no more. of.lock guards both.
+	// silent is the element of the list of silent connections, nil after the first request. left is true once the
+	// connection no longer counts. of.lock guards both.
 	silent *list.Element
 	left   bool
 }
@@ -124,7 +128,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// leave needs of.lock.
+// leave uncounts the connection. The caller holds of.lock.
 func (c *connection) leave() {
 	if c.left {
 		return
@@ -135,7 +139,7 @@ func (c *connection) leave() {
 	c.of.metrics.ConnectionClosed()
 }
 
-// speak needs of.lock.
+// speak takes the connection off the silent ones. The caller holds of.lock.
 func (c *connection) speak() {
 	if c.silent != nil {
 		c.of.silent.Remove(c.silent)
@@ -143,7 +147,7 @@ func (c *connection) speak() {
 	}
 }
 
-// withConnection is an http.Server's ConnContext, by which the first whole request finds its connection.
+// withConnection is an http.Server's ConnContext. Through it the first whole request of a connection calls heard.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	if over, ok := conn.(*tls.Conn); ok {
 		if c, ok := over.NetConn().(*connection); ok {

@@ -10,15 +10,16 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// filling tracks the caches that a start fills with --watch-cache-prefill, including those of custom resources, so that the first
-// request for a resource finds its cache full. Caches of later resources make no difference to readiness. Without that flag
-// the start fills none, and readiness waits for none.
+// filling tracks the caches that a start fills with --watch-cache-prefill, including those of custom resources, so that
+// the first request for a resource finds its cache full. Caches of later resources make no difference to readiness.
+// Without that flag the start fills none, and readiness waits for none.
 type filling struct {
 	caches *cacher.Caches
 	over   atomic.Bool
 }
 
-// run calls warm, which begins all caches, and waits until they are filled. It does not wait for a cache that ends meanwhile.
+// run calls warm, which starts all caches, and waits until they are filled. It does not wait for a cache that ends
+// meanwhile.
 func (f *filling) run(ctx context.Context, warm func(context.Context)) {
 	warm(ctx)
 	for _, c := range f.caches.List() {
@@ -27,8 +28,8 @@ func (f *filling) run(ctx context.Context, warm func(context.Context)) {
 	f.over.Store(ctx.Err() == nil)
 }
 
-// check names the caches that are not filled, if that is why the server is not ready. ready is the readiness check of the
-// storages.
+// check names the caches that are not filled, if they are the reason that the server is not ready. ready is the
+// readiness check of the storages.
 func (f *filling) check(ready func() error) error {
 	err := ready()
 	if err == nil && f.over.Load() {
@@ -49,7 +50,7 @@ func (f *filling) check(ready func() error) error {
 	return health.Reason("watch caches that are not filled: " + listed(missing))
 }
 
-// mostListed is how many caches an error names at most.
+// mostListed limits the caches that an error names.
 const mostListed = 20
 
 func listed(names []string) string {

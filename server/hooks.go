@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/server/health"
 )
 
-// hook is something that the server does when it starts, under the name that the Kubernetes API server has for the same.
+// hook is one task of the server's start. It has the name of the same post-start hook of a kube-apiserver.
 type hook struct {
 	name string
 	done atomic.Bool
@@ -27,8 +27,8 @@ func (h *hook) check() health.Check {
 	}}
 }
 
-// hooks are all that the server has, in the order in which health checks name them. The readiness of the storages is one of the
-// Kubernetes API server's hooks too.
+// hooks are all hooks of the server, in the order in which health checks list them. They include the readiness of the
+// storages, as in a kube-apiserver.
 type hooks struct {
 	known []*hook
 }
@@ -60,7 +60,7 @@ func newHooks(initialObjects bool) *hooks {
 	return h
 }
 
-// finish says that hooks have been done.
+// finish marks hooks as done.
 func (h *hooks) finish(names ...string) {
 	for _, hook := range h.known {
 		if slices.Contains(names, hook.name) {
@@ -69,8 +69,8 @@ func (h *hooks) finish(names ...string) {
 	}
 }
 
-// checks are those of the hooks. storages is the one of their readiness, and unreadable has the reasons of definitions that can't be
-// read.
+// checks returns one health check for each hook. storages checks the readiness of the storages, and unreadable returns
+// why some definitions can't be read.
 func (h *hooks) checks(storages func(context.Context) error, unreadable func() []error) []health.Check {
 	var all []health.Check
 	for _, hook := range h.known {
@@ -86,8 +86,8 @@ func (h *hooks) checks(storages func(context.Context) error, unreadable func() [
 	return all
 }
 
-// warning is a check that warns of what is unreadable when it passes. A server without one definition serves all others, and has to
-// serve for that one to be mended: it is ready.
+// warning wraps a check so that it warns of unreadable definitions when it passes. The server stays ready: it serves
+// all other resources, and must serve so that a user can mend the definition.
 func warning(check func(context.Context) error, unreadable func() []error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := check(ctx); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// bootstrap begins to make the objects that every cluster has, in the background.
+// bootstrap starts to create, in the background, the objects that every cluster has.
 func (s *Server) bootstrap(c *Config, chain *Chain, hooks *hooks) error {
 	if !c.Options.InitialObjects {
 		return nil
@@ -36,18 +36,20 @@ func (s *Server) bootstrap(c *Config, chain *Chain, hooks *hooks) error {
 			return fmt.Errorf("--requestheader-client-ca-file: %w", err)
 		}
 		config.Proxy = &bootstrap.Proxy{
-			CAs: func() ([]byte, error) { return cas, nil }, AllowedNames: h.AllowedNames, UsernameHeaders: h.UsernameHeaders, UIDHeaders: h.UIDHeaders,
-			GroupHeaders: h.GroupHeaders, ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
+			CAs: func() ([]byte, error) { return cas, nil }, AllowedNames: h.AllowedNames, UsernameHeaders: h.UsernameHeaders,
+			UIDHeaders: h.UIDHeaders, GroupHeaders: h.GroupHeaders, ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
 		}
 	} else if c.Options.Aggregator.Own(h) {
 		config.Proxy = &bootstrap.Proxy{
 			CAs: c.proxy.CA, AllowedNames: []string{identity.ProxyUser}, UsernameHeaders: []string{"X-Remote-User"},
-			UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
+			UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"},
+			ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 		}
 	}
 	address, err := advertised(c.Options, c.address)
 	if err != nil {
-		s.log.Info("this server is no endpoint of the service kubernetes: --advertise-address says at which address it can be reached", "reason", err)
+		s.log.Info("this server is no endpoint of the service kubernetes: --advertise-address says at which address it can be reached",
+			"reason", err)
 	}
 	config.Address = address
 	if c.Options.EndpointReconciler == options.ReconcilerLease {
@@ -63,7 +65,7 @@ func (s *Server) bootstrap(c *Config, chain *Chain, hooks *hooks) error {
 	return nil
 }
 
-// leaseStorage makes the storage of the leases by which servers on one etcd know of each other.
+// leaseStorage makes the storage of the leases through which servers on one etcd know of each other.
 func leaseStorage(c *Config) (store.Interface, backend.DestroyFunc, error) {
 	opts, err := c.RESTOptions.GetRESTOptions(corev1.Resource("apiserveripinfo"), &corev1.Endpoints{})
 	if err != nil {
@@ -74,9 +76,10 @@ func leaseStorage(c *Config) (store.Interface, backend.DestroyFunc, error) {
 	return backend.NewRawStorage(opts.StorageConfig, newLease, newList, bootstrap.LeasesPrefix)
 }
 
-// advertised is where clients in a cluster reach the server that listens at an address: as --advertise-address says, else there, or
-// at this machine's address on its network if that is for all interfaces. Nobody else reaches a server that listens for this machine
-// alone. With an error the address has a port only.
+// advertised returns the address at which clients in the cluster reach this server. --advertise-address sets it. Else
+// it is the address that the server listens on, or this machine's address on its network if that is the address of all
+// interfaces. A server on loopback is reachable only from this machine: the result is an error and an address with a
+// port only.
 func advertised(o *options.Options, listens string) (netip.AddrPort, error) {
 	host, port, err := net.SplitHostPort(listens)
 	if err != nil {

@@ -21,14 +21,14 @@ import (
 	"github.com/kx-apiserver/kx/store/backend/factory"
 )
 
-// path is a path beside the APIs. One that ends in a slash stands for all paths that begin with it.
+// path is a path beside the APIs. A pattern that ends in a slash matches all paths below it.
 type path struct {
 	pattern string
 	handler http.Handler
 }
 
-// withPaths serves the paths beside the resources: health, metrics, the version, OpenAPI and discovery. It passes requests for
-// resources to apis at once, since none of these paths looks like one.
+// withPaths serves the paths beside the resources: health, metrics, the version, OpenAPI and discovery. Requests for
+// resources go to apis at once, since none of these paths looks like one.
 func withPaths(c *Config, chain *Chain, checks checks, apis http.Handler) http.Handler {
 	paths := nonAPIPaths(c, chain, checks)
 	discovery := chain.CustomResources.WithDiscovery(c.Discovery.WithDelegate(apis))
@@ -38,7 +38,8 @@ func withPaths(c *Config, chain *Chain, checks checks, apis http.Handler) http.H
 			return
 		}
 		for _, p := range paths {
-			if r.URL.Path == p.pattern || strings.HasSuffix(p.pattern, "/") && len(p.pattern) > 1 && strings.HasPrefix(r.URL.Path, p.pattern) {
+			if r.URL.Path == p.pattern || strings.HasSuffix(p.pattern, "/") && len(p.pattern) > 1 &&
+				strings.HasPrefix(r.URL.Path, p.pattern) {
 				p.handler.ServeHTTP(w, r)
 				return
 			}
@@ -47,10 +48,10 @@ func withPaths(c *Config, chain *Chain, checks checks, apis http.Handler) http.H
 	})
 }
 
-// checks are the health checks of the server, by their paths.
+// checks holds the health checks of /healthz, /livez and /readyz.
 type checks struct{ healthz, livez, readyz []health.Check }
 
-// etcdReadiness only warns of an etcd whose quota is used up: reads go on, and deletions make space.
+// etcdReadiness only warns when etcd's quota is used up: reads still work, and deletions free space.
 func etcdReadiness(c *Config) health.Check {
 	var full atomic.Bool
 	return health.Check{Name: "etcd-readiness", Run: func(context.Context) error {
@@ -69,8 +70,8 @@ func etcdReadiness(c *Config) health.Check {
 	}}
 }
 
-// checks names its checks as the Kubernetes API server does, in its order. A check of that server behind which there is nothing
-// here has no name here either.
+// checks gives the checks the names and the order of a kube-apiserver. It leaves out names of that server for which kx
+// has nothing to check.
 func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) checks {
 	etcd := health.Check{Name: "etcd", Run: func(context.Context) error { return c.EtcdHealth() }}
 	etcdReady := etcdReadiness(c)
@@ -151,12 +152,13 @@ func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {
 	return append(paths, path{"/", serveIndex(listed)})
 }
 
-// statusOf is what /statusz tells of a server that starts now and answers the paths.
+// statusOf returns the content of /statusz for a server that starts now.
 func statusOf(paths []string) zpages.Status {
 	info := version.Info()
 	binary, _, _ := strings.Cut(strings.TrimPrefix(info.GitVersion, "v"), "+")
 	return zpages.Status{
-		Start: time.Now(), Go: info.GoVersion, Binary: binary, Emulation: version.KubernetesMajor + "." + version.KubernetesMinor, Paths: paths,
+		Start: time.Now(), Go: info.GoVersion, Binary: binary,
+		Emulation: version.KubernetesMajor + "." + version.KubernetesMinor, Paths: paths,
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"net/http/pprof"
 )
 
-// profiling are the paths of --profiling, as in the Kubernetes API server. The index serves all profiles that have no handler of
-// their own.
+// profiling returns the paths of --profiling, the same as a kube-apiserver's. The index serves every profile without a
+// handler of its own.
 func profiling() []path {
 	return []path{
 		{"/debug/pprof", http.RedirectHandler("/debug/pprof/", http.StatusFound)},

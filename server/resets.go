@@ -18,14 +18,15 @@ import (
 )
 
 const (
-	// resetsAtOnce and resetsPerSecond bound the streams of one connection that are reset before their answer begins. A client has at
-	// most streamsMost requests under way, so it may cancel all of them five times in a row, and twice a second for ever.
+	// resetsAtOnce and resetsPerSecond limit the streams of one connection that are reset before their answer begins. A
+	// client has at most streamsMost concurrent requests. So it may cancel all of them five times in a row, and twice a
+	// second for ever.
 	resetsAtOnce    = 500
 	resetsPerSecond = 200
 )
 
-// boundResets makes s serve HTTP/2 on connections that end when they reset more streams than that. MaxConcurrentStreams does not
-// bound such clients: a stream that was reset is not concurrent any more, but its handler has begun.
+// boundResets makes s close HTTP/2 connections that exceed these limits. MaxConcurrentStreams does not stop such
+// clients: a reset stream is not concurrent any more, but its handler has begun.
 func boundResets(s *http.Server) error {
 	h2 := &http2.Server{}
 	if err := http2.ConfigureServer(s, h2); err != nil {
@@ -43,16 +44,16 @@ func boundResets(s *http.Server) error {
 	return nil
 }
 
-// resettable is a connection of HTTP/2 that counts the resets in both directions. After too many, its Read fails with an error
-// that makes the HTTP/2 server send GOAWAY, read no further, and close the connection a second later.
+// resettable is a connection of HTTP/2 that counts the resets in both directions. After too many, its Read fails with
+// an error that makes the HTTP/2 server send GOAWAY, stop reading, and close the connection a second later.
 //
-// A reset after the beginning of the answer does not count. A client that waits for that gets no more work done than one that cancels
-// nothing, and whoever stops watches does so.
+// A reset after the answer has begun does not count. It saves the client no work: a client that cancels nothing could
+// make the same requests. And every client that stops a watch sends one.
 type resettable struct {
 	*tls.Conn
 	allowed *rate.Limiter
 	in, out frames
-	// spent says that there were too many.
+	// spent is true once there were too many resets.
 	spent atomic.Bool
 	// mu guards answered: the streams with an answer that has begun and not ended.
 	mu       sync.Mutex
@@ -74,8 +75,8 @@ func (c *resettable) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write counts the resets that the server sends too: a client can provoke them by frames that a stream must not have. It does not
-// count those without an error, by which the server declines the rest of a body.
+// Write counts the resets that the server sends, too, because a client can provoke them by frames that are illegal in a
+// stream's state. Resets without an error don't count: with them the server declines the rest of a body.
 func (c *resettable) Write(p []byte) (int, error) {
 	resets := 0
 	for f := range c.out.of(p) {
@@ -125,7 +126,7 @@ const (
 	resetPayloadBytes = 4 // the code of the error
 )
 
-// frame is the header of a frame, and the code of a reset.
+// frame is the header of a frame, plus the error code of a reset.
 type frame struct {
 	kind   http2.FrameType
 	flags  http2.Flags
@@ -135,12 +136,13 @@ type frame struct {
 
 // frames follows the frames of one direction, however reads and writes divide them.
 type frames struct {
-	// skip is the number of bytes until the next frame begins, and head the beginning of a frame that is not complete yet.
+	// skip is the number of bytes until the next frame begins. head is the beginning of a frame that is still
+	// incomplete.
 	skip int
 	head []byte
 }
 
-// of takes the next bytes, and yields the frames that begin in them.
+// of reads the next bytes, and yields the frames that begin in them.
 func (f *frames) of(p []byte) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
 		for len(p) > 0 {

@@ -40,7 +40,7 @@ type Server struct {
 	drain    *filter.Drain
 	stopping atomic.Bool
 	failed   chan error
-	// undo has the functions that close everything, in the order of opening.
+	// undo lists the functions that close everything, in the order of opening.
 	undo []func() error
 	stop sync.Once
 }
@@ -48,27 +48,30 @@ type Server struct {
 const (
 	// headersMost bounds the headers of a request.
 	headersMost = 1 << 20
-	// headersWait is how long a client may take to send the headers.
+	// headersWait limits the time for a client to send the headers.
 	headersWait = 32 * time.Second
-	// idleWait is how long an idle connection is kept, which is the default of Go's clients.
+	// idleWait is the time after which an idle connection is closed, the same as the default of Go's clients.
 	idleWait = 90 * time.Second
-	// streamsMost is how many concurrent requests a connection of HTTP/2 may have, which is the initial assumption of clients.
-	// See resetsAtOnce for clients that open and reset streams.
+	// streamsMost limits the concurrent requests of an HTTP/2 connection. Clients assume the same value at first. See
+	// resetsAtOnce for clients that open and reset streams.
 	streamsMost = 100
-	// streamBuffer is how much of a body may arrive before its handler reads it. Nearly all objects fit.
+	// streamBuffer limits the part of a body that the server buffers before the handler reads it. Nearly all objects
+	// fit.
 	streamBuffer = 256 << 10
-	// connectionBuffer is the same for all bodies of a connection. Handlers that do not read delay only their own client.
+	// connectionBuffer limits the buffered bodies of all streams of a connection. A handler that does not read delays
+	// only its own client.
 	connectionBuffer = 16 * streamBuffer
-	// writeWait is how long a client of HTTP/2 may read nothing, the same as for a watch.
+	// writeWait is the time after which an HTTP/2 client that reads nothing is cut off, the same as for a watch.
 	writeWait = 30 * time.Second
-	// closeWait is how long connections may take to end after the last request. Go's HTTP/2 would wait a second for every client
-	// with an open connection. These have their answers, so they are told to leave, and then cut off.
+	// closeWait limits the time for connections to end after the last request. Go's HTTP/2 would wait a second for each
+	// client with an open connection. All have their answers, so the server sends them GOAWAY and then closes their
+	// connections.
 	closeWait = 200 * time.Millisecond
 )
 
-// Start opens the data directory, starts or reaches etcd, listens, and returns when requests are served. The options must have
-// been validated. ctx bounds only the start; Stop ends what was started. own are API groups to serve beside the built-in ones: see
-// [endpoint.Group].
+// Start opens the data directory, starts or reaches etcd, listens, and returns when requests are served. The options
+// must have been validated. ctx bounds only the start; Stop ends what was started. own are API groups to serve beside
+// the built-in ones: see [endpoint.Group].
 func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...endpoint.RESTStorageProvider) (s *Server, err error) {
 	s = &Server{log: log, failed: make(chan error, 1)}
 	defer func() {
@@ -124,7 +127,8 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 	if err != nil {
 		return s, err
 	}
-	if err := s.serve(&connections{Listener: listener, most: o.Limits.MaxConnections, log: s.log, metrics: counts}, tls, handler); err != nil {
+	if err := s.serve(&connections{Listener: listener, most: o.Limits.MaxConnections, log: s.log, metrics: counts}, tls,
+		handler); err != nil {
 		return s, err
 	}
 	s.URL = "https://" + address
@@ -165,14 +169,16 @@ func (s *Server) openDataDir(o *options.Options) (dir *identity.DataDir, err err
 	return dir, nil
 }
 
-// etcd is an etcd, and what the storages on it share.
+// etcd is the transport to an etcd, and the state that the storages on it share.
 type etcd struct {
 	transport backend.TransportConfig
 	shared    *factory.Shared
 }
 
-// etcd starts an etcd in this process, unless the options name another one. Its election continues until ready returns.
-func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.DataDir, counts *metrics.Metrics) (reached etcd, ready func(context.Context) error, err error) {
+// etcd starts an etcd in this process, unless the options name another one. ready waits for its election, which
+// otherwise goes on in the background.
+func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.DataDir,
+	counts *metrics.Metrics) (reached etcd, ready func(context.Context) error, err error) {
 	reached.shared = factory.NewShared(counts.Registry, s.log)
 	if len(o.Etcd.Servers) > 0 {
 		reached.transport = backend.TransportConfig{
@@ -207,7 +213,7 @@ func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.Dat
 	return reached, ready, nil
 }
 
-// connect reaches the etcd cluster, and logs if that takes longer than a user waits in silence.
+// connect connects to the etcd cluster. After a second it logs that it waits, because a user would wonder.
 func (s *Server) connect(to etcd) error {
 	slow := time.AfterFunc(time.Second, func() { s.log.Info("waiting for etcd", "servers", to.transport.ServerList) })
 	defer slow.Stop()
@@ -218,8 +224,9 @@ func (s *Server) connect(to etcd) error {
 	return err
 }
 
-// chain makes the chain of servers. Its storages may ask etcd in the background and wait for it.
-func (s *Server) chain(o *options.Options, tls *identity.TLS, proxy *identity.FrontProxy, address string, reached etcd, counts *metrics.Metrics, keys *serviceaccount.Keys, own []endpoint.RESTStorageProvider) (*Config, *Chain, error) {
+// chain makes the chain of servers. Its storages may query etcd in the background and wait for it.
+func (s *Server) chain(o *options.Options, tls *identity.TLS, proxy *identity.FrontProxy, address string, reached etcd,
+	counts *metrics.Metrics, keys *serviceaccount.Keys, own []endpoint.RESTStorageProvider) (*Config, *Chain, error) {
 	life, end := context.WithCancel(context.Background())
 	s.onClose(func() error { end(); return nil })
 	c, err := newConfig(life, o, s.log, address, tls, keys, reached, counts)
@@ -270,15 +277,16 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	kit := work.Kit{
 		Storages: chain.Storages, Scope: chain.Scope, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,
 		Metrics: c.Writes, Log: s.log, SignClient: c.signClient, SigningDuration: c.Options.ClusterSigningDuration,
-		SecretTokens: c.secretTokens, ServerCA: c.serverCA, Mapper: chain.mapper, Schema: c.OpenAPI.Schema, Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0,
+		SecretTokens: c.secretTokens, ServerCA: c.serverCA, Mapper: chain.mapper, Schema: c.OpenAPI.Schema,
+		Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0,
 	}
 	if err := s.flow(c, &kit); err != nil {
 		return nil, err
 	}
 	controllers := controller.Start(ctx, controller.Config{
 		Kit:      kit,
-		Complete: chain.Complete, Elsewhere: chain.Aggregator.Collections, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
-		Process: processName(c.Journeys.Process()),
+		Complete: chain.Complete, Elsewhere: chain.Aggregator.Collections, Controllers: c.Options.Controllers,
+		InitialObjects: c.Options.InitialObjects, Process: processName(c.Journeys.Process()),
 	})
 	c.Controllers.Store(controllers)
 	s.onClose(func() error { controllers.Stop(); return nil })
@@ -293,7 +301,7 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	return filter.BuildHandlerChain(withPaths(c, chain, s.checks(c, chain, fill, hooks), chain.Aggregator), filters), nil
 }
 
-// flow begins to let requests in by priority and fairness, unless the options say otherwise.
+// flow sets up priority and fairness, unless the options turn it off.
 func (s *Server) flow(c *Config, kit *work.Kit) (err error) {
 	limits := &c.Options.Limits
 	if !limits.PriorityAndFairness {
@@ -310,7 +318,7 @@ func (s *Server) flow(c *Config, kit *work.Kit) (err error) {
 	return err
 }
 
-// fill begins to fill the caches, if that is wanted before somebody reads, and returns at once.
+// fill starts to fill the caches if the options ask for that, and returns at once.
 func (s *Server) fill(c *Config, chain *Chain) *filling {
 	f := &filling{caches: &c.Caches}
 	if !c.Options.WatchCache.Prefill {
@@ -321,7 +329,7 @@ func (s *Server) fill(c *Config, chain *Chain) *filling {
 	return f
 }
 
-// inBackground runs do until the server closes, which waits for its end.
+// inBackground runs do until the server closes. Closing waits until do returns.
 func (s *Server) inBackground(do func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -364,7 +372,7 @@ func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Ha
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 		defer cancel()
 		if err := s.http.Shutdown(ctx); err != nil {
-			return s.http.Close() // some client keeps its connection: it has had its answers
+			return s.http.Close() // some client keeps its connection open, but has its answers
 		}
 		return nil
 	})
@@ -385,7 +393,7 @@ func (s *Server) fail(err error) {
 func (s *Server) Stop(ctx context.Context) (err error) {
 	s.stop.Do(func() {
 		s.stopping.Store(true)
-		s.Journeys.Control().Close() // nobody is waited for who waits to be told to go on
+		s.Journeys.Control().Close() // requests that are held at a step go on
 		s.drain.Close()
 		if waitErr := s.drain.Wait(ctx); waitErr != nil {
 			s.log.Warn("stopped before all requests were done", "reason", waitErr)

@@ -9,13 +9,13 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// source is the source of this package and of those below, without their tests, and the files that they embed.
+// source embeds the source of this package and of those below, without their tests, plus the files that they embed.
 //
-// Go embeds what matches, and can't be told what shall not. A name that does not end in test.go, as tests and their helpers
-// do, has another letter in one of these places: [^t].go, [^s]t.go, [^e]st.go, [^t]est.go. A line is a depth. What lies below
-// a testdata is left out by [^t]*, where a directory may be one: it may be another module, of which nothing can be embedded.
-// [^it]* leaves out internal, too, which holds what only tests need. A pattern must match something, so there are only those that
-// do; a test of package server tells when one is missing.
+// A pattern can only say which files match, not which don't. A name that does not end in test.go, the ending of tests
+// and their helpers, has another letter in one of these places: [^t].go, [^s]t.go, [^e]st.go, [^t]est.go. Each line is
+// one depth of directories. At a depth where a testdata may lie, [^t]* leaves it out: it may be a module of its own,
+// and Go can't embed files of another module. [^it]* also leaves out internal, which holds code that only tests need. A
+// pattern must match a file, so only those are here that do. A test of package server fails if one is missing.
 //
 //go:embed *[^t].go
 //go:embed */*[^t].go */*[^s]t.go */*[^e]st.go */*[^t]est.go
@@ -24,12 +24,12 @@ import (
 //go:embed authz/policy/*.txt openapi/definitions.txt openapi/documents.sha256
 var source embed.FS
 
-// Source is the project's own source, as far as it answers requests: the rooms core, server and store. It travels in the
-// binary, so that a server can show the code that it runs wherever it runs. Files have the names that journeys have them
-// by: store/etcd3/update.go.
+// Source is the project's own source of everything that answers requests: the rooms core, server and store. It is part
+// of the binary, so that a server can show its code anywhere. Journeys use the same file names, such as
+// store/etcd3/update.go.
 func Source() fs.FS { return rooms{"core": core.Source, "server": source, "store": store.Source} }
 
-// rooms are several trees as one, each below its name. There is no directory of the rooms themselves.
+// rooms joins several trees, each below its name. The root itself can't be listed.
 type rooms map[string]fs.FS
 
 func (r rooms) Open(name string) (fs.File, error) {

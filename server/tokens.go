@@ -20,7 +20,7 @@ import (
 	tokens "github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
-// tokenKeys reads the keys of tokens of service accounts, or makes the one that signs.
+// tokenKeys reads the keys for tokens of service accounts. Without a signing key it creates one.
 func tokenKeys(o *options.Options, dir *identity.DataDir) (*tokens.Keys, error) {
 	signing, err := identity.TokenKey(dir, o.Tokens.SigningKeyFile)
 	if err != nil {
@@ -33,7 +33,7 @@ func tokenKeys(o *options.Options, dir *identity.DataDir) (*tokens.Keys, error) 
 	return tokens.NewKeys(signing, verifying)
 }
 
-// makeTokens has the subresource of service accounts make tokens as the options say.
+// makeTokens configures the token subresource of service accounts by the options.
 func (c *Config) makeTokens() error {
 	o := &c.Options.Tokens
 	signer, err := c.TokenKeys.Signer(o.Issuers[0])
@@ -41,7 +41,8 @@ func (c *Config) makeTokens() error {
 		return fmt.Errorf("--service-account-signing-key-file: %s: %w", o.SigningKeyFile, err)
 	}
 	if o.ExtendExpiration && o.MaxExpiration != 0 && o.MaxExpiration < core.ExtendedLifetime {
-		c.Logger.Warn("tokens that kubelets ask for live longer than --service-account-max-token-expiration, as --service-account-extend-token-expiration says",
+		c.Logger.Warn("tokens that kubelets ask for live longer than --service-account-max-token-expiration, as "+
+			"--service-account-extend-token-expiration says",
 			"most", o.MaxExpiration, "theirs", core.ExtendedLifetime)
 	}
 	if c.secretTokens, err = c.TokenKeys.Signer(tokens.LegacyIssuer); err != nil {
@@ -53,12 +54,14 @@ func (c *Config) makeTokens() error {
 	return nil
 }
 
-// discovery makes the paths of the documents by which tokens are verified, and describes them in OpenAPI. An issuer that is no https URL has none.
+// discovery returns the paths of the OIDC documents that verifiers of tokens read, and describes them in OpenAPI. An
+// issuer that is no https URL has no such documents.
 func (c *Config) discovery() (paths []path) {
 	o := &c.Options.Tokens
 	documents, err := c.TokenKeys.Discovery(o.Issuers[0], c.keySetURI())
 	if err != nil {
-		c.Logger.Warn("the documents that verify tokens of service accounts are not served", "paths", []string{tokens.ConfigurationPath, tokens.KeySetPath}, "reason", err)
+		c.Logger.Warn("the documents that verify tokens of service accounts are not served", "paths",
+			[]string{tokens.ConfigurationPath, tokens.KeySetPath}, "reason", err)
 		return nil
 	}
 	for _, d := range []struct {
@@ -75,7 +78,7 @@ func (c *Config) discovery() (paths []path) {
 	return paths
 }
 
-// keySetURI is where the public keys are: as the flag says, else at this server.
+// keySetURI returns the URI of the public keys: the one of the flag, else one at this server.
 func (c *Config) keySetURI() string {
 	if uri := c.Options.Tokens.JWKSURI; uri != "" {
 		return uri
@@ -88,7 +91,8 @@ func (c *Config) keySetURI() string {
 	return (&url.URL{Scheme: "https", Host: host, Path: tokens.KeySetPath}).String()
 }
 
-// serveDocument serves a document that proxies may keep for an hour: its keys are those of the process.
+// serveDocument serves a document that proxies may cache for an hour: the keys in it do not change while the process
+// runs.
 func serveDocument(at, mediaType string, body []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -109,7 +113,7 @@ func serveDocument(at, mediaType string, body []byte) http.Handler {
 	})
 }
 
-// accepts says whether a client takes the media type, which it names or leaves open.
+// accepts reports whether the Accept header allows the media type. An absent header allows every type.
 func accepts(r *http.Request, mediaType string) bool {
 	asked := r.Header.Get("Accept")
 	for clause := range strings.SplitSeq(asked, ",") {

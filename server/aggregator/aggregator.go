@@ -29,33 +29,35 @@ import (
 	"github.com/kx-apiserver/kx/server/service"
 )
 
-// Config is what a Server is made of.
+// Config configures a Server.
 type Config struct {
 	// Delegate serves all other requests.
 	Delegate http.Handler
 	Kit      *work.Kit
 	// Services finds the servers.
 	Services *service.Finder
-	// Certificate returns the client certificate of a front proxy. It is asked when the first APIService names a service.
+	// Certificate returns the client certificate of a front proxy. It is called when the first APIService names a
+	// service.
 	Certificate func() (*tls.Certificate, error)
 	Discovery   *discovery.Manager
 	OpenAPI     *openapi.Service
 }
 
-// Server leaves requests for some versions to other servers, and all else to its delegate.
+// Server passes requests for some versions to other servers, and all others to its delegate.
 type Server struct {
 	config     Config
 	registered *work.Objects[*apiregistrationv1.APIService]
 
-	// remotes are those that are known at present. A map is replaced, never changed.
+	// remotes holds the current servers. The map is replaced, never changed.
 	remotes atomic.Pointer[map[schema.GroupVersion]*remote]
-	// seats are for the servers that are being checked.
+	// seats limits the concurrent checks.
 	seats chan struct{}
 }
 
-// New makes a server that passes nothing on before it runs.
+// New returns a server that passes no request to other servers until Run.
 func New(c Config) *Server {
-	s := &Server{config: c, seats: make(chan struct{}, checksMost), registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, c.Kit.Self(controllerName), Resource)}
+	s := &Server{config: c, seats: make(chan struct{}, checksMost),
+		registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, c.Kit.Self(controllerName), Resource)}
 	s.remotes.Store(&map[schema.GroupVersion]*remote{})
 	return s
 }
@@ -74,7 +76,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.config.Delegate.ServeHTTP(w, req)
 }
 
-// versionOf is the version that a request is about: of a resource, or of a page that lists resources.
+// versionOf returns the version of a request's resource, or of the page that lists the resources of a version.
 func versionOf(req *http.Request) schema.GroupVersion {
 	if info, ok := request.RequestInfoFrom(req.Context()); ok && info.IsResourceRequest {
 		return schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
@@ -87,10 +89,10 @@ func versionOf(req *http.Request) schema.GroupVersion {
 	return schema.GroupVersion{Group: group, Version: strings.TrimSuffix(version, "/")}
 }
 
-// unavailable is what clients are told of a server that is away, in upstream's words. The step says more.
+// unavailable is upstream's message to the client of an unreachable server. The step says more.
 const unavailable = "service unavailable"
 
-// pass has the other server answer.
+// pass passes the request to another server.
 func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
 	var err error
 	ctx, step := trace.Start(req.Context(), trace.HandlerAggregate, r.name)
@@ -115,7 +117,7 @@ func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
 	step.Text("address", host)
 	step.WhyText(trace.ServedElsewhere, r.service())
 	if info, ok := request.RequestInfoFrom(ctx); ok && info.Verb == "watch" {
-		rest.Initialized(ctx) // its seat is for who waits here
+		rest.Initialized(ctx) // its seat is for requests that work in this process
 	}
 	if isPage(req) {
 		var cancel context.CancelFunc
@@ -127,20 +129,21 @@ func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
 	err = r.answer(out, req.WithContext(ctx), host, who)
 }
 
-// isPage says whether a request is for the page of a version, which lists its resources.
+// isPage reports whether a request is for the page of a version, which lists its resources.
 func isPage(req *http.Request) bool {
 	info, ok := request.RequestInfoFrom(req.Context())
 	return ok && !info.IsResourceRequest && strings.Count(strings.Trim(req.URL.Path, "/"), "/") == 2
 }
 
-// answer sends the request, and the answer back. The error is what the client was told if there was no answer.
+// answer sends the request to the other server, and its response to the client. If there is none, it returns the
+// client's error.
 func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, who user.Info) (failed error) {
 	to := &url.URL{Scheme: "https", Host: host, Path: req.URL.Path, RawQuery: req.URL.Query().Encode()}
 	out := req.Clone(req.Context())
 	out.URL, out.Host = to, host
 	trace.Propagate(req.Context(), func(name, value string) {
 		if name == trace.ParentHeader {
-			out.Header.Del(trace.StateHeader) // the client's, who may begin a trace that is not continued
+			out.Header.Del(trace.StateHeader) // it belongs to the client's trace, which may not be continued
 		}
 		out.Header.Set(name, value)
 	})
@@ -150,7 +153,7 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, w
 	over := transport.NewAuthProxyRoundTripper(who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra(), r.transport)
 	upgrade := httpstream.IsUpgradeRequest(req)
 	if upgrade {
-		// A connection that is upgraded is dialled: no RoundTripper sees its request.
+		// An upgraded connection is dialled: no RoundTripper sees its request.
 		transport.SetAuthProxyHeaders(out, who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra())
 	}
 	passing := proxy.NewUpgradeAwareHandler(to, over, true, upgrade, responder(func(err error) {
@@ -162,7 +165,7 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, w
 	return failed
 }
 
-// responder answers what could not be passed on.
+// responder reports the error of a request that could not be passed on.
 type responder func(error)
 
 func (r responder) Error(_ http.ResponseWriter, _ *http.Request, err error) { r(err) }

@@ -28,29 +28,30 @@ import (
 	"github.com/kx-apiserver/kx/server/webhook"
 )
 
-// Resource are the APIServices.
+// Resource is the resource of APIServices.
 var Resource = apiregistrationv1.SchemeGroupVersion.WithResource("apiservices")
 
 const (
 	controllerName = "apiservice-status-remote-available-controller"
 
-	// every is the pause between checks of a server that is there, and afterFailure that after it was away, which doubles.
+	// every is the pause between checks of a reachable server. afterFailure is the first pause after a failure; it
+	// doubles up to longestPause.
 	every        = 30 * time.Second
 	afterFailure = time.Second
 	longestPause = 5 * time.Second
 
-	// checksMost is how many servers are checked at once, and attempts how often one is asked at once: behind its service there may be
-	// several, of which one that answers is enough.
+	// checksMost limits the concurrent checks. attempts is the number of concurrent requests in one check: a service
+	// may have several endpoints, and one that answers is enough.
 	checksMost, attempts = 8, 5
-	// answerWait is how long a server has to tell something of itself, and answerMost how much of it is read.
+	// answerWait limits the time of a server's answer about itself, and answerMost its size.
 	answerWait = 5 * time.Second
 	answerMost = 16 << 20
 )
 
-// asking is who this server is when it asks others about themselves: who may see all of it.
+// asking is this server's user when it queries others about themselves. That user may see all of their resources.
 var asking = &user.DefaultInfo{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivilegedGroup}}
 
-// follow knows the servers that APIServices name, at once when one of these changes, until ctx ends.
+// follow adopts the servers of all APIServices, at once after each change, until ctx ends.
 func (s *Server) follow(ctx context.Context, changes <-chan struct{}) {
 	var unfollow func() // nil while there are no servers
 	defer func() {
@@ -85,7 +86,7 @@ func (s *Server) follow(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
-// followServices has all servers checked when the service of one changes, or its endpoints, until stop is called.
+// followServices triggers a check of all servers when a service or its endpoints change, until stop is called.
 func (s *Server) followServices(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
@@ -122,14 +123,14 @@ func (s *Server) followServices(ctx context.Context) (stop func()) {
 	}
 }
 
-// all are the APIServices that name a service.
+// all returns the APIServices that name a service.
 func (s *Server) all(ctx context.Context) ([]*apiregistrationv1.APIService, error) {
 	all, err := s.registered.Readable(ctx, "")
 	return slices.DeleteFunc(all, func(one *apiregistrationv1.APIService) bool { return one.Spec.Service == nil }), err
 }
 
-// adopt knows the servers of these APIServices and no others. One whose spec has not changed stays as it was checked. What checks write
-// themselves, the status, is no cause for another one.
+// adopt replaces the current servers by those of the APIServices. A server whose spec has not changed keeps the result
+// of its checks. A change of the status, which checks write themselves, triggers no check.
 func (s *Server) adopt(ctx context.Context, all []*apiregistrationv1.APIService) {
 	before, now := *s.remotes.Load(), map[schema.GroupVersion]*remote{}
 	for _, one := range all {
@@ -149,10 +150,10 @@ func (s *Server) adopt(ctx context.Context, all []*apiregistrationv1.APIService)
 		if now[gv] == old {
 			continue
 		}
-		old.stop() // it describes the version no more
+		old.stop() // from now on it no longer describes the version
 		old.transport.CloseIdleConnections()
 		if next := now[gv]; next != nil {
-			next.hasV3 = old.hasV3 // the description stays until there is another one
+			next.hasV3 = old.hasV3 // the old description stays until the next check
 			continue
 		}
 		s.config.Discovery.RemoveRemote(gv)
@@ -166,7 +167,7 @@ func (s *Server) adopt(ctx context.Context, all []*apiregistrationv1.APIService)
 	}
 }
 
-// start begins to check a server.
+// start starts the checks of a server.
 func (s *Server) start(ctx context.Context, gv schema.GroupVersion, r *remote) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -177,7 +178,7 @@ func (s *Server) start(ctx context.Context, gv schema.GroupVersion, r *remote) {
 	}
 }
 
-// check checks a server at once, whenever it is woken, and from time to time, until ctx ends.
+// check checks a server at once, after each wakeUp, and regularly, until ctx ends.
 func (s *Server) check(ctx context.Context, gv schema.GroupVersion, r *remote) {
 	for pause := afterFailure; ; {
 		again := every
@@ -196,7 +197,8 @@ func (s *Server) check(ctx context.Context, gv schema.GroupVersion, r *remote) {
 	}
 }
 
-// checkOnce says whether the server is there, and its condition says so.
+// checkOnce checks a server and writes its condition. It returns false if the server is unreachable or
+// the write fails.
 func (s *Server) checkOnce(ctx context.Context, gv schema.GroupVersion, r *remote) bool {
 	select {
 	case s.seats <- struct{}{}:
@@ -224,7 +226,7 @@ func (s *Server) checkOnce(ctx context.Context, gv schema.GroupVersion, r *remot
 	return there
 }
 
-// write sets the condition, if it is not as it was.
+// write writes the condition if it has changed.
 func (s *Server) write(ctx context.Context, one *apiregistrationv1.APIService, condition apiregistrationv1.APIServiceCondition) error {
 	decision := work.Decision{Cause: causeOf(one), Why: func(step *trace.Step) { step.WhyText(trace.RemoteJudged, condition.Message) }}
 	next := one.DeepCopy()
@@ -239,7 +241,8 @@ func (s *Server) write(ctx context.Context, one *apiregistrationv1.APIService, c
 	}))
 }
 
-// causeOf is the revision of an APIService that nobody has judged yet: its own. Of others it is not known what has changed.
+// causeOf returns the revision of an APIService without a condition, because its creation caused the check. Otherwise
+// the cause is unknown.
 func causeOf(one *apiregistrationv1.APIService) int64 {
 	if helper.GetAPIServiceConditionByType(one, apiregistrationv1.Available) != nil {
 		return 0
@@ -255,11 +258,13 @@ const yes, no, unknown = apiregistrationv1.ConditionTrue, apiregistrationv1.Cond
 
 func condition(status apiregistrationv1.ConditionStatus, reason, format string, args ...any) *apiregistrationv1.APIServiceCondition {
 	return &apiregistrationv1.APIServiceCondition{
-		Type: apiregistrationv1.Available, Status: status, LastTransitionTime: metav1.Now(), Reason: reason, Message: fmt.Sprintf(format, args...),
+		Type: apiregistrationv1.Available, Status: status, LastTransitionTime: metav1.Now(), Reason: reason,
+		Message: fmt.Sprintf(format, args...),
 	}
 }
 
-// judge finds out whether a server is there, in upstream's words. Of one whose address the configuration has, there need be no service.
+// judge returns the condition of a server, with upstream's texts. A server whose address is configured needs no
+// service.
 func (s *Server) judge(ctx context.Context, r *remote) *apiregistrationv1.APIServiceCondition {
 	if _, told := s.config.Services.Addresses.Address(r.ref.Namespace, r.ref.Name, portOf(r.ref)); !told {
 		if missing := s.judgeService(ctx, r.ref); missing != nil {
@@ -275,14 +280,15 @@ func (s *Server) judge(ctx context.Context, r *remote) *apiregistrationv1.APISer
 	return condition(yes, "Passed", "all checks passed")
 }
 
-// ofConnection is how the net package names a connection in its errors: both addresses, or the text of a DNS error that quotes such a one.
+// ofConnection matches the name of a connection in errors of the net package: both addresses, or the text of a DNS
+// error that quotes them.
 var ofConnection = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+->`)
 
-// withoutSource is an error without addresses of this side: their ports differ from connection to connection, and the message of a condition
-// would be another one after each check.
+// withoutSource removes the addresses of this side from an error. Their ports differ from connection to connection, so
+// the message of the condition would change with each check.
 func withoutSource(err error) string { return ofConnection.ReplaceAllString(err.Error(), "$1 ") }
 
-// judgeService returns why a service can't be asked, if it can't.
+// judgeService returns the condition for a service that can't be used, nil if it can.
 func (s *Server) judgeService(ctx context.Context, ref apiregistrationv1.ServiceReference) *apiregistrationv1.APIServiceCondition {
 	svc, found, err := s.config.Services.Get(ctx, ref.Namespace, ref.Name)
 	switch {
@@ -305,12 +311,13 @@ func (s *Server) judgeService(ctx context.Context, ref apiregistrationv1.Service
 	case len(endpoints) == 0:
 		return condition(no, "EndpointsNotFound", "cannot find endpointslices for service/%s in %q", ref.Name, ref.Namespace)
 	case !slices.ContainsFunc(endpoints, func(e *discoveryv1.EndpointSlice) bool { return service.Listens(e, port) }):
-		return condition(no, "MissingEndpoints", "endpointslices for service/%s in %q have no addresses with port name %q", ref.Name, ref.Namespace, port)
+		return condition(no, "MissingEndpoints", "endpointslices for service/%s in %q have no addresses with port name %q",
+			ref.Name, ref.Namespace, port)
 	}
 	return nil
 }
 
-// reach asks for the page of the version, several times at once.
+// reach requests the page of the version, several times at once.
 func (s *Server) reach(ctx context.Context, r *remote) (err error) {
 	answers := make(chan error, attempts)
 	for range attempts {
@@ -334,7 +341,7 @@ func (s *Server) reach(ctx context.Context, r *remote) (err error) {
 	return err
 }
 
-// page is the path at which a server must answer.
+// page returns the path at which a server must answer.
 func (r *remote) page() string {
 	if r.spec.Group == "" {
 		return "/api/" + r.spec.Version
@@ -342,7 +349,7 @@ func (r *remote) page() string {
 	return "/apis/" + r.spec.Group + "/" + r.spec.Version
 }
 
-// ask asks a server about itself. The answer has a code of 200 and a bit, and is bounded.
+// ask queries a server about itself. It returns only successful answers, whose size is limited.
 func (r *remote) ask(ctx context.Context, host, path, accept string) (*http.Response, error) {
 	address := "https://" + host + path
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
@@ -356,13 +363,13 @@ func (r *remote) ask(ctx context.Context, host, path, accept string) (*http.Resp
 		return nil, fmt.Errorf("failing or missing response from %s: %w", address, err)
 	}
 	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
-		_ = answer.Body.Close() // nothing of it is wanted
+		_ = answer.Body.Close() // only the code matters
 		return nil, &badStatus{address, answer.StatusCode}
 	}
 	return answer, nil
 }
 
-// badStatus is an answer that is none.
+// badStatus is the error for an answer whose code is not a success.
 type badStatus struct {
 	address string
 	code    int
@@ -372,7 +379,7 @@ func (b *badStatus) Error() string {
 	return fmt.Sprintf("failing or missing response from %s: bad status from %s: %d", b.address, b.address, b.code)
 }
 
-// client follows no redirect. A timeout of 0 leaves the time to the context of the request.
+// client returns a client that follows no redirects. If timeout is 0, only the context of the request limits the time.
 func client(over http.RoundTripper, timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout:       timeout,
@@ -381,7 +388,7 @@ func client(over http.RoundTripper, timeout time.Duration) *http.Client {
 	}
 }
 
-// read is ask for what is read whole.
+// read calls ask and reads the whole body.
 func (r *remote) read(ctx context.Context, host, path, accept string) (body []byte, mediaType string, err error) {
 	answer, err := r.ask(ctx, host, path, accept)
 	if err != nil {

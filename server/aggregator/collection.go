@@ -26,15 +26,16 @@ import (
 )
 
 const (
-	// pageMost is how many objects of another server are asked for at once, and pagesMost how many pages of them.
+	// pageMost is the number of objects in a page of a list, and pagesMost the most pages.
 	pageMost, pagesMost = 500, 10_000
-	// failureMost is how many bytes are read of why the other server refuses something, and wordsMost how many of them are shown if that is no Status.
+	// failureMost limits the bytes that are read of a failure, and wordsMost those that are shown if it is no Status.
 	failureMost, wordsMost = 64 << 10, 2 << 10
-	// ofMetadata asks for lists without what a namespace's end does not look at. A server that knows no such lists sends whole objects.
+	// ofMetadata requests lists of metadata, which is enough to empty a namespace. A server that does not support such
+	// lists sends whole objects.
 	ofMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
-// Collections are the resources of other servers whose objects are in namespaces and can be deleted.
+// Collections returns the namespaced resources of other servers whose objects can be deleted.
 func (s *Server) Collections() map[schema.GroupVersionResource]rest.Storage {
 	all := map[schema.GroupVersionResource]rest.Storage{}
 	for gv, r := range *s.remotes.Load() {
@@ -53,7 +54,8 @@ func (s *Server) Collections() map[schema.GroupVersionResource]rest.Storage {
 	return all
 }
 
-// Complete returns an error if a server is away, or does not say what it has: nobody knows then whether it has objects in a namespace.
+// Complete returns an error if a server is unreachable or does not list its resources: it may have objects in a
+// namespace.
 func (s *Server) Complete(context.Context) error {
 	var unknown []string
 	for gv, r := range *s.remotes.Load() {
@@ -75,7 +77,7 @@ type collection struct {
 	server   *Server
 	remote   *remote
 	resource schema.GroupVersionResource
-	// whole says that all objects of a namespace can be deleted by one request.
+	// whole is true if one request can delete all objects of a namespace.
 	whole bool
 }
 
@@ -93,7 +95,7 @@ func (c *collection) path(ns string) string {
 	return c.remote.page() + "/namespaces/" + url.PathEscape(ns) + "/" + c.resource.Resource
 }
 
-// ConvertToTable is for nobody: clients ask the other server.
+// ConvertToTable only completes the interface: the other server makes the tables for clients.
 func (c *collection) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	return rest.NewDefaultTableConvertor(c.resource.GroupResource()).ConvertToTable(ctx, obj, options)
 }
@@ -115,15 +117,17 @@ func (c *collection) List(ctx context.Context, _ *metainternalversion.ListOption
 	return nil, fmt.Errorf("list %s: there is no end to its pages", c.resource)
 }
 
-// DeleteCollection deletes what is in the namespace of ctx, and returns what that was. The other server asks its own admission.
-func (c *collection) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
+// DeleteCollection deletes the objects in the namespace of ctx, and returns their metadata. The other server runs its
+// own admission.
+func (c *collection) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+	list *metainternalversion.ListOptions) (runtime.Object, error) {
 	found, err := c.List(ctx, list)
 	if err != nil {
 		return nil, err
 	}
 	items := found.(*metav1.PartialObjectMetadataList).Items
 	if c.whole && len(items) > 0 {
-		if err := validate(ctx, &items[0]); err != nil { // all are of one namespace
+		if err := validate(ctx, &items[0]); err != nil { // all are in one namespace
 			return nil, err
 		}
 		return found, c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx)), options, nil)
@@ -142,7 +146,7 @@ func (c *collection) DeleteCollection(ctx context.Context, validate rest.Validat
 	return found, nil
 }
 
-// ask asks the other server as the user of ctx. What it says of a failure is a Status.
+// ask sends a request to the other server as the user of ctx. It returns failures as a Status.
 func (c *collection) ask(ctx context.Context, method, path string, body, into any) error {
 	who, ok := request.UserFrom(ctx)
 	if !ok {
@@ -188,12 +192,13 @@ func (c *collection) ask(ctx context.Context, method, path string, body, into an
 	return json.Unmarshal(data, into)
 }
 
-// failure is the Status that the other server answers with, or what its code says if it answers with something else.
+// failure returns the Status in a failed answer, or one for its code if it has none.
 func (c *collection) failure(method string, answer *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(answer.Body, failureMost))
 	status := &metav1.Status{}
 	if err == nil && json.Unmarshal(data, status) == nil && status.Status == metav1.StatusFailure {
 		return &apierrors.StatusError{ErrStatus: *status}
 	}
-	return apierrors.NewGenericServerResponse(answer.StatusCode, method, c.resource.GroupResource(), "", string(data[:min(len(data), wordsMost)]), 0, true)
+	return apierrors.NewGenericServerResponse(answer.StatusCode, method, c.resource.GroupResource(), "",
+		string(data[:min(len(data), wordsMost)]), 0, true)
 }

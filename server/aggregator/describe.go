@@ -24,13 +24,15 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// partV3 and partV2 name the parts of a version's description that its own server gives, by the version of OpenAPI. The first by name gives
-// the document's info.
+// partV3 and partV2 name the parts of a version's OpenAPI document that its own server provides. The part with the
+// first name provides the document's info.
 const partV3, partV2 = "APIService", "APIService of v2"
 
-// describe tells clients what a server has, as far as it says so. Of one that is away they see what it had, marked as stale.
+// describe publishes the resources of a server in discovery and OpenAPI. For an unreachable server the last known ones
+// stay, marked as stale.
 func (s *Server) describe(ctx context.Context, gv schema.GroupVersion, r *remote, there bool) {
-	known := discovery.Remote{Priority: discovery.Priority{Group: r.spec.GroupPriorityMinimum, Version: r.spec.VersionPriority}, Stale: true}
+	known := discovery.Remote{Priority: discovery.Priority{Group: r.spec.GroupPriorityMinimum, Version: r.spec.VersionPriority},
+		Stale: true}
 	if !there {
 		s.config.Discovery.SetRemote(gv, known)
 		return
@@ -57,10 +59,11 @@ func (s *Server) describe(ctx context.Context, gv schema.GroupVersion, r *remote
 	}
 }
 
-// asList is the media type of one document of all resources.
+// asList is the media type of a single document with all resources.
 const asList = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// list has the resources of a version, by the document of all that the server has, or by the page of the version if it has none.
+// list reads the resources of a version from the document with all resources, or from the page of the version if there
+// is no such document.
 func (r *remote) list(ctx context.Context, host string, gv schema.GroupVersion) ([]apidiscoveryv2.APIResourceDiscovery, error) {
 	if gv.Group != "" {
 		body, mediaType, err := r.read(ctx, host, "/apis", asList)
@@ -94,7 +97,7 @@ func ofList(body []byte, gv schema.GroupVersion) ([]apidiscoveryv2.APIResourceDi
 	return nil, nil
 }
 
-// withKinds fills in kinds that are missing: clients of some releases crash without.
+// withKinds fills in missing kinds: clients of some releases crash without them.
 func withKinds(all []apidiscoveryv2.APIResourceDiscovery) []apidiscoveryv2.APIResourceDiscovery {
 	for i := range all {
 		if all[i].ResponseKind == nil {
@@ -109,8 +112,8 @@ func withKinds(all []apidiscoveryv2.APIResourceDiscovery) []apidiscoveryv2.APIRe
 	return all
 }
 
-// describeOpenAPI takes over what the server says of a version in OpenAPI, if that is new. A server need not have either version of it,
-// and one that can't be read stays as it was.
+// describeOpenAPI takes over the server's OpenAPI documents of a version, if they are new. A server may lack either
+// version of OpenAPI. If a document can't be read, the previous one stays.
 func (s *Server) describeOpenAPI(ctx context.Context, host string, gv schema.GroupVersion, r *remote) error {
 	at, err3 := r.findV3(ctx, host)
 	if err3 == nil && at == r.described && at != "" {
@@ -135,7 +138,7 @@ func (s *Server) describeOpenAPI(ctx context.Context, host string, gv schema.Gro
 	return errors.Join(err3, err2)
 }
 
-// findV3 finds where the server has OpenAPI v3 of its version. It returns an empty address if it has none.
+// findV3 returns the address of the version's OpenAPI v3 document. It is empty if the server has none.
 func (r *remote) findV3(ctx context.Context, host string) (at string, err error) {
 	body, err := r.readIfThere(ctx, host, "/openapi/v3")
 	if body == nil || err != nil {
@@ -155,13 +158,13 @@ func (r *remote) findV3(ctx context.Context, host string) (at string, err error)
 	return at, nil
 }
 
-// hasHash says whether an address of a document changes with the document.
+// hasHash reports whether the address of a document contains its hash.
 func hasHash(at string) bool {
 	parsed, err := url.Parse(at)
 	return err == nil && parsed.Query().Get("hash") != ""
 }
 
-// readIfThere returns no document if the server has none.
+// readIfThere returns nil if the server does not have the document.
 func (r *remote) readIfThere(ctx context.Context, host, path string) ([]byte, error) {
 	body, _, err := r.read(ctx, host, path, runtime.ContentTypeJSON)
 	if bad := (*badStatus)(nil); errors.As(err, &bad) && bad.code == http.StatusNotFound {
@@ -170,7 +173,7 @@ func (r *remote) readIfThere(ctx context.Context, host, path string) ([]byte, er
 	return body, err
 }
 
-// describeV3 describes a version by a document of v3, or no longer if there is none.
+// describeV3 replaces the version's description by a document of v3, or removes it if data is nil.
 func (s *Server) describeV3(gv schema.GroupVersion, data []byte) {
 	if data == nil {
 		s.config.OpenAPI.RemovePart(gv, partV3)
@@ -186,7 +189,8 @@ func (s *Server) describeV3(gv schema.GroupVersion, data []byte) {
 	})
 }
 
-// describeV2 is describeV3 for v2. Where there is no v3, that is made of it too, as a kube-apiserver does.
+// describeV2 is describeV3 for v2. If the server has no v3, the v3 description is made from v2, too, as in a
+// kube-apiserver.
 func (s *Server) describeV2(gv schema.GroupVersion, r *remote, data []byte) {
 	if data == nil {
 		s.config.OpenAPI.RemovePart(gv, partV2)

@@ -16,34 +16,34 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// remote is another server, as an APIService names it.
+// remote is another server that an APIService names.
 type remote struct {
 	name      string
 	uid       types.UID
 	ref       apiregistrationv1.ServiceReference
 	spec      apiregistrationv1.APIServiceSpec
 	transport *http.Transport
-	// broken is why it can't be asked, whatever its service does.
+	// broken is the reason why it can never be reached, whatever the state of its service.
 	broken error
-	// away is why requests are not passed on; nil if they are.
+	// away is the reason why no requests are passed to it; nil if they are.
 	away atomic.Pointer[string]
 	// resources is the server's latest list of its resources; nil if it has sent none.
 	resources atomic.Pointer[[]apidiscoveryv2.APIResourceDiscovery]
-	// registered is the APIService as it was last.
+	// registered is the latest state of the APIService.
 	registered atomic.Pointer[apiregistrationv1.APIService]
-	// wake has it checked at once, and stop ends its checks and waits for that.
+	// wake triggers a check. stop ends the checks and waits for their end.
 	wake chan struct{}
 	stop func()
-	// hasV3 says that the server has OpenAPI v3 of its version.
+	// hasV3 is true if the server has OpenAPI v3 of its version.
 	hasV3 bool
-	// described is the address with a hash of the document of v3 that was taken over, after which all else was too.
+	// described is the address, with a hash, of the v3 document that was taken over last. It is set once v2 was, too.
 	described string
 }
 
 const (
 	dialWait      = 30 * time.Second
 	handshakeWait = 10 * time.Second
-	// idleMost is how many connections to one server are kept for the next request.
+	// idleMost limits the idle connections to one server.
 	idleMost = 25
 )
 
@@ -53,8 +53,8 @@ func newRemote(s *apiregistrationv1.APIService, certificate func() (*tls.Certifi
 	unchecked := "it has not been checked yet"
 	r.away.Store(&unchecked)
 	config := &tls.Config{
-		ServerName: r.ref.Name + "." + r.ref.Namespace + ".svc", InsecureSkipVerify: s.Spec.InsecureSkipTLSVerify, MinVersion: tls.VersionTLS12,
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		ServerName: r.ref.Name + "." + r.ref.Namespace + ".svc", InsecureSkipVerify: s.Spec.InsecureSkipTLSVerify,
+		MinVersion: tls.VersionTLS12, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			c, err := certificate()
 			if err != nil || c == nil {
 				return &tls.Certificate{}, err // none
@@ -74,7 +74,7 @@ func newRemote(s *apiregistrationv1.APIService, certificate func() (*tls.Certifi
 	return r
 }
 
-// wakeUp waits for nothing: one signal stands for all until it is taken.
+// wakeUp triggers a check without waiting. Several signals before the check count as one.
 func (r *remote) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
@@ -91,7 +91,7 @@ func portOf(ref apiregistrationv1.ServiceReference) int32 {
 	return *ref.Port
 }
 
-// locate finds where the service of a server is.
+// locate returns the address of a server's service.
 func (s *Server) locate(ctx context.Context, ref apiregistrationv1.ServiceReference) (host string, err error) {
 	return s.config.Services.Find(ctx, ref.Namespace, ref.Name, portOf(ref))
 }

@@ -13,21 +13,21 @@ import (
 	"k8s.io/apiserver/pkg/audit/policy"
 )
 
-// Config says which requests are recorded, and where events go.
+// Config configures which requests are recorded, and where events go.
 type Config struct {
-	// PolicyFile is empty for the metadata of all writes.
+	// PolicyFile is the path of the policy. If it is empty, the metadata of all writes is recorded.
 	PolicyFile string
 	Log        LogFile
 	Webhook    Webhook
-	// RequestTimeout is how long a request may take, which may have to wait for its events.
+	// RequestTimeout is the time limit of a request. It includes the wait for the request's events.
 	RequestTimeout time.Duration
 
 	Registry prometheus.Registerer
 	Logger   *slog.Logger
 }
 
-// flushWait is how long a server that stops sends the events that wait in queues. One that has failed has a few seconds more than
-// that for all of its stop.
+// flushWait limits the time in which a stopping server sends the queued events. A server that has failed has only a few
+// seconds more for its whole stop.
 const flushWait = 5 * time.Second
 
 // Log is an audit log, and the sink of events. A nil Log records nothing.
@@ -35,18 +35,18 @@ type Log struct {
 	Policy audit.PolicyRuleEvaluator
 
 	sinks []sink
-	// strict says that a failure may refuse a request.
+	// strict is true if a failure may refuse a request.
 	strict   bool
 	failures *failures
 	// queues flush until their context ends.
 	queues []func(context.Context) error
-	// end breaks off what requests wait for.
+	// end cancels the writes that requests wait for.
 	end context.CancelFunc
 	// closers close files and connections.
 	closers []func() error
 }
 
-// Open begins to log. It returns nil if events go nowhere.
+// Open opens the log. It returns nil if neither a file nor a webhook is configured.
 func Open(c Config) (*Log, error) {
 	if c.Log.Path == "" && c.Webhook.File == "" {
 		return nil, nil
@@ -76,7 +76,7 @@ func Open(c Config) (*Log, error) {
 	return l, nil
 }
 
-// Close sends what waits, and closes everything. What comes afterwards is lost.
+// Close sends the queued events, and closes everything. Later events are lost.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
@@ -101,14 +101,14 @@ func (l *Log) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// sink takes events. An error refuses the request of an event, if that is its first one.
+// sink takes events. An error refuses the request, if the event is its first one.
 type sink interface {
 	take(e *auditinternal.Event) error
 }
 
 var _ audit.Sink = &Log{}
 
-// ProcessEvents writes events down, and says whether their requests may go on.
+// ProcessEvents writes events, and reports whether their requests may go on.
 func (l *Log) ProcessEvents(events ...*auditinternal.Event) bool { return l.write(events) == nil }
 
 func (l *Log) write(events []*auditinternal.Event) error {
@@ -122,10 +122,10 @@ func (l *Log) write(events []*auditinternal.Event) error {
 	return errors.Join(errs...)
 }
 
-// Telling is the log for one request, and puts into why what refused it.
+// Telling returns the log for one request. If the log refuses the request, it stores the reason in why.
 func (l *Log) Telling(why *error) audit.Sink {
 	if !l.strict {
-		return l // it refuses none
+		return l // it refuses no request
 	}
 	return telling{l, why}
 }

@@ -12,24 +12,25 @@ import (
 
 // The modes of a Delivery.
 const (
-	// ModeBatch has events wait in a queue, and requests go on.
+	// ModeBatch queues events, and requests go on.
 	ModeBatch = "batch"
-	// ModeBlocking has requests wait until their events are written.
+	// ModeBlocking makes requests wait until their events are written.
 	ModeBlocking = "blocking"
 	// ModeBlockingStrict also refuses a request whose first event can't be written.
 	ModeBlockingStrict = "blocking-strict"
 )
 
-// Modes are all that there are.
+// Modes lists all modes.
 var Modes = []string{ModeBatch, ModeBlocking, ModeBlockingStrict}
 
-// Delivery says how events get to where they go.
+// Delivery configures the way of events to their destination.
 type Delivery struct {
 	Mode string
-	// Version is the API version that events are written in.
+	// Version is the API version of the written events.
 	Version string
 
-	// BufferSize is how many events may wait, in mode batch, and the others say what a batch is.
+	// BufferSize limits the queued events in mode batch. The fields below it limit a batch, the rate of batches, and
+	// the size of events.
 	BufferSize                   int
 	BatchMaxSize                 int
 	BatchMaxWait                 time.Duration
@@ -40,13 +41,14 @@ type Delivery struct {
 	MaxEventBytes, MaxBatchBytes int64
 }
 
-// waitingBytes bounds the events that wait for one of the two ways, and those on it. 10,000 events without bodies have a tenth of it.
+// waitingBytes limits the events that are queued for, or on their way to, one destination. 10,000 events without bodies
+// take a tenth of it.
 const waitingBytes = 128 << 20
 
-// send sends events, and returns how many of them it could not send. It should return soon when ctx ends.
+// send sends events. It returns the number of events that it could not send, and should return soon after ctx ends.
 type send func(ctx context.Context, events []*auditinternal.Event) (lost int, err error)
 
-// deliver has events sent by send, of which as many as senders run at once.
+// deliver adds a destination, to which by sends events. At most senders of its calls run at once.
 func (l *Log) deliver(life context.Context, config *Config, plugin string, d Delivery, senders int, by send) {
 	var to sink
 	failed := l.failures.of(plugin)
@@ -70,8 +72,9 @@ func (l *Log) deliver(life context.Context, config *Config, plugin string, d Del
 		l.queues = append(l.queues, q.Close)
 		to = queued{q}
 	} else {
-		// A request has two events that it waits for. The last third of its time is for what it is about.
-		to = &direct{life: life, most: config.RequestTimeout / 3, send: by, plugin: plugin, failed: failed, strict: d.Mode == ModeBlockingStrict}
+		// A request waits for two events. The last third of its time is for its own work.
+		to = &direct{life: life, most: config.RequestTimeout / 3, send: by, plugin: plugin, failed: failed,
+			strict: d.Mode == ModeBlockingStrict}
 		l.strict = l.strict || d.Mode == ModeBlockingStrict
 	}
 	if d.Truncate {
@@ -80,7 +83,7 @@ func (l *Log) deliver(life context.Context, config *Config, plugin string, d Del
 	l.sinks = append(l.sinks, to)
 }
 
-// queued is a sink that no request waits for.
+// queued is a sink for which no request waits.
 type queued struct{ *queue.Queue }
 
 func (q queued) take(e *auditinternal.Event) error {
@@ -88,15 +91,16 @@ func (q queued) take(e *auditinternal.Event) error {
 	return nil
 }
 
-// direct is a sink that requests wait for. A client that leaves, or that has little time, does not keep its events from being written.
+// direct is a sink for which requests wait. Its events are written even if the client disconnects, or its deadline is
+// near.
 type direct struct {
 	life context.Context
-	// most is how long one event may take.
+	// most limits the time for one event.
 	most   time.Duration
 	send   send
 	plugin string
 	failed func(error, int)
-	// strict has it say so when it fails.
+	// strict makes take return errors.
 	strict bool
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// Where events get lost, as the metric names it.
+// The places of a loss, as the metric names them.
 const (
 	logPlugin      = "log"
 	webhookPlugin  = "webhook"
@@ -19,10 +19,10 @@ const (
 	truncatePlugin = "truncate"
 )
 
-// linesEvery is how often the log has a line about one of these places.
+// linesEvery is the least time between two log lines about the same place.
 const linesEvery = 10 * time.Second
 
-// failures counts the events that are lost, and logs that.
+// failures counts and logs the lost events. mu guards places and their fields.
 //
 // The library would count them in a registry of the process, and log each event.
 type failures struct {
@@ -34,17 +34,17 @@ type failures struct {
 	places []*place
 }
 
-// place is where events get lost.
+// place is one place at which events get lost.
 type place struct {
 	name, text string
 	logged     time.Time // the last line
-	// events were lost since then, the last of them by err.
+	// events is the number of losses since then, and err the reason of the last one.
 	events  int
 	err     error
-	pending bool // whether something happened that no line says
+	pending bool // whether a failure is not logged yet
 }
 
-// The texts of lines.
+// The texts of log lines.
 const (
 	lostText = "audit events were lost"
 	keptText = "the audit log's file has a problem, but no event was lost"
@@ -54,13 +54,14 @@ func newFailures(registry prometheus.Registerer, log *slog.Logger) *failures {
 	return &failures{
 		lost: promauto.With(registry).NewCounterVec(prometheus.CounterOpts{
 			Name: "apiserver_audit_error_total",
-			Help: "Audit events that were lost, by where: log, webhook, buffered for those that found the buffer full or came too late to it, truncate for those that were too large.",
+			Help: "Audit events that were lost, by where: log, webhook, buffered for those that found the buffer full or " +
+				"came too late to it, truncate for those that were too large.",
 		}, []string{"plugin"}),
 		log: log, now: time.Now,
 	}
 }
 
-// of returns what is told of events that were lost at a place.
+// of returns the function that counts and logs events that are lost at a place.
 func (f *failures) of(plugin string) func(error, int) {
 	count, p := f.lost.WithLabelValues(plugin), f.place(plugin, lostText)
 	return func(err error, events int) {
@@ -69,7 +70,7 @@ func (f *failures) of(plugin string) func(error, int) {
 	}
 }
 
-// besides returns what is told of failures at a place that cost no event.
+// besides returns the function that logs failures at a place which lose no event.
 func (f *failures) besides(plugin string) func(error) {
 	p := f.place(plugin, keptText)
 	return func(err error) { f.failed(p, err, 0) }
@@ -93,13 +94,13 @@ func (f *failures) failed(p *place, err error, events int) {
 	}
 }
 
-// line logs what happened since the last line. The caller holds mu.
+// line logs the failures since the last line. The caller holds mu.
 func (f *failures) line(p *place) {
 	f.log.Error(p.text, "at", p.name, "events", p.events, "error", escape.Line(p.err.Error()))
 	p.logged, p.events, p.pending = f.now(), 0, false
 }
 
-// close logs what no line has said yet.
+// close logs the failures that are not logged yet.
 func (f *failures) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,26 +19,26 @@ import (
 
 // The formats of a LogFile.
 const (
-	// FormatJSON is an event a line, in JSON.
+	// FormatJSON writes each event as a line of JSON.
 	FormatJSON = "json"
-	// FormatLegacy is an event a line, the most important of it as text.
+	// FormatLegacy writes the most important fields of each event as a line of text.
 	FormatLegacy = "legacy"
 )
 
-// Formats are all that there are.
+// Formats lists all formats.
 var Formats = []string{FormatLegacy, FormatJSON}
 
-// Version is the one version that events are written in.
+// Version is the API version of written events. There is no other.
 var Version = auditv1.SchemeGroupVersion.String()
 
 // encoder encodes events in that version.
 var encoder = audit.Codecs.LegacyCodec(auditv1.SchemeGroupVersion)
 
-// LogFile says where the log is. A bound of 0 is no bound.
+// LogFile configures the log's file. A limit of 0 is no limit.
 type LogFile struct {
 	// Path is "-" for standard output, and empty for no file.
 	Path string
-	// MaxAge are days, and MaxSize are megabytes.
+	// MaxAge is in days, and MaxSize in megabytes.
 	MaxAge, MaxBackups, MaxSize int
 	Compress                    bool
 	Format                      string
@@ -81,7 +81,7 @@ func (l *lines) send(_ context.Context, events []*auditinternal.Event) (lost int
 	return len(errs), errors.Join(errs...)
 }
 
-// write writes an event so that nothing of it acts on a reader's terminal.
+// write writes an event without control characters, which could act on a reader's terminal.
 func (l *lines) write(e *auditinternal.Event) error {
 	if l.legacy {
 		_, err := io.WriteString(l.out, escape.Line(audit.EventString(e))+"\n")

@@ -6,8 +6,8 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// maskEvent returns a copy of an event without tokens. Others may still use the event itself. Where the policy wants no bodies, the copy also
-// has nothing that errors quote of them.
+// maskEvent returns a copy of an event without tokens; other code may still use the original. If the policy excludes
+// bodies, the copy also lacks the parts of errors that quote them.
 func maskEvent(e *auditinternal.Event) *auditinternal.Event {
 	out := *e
 	out.RequestURI = mask.URI(e.RequestURI)

@@ -27,8 +27,8 @@ func writesOnly() *auditinternal.Policy {
 	}
 }
 
-// loadPolicy reads the policy in a file, or returns the default one. Errors name the line and the field. A field that no policy has
-// is a warning, as upstream: a file that another version reads has to be enough to start.
+// loadPolicy reads the policy in a file, or returns the default one. Errors name the line and the field. An unknown
+// field is only a warning, as upstream: a file for another version must not prevent a start.
 func loadPolicy(path string, log *slog.Logger) (*auditinternal.Policy, error) {
 	if path == "" {
 		return writesOnly(), nil
@@ -47,7 +47,7 @@ func loadPolicy(path string, log *slog.Logger) (*auditinternal.Policy, error) {
 	return p, nil
 }
 
-// parsePolicy reads a policy. Warnings are about what it ignores.
+// parsePolicy parses a policy. Warnings name the parts that it ignores.
 func parsePolicy(data []byte) (p *auditinternal.Policy, warnings []error, err error) {
 	at := fieldlines.Of(data)
 	if err := checkKind(at); err != nil {
@@ -79,7 +79,7 @@ func parsePolicy(data []byte) (p *auditinternal.Policy, warnings []error, err er
 	return p, warnings, nil
 }
 
-// checkKind says whether the document is something else than a policy.
+// checkKind returns an error if the document is not a policy.
 func checkKind(at fieldlines.Document) error {
 	if !at.Readable() {
 		return nil

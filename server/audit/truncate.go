@@ -7,10 +7,10 @@ import (
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 )
 
-// truncatedAnnotation says of an event that it has lost its bodies.
+// truncatedAnnotation marks an event whose bodies were removed.
 const truncatedAnnotation = "audit.k8s.io/truncated"
 
-// truncating is a sink that removes the bodies of events that are too large, and events that are too large without them.
+// truncating is a sink that removes the bodies of large events. It drops events that are too large even without them.
 type truncating struct {
 	next   sink
 	most   int64 // bytes of an event in JSON
@@ -30,12 +30,12 @@ func (t *truncating) take(e *auditinternal.Event) error {
 	}
 	if err != nil {
 		t.failed(err, 1)
-		return nil // it is no failure of the request, as upstream
+		return nil // the request goes on, as upstream
 	}
 	return t.next.take(e)
 }
 
-// withoutBodies returns a copy of an event. The annotations of the original go on to the other sinks.
+// withoutBodies returns a copy of an event. It copies the annotations, too, because other sinks get the original.
 func withoutBodies(e *auditinternal.Event) *auditinternal.Event {
 	out := *e
 	out.RequestObject, out.ResponseObject = nil, nil
@@ -53,7 +53,7 @@ func encodedSize(e *auditinternal.Event) (int64, error) {
 	return int64(size), err
 }
 
-// counter counts the bytes that are written to it.
+// counter counts written bytes.
 type counter int64
 
 func (c *counter) Write(p []byte) (int, error) {

@@ -16,20 +16,20 @@ import (
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
-// Webhook says where events are sent.
+// Webhook configures the webhook that gets events.
 type Webhook struct {
 	// File is a kubeconfig; empty for no webhook.
 	File string
-	// InitialBackoff is how long it takes until events are sent again for the first time.
+	// InitialBackoff is the wait before the first retry.
 	InitialBackoff time.Duration
 	Delivery
 }
 
 const (
-	// webhookSenders is how many batches are on their way at once. A webhook that takes three seconds for each can have 4000
-	// events a second.
+	// webhookSenders limits the batches that are on their way at once. A webhook that takes three seconds for each
+	// batch can still get 4000 events per second.
 	webhookSenders = 32
-	// mostAnswerBytes is how long an answer may be, of which nothing is wanted.
+	// mostAnswerBytes limits the size of an answer, whose content is ignored.
 	mostAnswerBytes = 1 << 20
 )
 
@@ -47,7 +47,8 @@ func newWebhook(c Webhook) (*webhook, error) {
 	}
 	client = kxwebhook.Bound(client, func(int64) int64 { return mostAnswerBytes })
 	w := &webhook{backoff: webhookutil.DefaultRetryBackoffWithInitialDelay(c.InitialBackoff)}
-	w.client, err = webhookutil.NewGenericWebhook(audit.Scheme, audit.Codecs, client, []schema.GroupVersion{auditv1.SchemeGroupVersion}, w.backoff)
+	w.client, err = webhookutil.NewGenericWebhook(audit.Scheme, audit.Codecs, client,
+		[]schema.GroupVersion{auditv1.SchemeGroupVersion}, w.backoff)
 	if err != nil {
 		return nil, bad(err)
 	}
@@ -62,7 +63,7 @@ func (w *webhook) Close() error {
 	return nil
 }
 
-// send tries five times, whatever the error is: a webhook that is misconfigured at present may get well.
+// send makes five attempts, whatever the error is, because the configuration of a webhook may be corrected meanwhile.
 func (w *webhook) send(ctx context.Context, events []*auditinternal.Event) (lost int, err error) {
 	list := &auditinternal.EventList{Items: make([]auditinternal.Event, 0, len(events))}
 	for _, e := range events {

@@ -37,52 +37,52 @@ import (
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
-// Config says which credentials are accepted.
+// Config holds the accepted credentials.
 type Config struct {
-	// ClientCAs returns the authorities whose client certificates are accepted at present.
+	// ClientCAs returns the current authorities of client certificates.
 	ClientCAs func() *x509.CertPool
-	// FrontProxy says in headers who asks.
+	// FrontProxy is a proxy that authenticates users and names them in headers.
 	FrontProxy FrontProxy
 	// TokenFile is a CSV file of bearer tokens; empty for none.
 	TokenFile string
-	// Audiences are those whom tokens are for that name nobody else: servers of this cluster's API.
+	// Audiences identify this API. They are the audiences of a token that names none.
 	Audiences []string
 	// AccountKeys verify the tokens of service accounts that AccountIssuers have issued.
 	AccountKeys    *serviceaccount.Keys
 	AccountIssuers []string
-	// BootstrapTokens believes the tokens of Secrets in kube-system.
+	// BootstrapTokens accepts the tokens of Secrets in kube-system.
 	BootstrapTokens bool
-	// Issuers are others whose tokens are believed.
+	// Issuers are the accepted external issuers.
 	Issuers issuer.Config
-	// Webhook is asked last.
+	// Webhook comes last.
 	Webhook Webhook
-	// Anonymous lets requests without credentials in, as the user system:anonymous, unless the file of the Issuers says something of
-	// it. AnonymousGiven says that a flag does.
+	// Anonymous lets requests without credentials in, as the user system:anonymous. The file of the Issuers may decide
+	// that instead. AnonymousGiven is true if a flag sets Anonymous.
 	Anonymous, AnonymousGiven bool
 }
 
-// rememberedFor is how long a token is believed without being verified again. A kube-apiserver does it as long. For so long, the token
-// of an account that was deleted is still accepted.
+// rememberedFor is the time for which a verified token is cached, the same as in a kube-apiserver. For as long, the
+// token of a deleted account is still accepted.
 const rememberedFor = 10 * time.Second
 
-// Authenticator finds out who sent a request. Its users are [Known].
+// Authenticator finds the user of a request. Its users are [Known].
 type Authenticator struct {
 	authenticator.Request
 	objects *objects.Reader
 	issuers *issuer.Issuers // nil for none
-	// proxy has all headers by which a proxy may say who asks.
+	// proxy has all headers in which a proxy may name the user.
 	proxy FrontProxy
 }
 
-// AuthenticateRequest removes the headers of a proxy, whoever sent them: they are for nobody else. If authenticators doubt, its error
-// is [Unknown].
+// AuthenticateRequest removes the headers of a proxy from every request, so that no handler behind it trusts them. If
+// authenticators doubt, its error is [Unknown].
 func (a *Authenticator) AuthenticateRequest(r *http.Request) (*authenticator.Response, bool, error) {
 	answer, ok, err := a.Request.AuthenticateRequest(r)
 	a.clear(r.Header)
 	return answer, ok, unknown(err)
 }
 
-// New makes the authenticator. What it starts ends with ctx.
+// New makes the authenticator. Its goroutines end with ctx.
 func New(ctx context.Context, c Config) (_ *Authenticator, err error) {
 	verify := func() (x509.VerifyOptions, bool) {
 		options := x509request.DefaultVerifyOptions()
@@ -103,7 +103,7 @@ func New(ctx context.Context, c Config) (_ *Authenticator, err error) {
 	}
 	var ways []authenticator.Request
 	if c.FrontProxy.CAs != nil {
-		// Each request of the proxy's connection is of another user.
+		// Each request on the proxy's connection has its own user.
 		ways = append(ways, byRequest(c.FrontProxy.authenticator(), knownByProxy))
 	}
 	a.Request = union.New(append(ways,
@@ -117,19 +117,20 @@ func New(ctx context.Context, c Config) (_ *Authenticator, err error) {
 	return a, nil
 }
 
-// Initialize gives it the storages of the objects that tokens depend on, and whom to tell that the token of a secret was shown, before
-// the first request.
+// Initialize sets the storages of the objects that tokens depend on, and the function that notes each use of a secret's
+// token. It must be called before the first request.
 func (a *Authenticator) Initialize(storages map[schema.GroupVersionResource]rest.Storage, used func(context.Context, *corev1.Secret)) {
 	a.objects.Initialize(storages, used)
 }
 
-// Run keeps the issuers as their file says, until ctx ends.
+// Run reloads the file of the issuers when it changes, until ctx ends.
 func (a *Authenticator) Run(ctx context.Context) { a.issuers.Run(ctx) }
 
-// Ready says why the issuers are not as their file says.
+// Ready returns an error if the current file of the issuers is not in use.
 func (a *Authenticator) Ready(ctx context.Context) error { return a.issuers.Ready(ctx) }
 
-// tokens makes the authenticator of tokens. Those that it knows itself come first, and a webhook is asked last.
+// tokens makes the authenticator of tokens. Tokens that the server can verify by itself come first, and the webhook
+// last.
 func (a *Authenticator) tokens(c Config) (authenticator.Token, error) {
 	var ways []authenticator.Token
 	if c.TokenFile != "" {
@@ -145,7 +146,8 @@ func (a *Authenticator) tokens(c Config) (authenticator.Token, error) {
 	accounts := account.Config{Keys: c.AccountKeys, Issuers: c.AccountIssuers, Audiences: c.Audiences, Objects: a.objects}
 	ways = append(ways, byToken(account.Legacy(accounts), knownByAccount), byToken(account.Bound(accounts), knownByAccount))
 	if c.BootstrapTokens {
-		ways = append(ways, byToken(authenticator.WrapAudienceAgnosticToken(c.Audiences, bootstrap.Tokens(a.objects)), knownByBootstrapToken))
+		ways = append(ways, byToken(authenticator.WrapAudienceAgnosticToken(c.Audiences, bootstrap.Tokens(a.objects)),
+			knownByBootstrapToken))
 	}
 	if a.issuers != nil {
 		ways = append(ways, authenticator.WrapAudienceAgnosticToken(c.Audiences, byToken(a.issuers, knownByIssuer)))
@@ -160,8 +162,8 @@ func (a *Authenticator) tokens(c Config) (authenticator.Token, error) {
 	return cache.New(tokenunion.New(ways...), true, rememberedFor, 0), nil
 }
 
-// checkTokenFile refuses a file that others may read, and a row without a user name: code that knows users by their names
-// would take its bearer for no user at all.
+// checkTokenFile refuses a file that other users of the machine may read. It also refuses a row without a user name,
+// because an empty name means no user in other code.
 func checkTokenFile(path string) error {
 	if err := identity.CheckSecret("--token-auth-file", path); err != nil {
 		return err
@@ -183,7 +185,8 @@ func checkTokenFile(path string) error {
 		}
 		line, _ := rows.FieldPos(0)
 		if len(row) < 3 {
-			return fmt.Errorf("--token-auth-file: line %d of %s has %d columns: write token,user,uid and, if you like, \"group1,group2\"", line, path, len(row))
+			return fmt.Errorf("--token-auth-file: line %d of %s has %d columns: write token,user,uid and, if you like, \"group1,group2\"",
+				line, path, len(row))
 		}
 		if strings.TrimSpace(row[1]) == "" {
 			return fmt.Errorf("--token-auth-file: line %d of %s has no user name: write token,user,uid", line, path)
@@ -191,11 +194,12 @@ func checkTokenFile(path string) error {
 	}
 }
 
-// anonymous authenticates requests without credentials as system:anonymous, or returns nil if nobody wants that. An unknown token is a
-// credential, too, and never gets there.
+// anonymous authenticates requests without credentials as system:anonymous, or returns nil if that is off. It never
+// gets a request with an unknown token, which is a credential, too.
 func anonymous(c Config, file *apiserver.AnonymousAuthConfig) (authenticator.Request, error) {
 	if file != nil && c.AnonymousGiven {
-		return nil, fmt.Errorf("--authentication-config: %s: anonymous: --anonymous-auth says it, too: leave out one of them", c.Issuers.File)
+		return nil, fmt.Errorf("--authentication-config: %s: anonymous: --anonymous-auth says it, too: leave out one of them",
+			c.Issuers.File)
 	}
 	if file == nil {
 		file = &apiserver.AnonymousAuthConfig{Enabled: c.Anonymous}

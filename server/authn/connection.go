@@ -10,25 +10,25 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 )
 
-// verifiedFor is how long a connection's certificate is accepted without being verified again: long enough to cost nothing,
-// short enough to notice that it has expired.
+// verifiedFor is the time after which a connection's certificate is verified again: long enough to cost nothing, short
+// enough to notice that it has expired.
 const verifiedFor = time.Minute
 
 type connectionKey struct{}
 
-// verified is the user of a connection's certificate when it was last verified.
+// verified is the user of a connection's certificate at its last verification.
 type verified struct {
 	response *authenticator.Response
 	until    time.Time
 }
 
-// ConnContext is an http.Server's ConnContext: it gives each connection a place to remember its user. A connection shows its
-// certificate once, and verifying it costs as much as half a GET.
+// ConnContext is an http.Server's ConnContext: it gives each connection a place to cache its user. The certificate is
+// the same for the whole connection, and verifying it costs as much as half a GET.
 func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &atomic.Pointer[verified]{})
 }
 
-// onceAConnection remembers for each connection what next says of its certificate.
+// onceAConnection caches the answer of next for the certificate of each connection.
 func onceAConnection(next authenticator.Request) authenticator.Request {
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		place, ok := r.Context().Value(connectionKey{}).(*atomic.Pointer[verified])

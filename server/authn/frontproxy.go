@@ -10,7 +10,7 @@ import (
 	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
 )
 
-// FrontProxy is a proxy in front of the server that has found out who asks.
+// FrontProxy is a proxy in front of the server that authenticates users.
 type FrontProxy struct {
 	// CAs are the authorities of its certificate, nil for no proxy.
 	CAs *x509.CertPool
@@ -32,7 +32,7 @@ func (p FrontProxy) authenticator() authenticator.Request {
 		headerrequest.StaticStringSlice(p.ExtraHeaderPrefixes))
 }
 
-// headers are those of the flags, and those that API servers behind this one go by, whether there is a proxy or not.
+// headers returns the headers of the flags plus the standard ones, by which API servers behind this one identify users.
 func (p FrontProxy) headers() FrontProxy {
 	return FrontProxy{
 		UsernameHeaders:     append(slices.Clone(p.UsernameHeaders), "X-Remote-User"),

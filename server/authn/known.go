@@ -15,20 +15,20 @@ import (
 	"github.com/kx-apiserver/kx/server/authn/issuer"
 )
 
-// Known is a user, and by what the server knows it.
+// Known is a user and the way in which it was authenticated.
 type Known struct {
 	user.Info
-	// Why says by what, with Text for its place in the sentence.
+	// Why is the way, with Text as its placeholder.
 	Why  trace.Reason
 	Text string
-	// Bound is the object that a token ends with, such as "pod web-0"; empty for none.
+	// Bound is the object whose end invalidates the token, such as "pod web-0"; empty for none.
 	Bound string
 }
 
-// knownBy says by what a user is known, once a credential has proved who it is.
+// knownBy describes the way in which a user was authenticated.
 type knownBy func(user.Info) Known
 
-// respond puts what is known of the user into an answer.
+// respond adds the description to the user of an answer.
 func (k knownBy) respond(answer *authenticator.Response) *authenticator.Response {
 	known := k(answer.User)
 	known.Info = authenticated(answer.User)
@@ -60,14 +60,14 @@ func byRequest(next authenticator.Request, of func(*http.Request) Known) authent
 
 func knownByCertificate(*http.Request) Known { return Known{Why: trace.KnownByCertificate} }
 
-// knownByProxy names the proxy, whose certificate has been verified.
+// knownByProxy names the proxy by its verified certificate.
 func knownByProxy(r *http.Request) Known {
 	return Known{Why: trace.KnownByProxy, Text: r.TLS.PeerCertificates[0].Subject.CommonName}
 }
 
 func knownByFile(user.Info) Known { return Known{Why: trace.KnownByTokenFile} }
 
-// knownByAccount names the service account, and what its token is bound to.
+// knownByAccount names the service account and the object to which its token is bound.
 func knownByAccount(who user.Info) Known {
 	namespace, name, err := accounts.SplitUsername(who.GetName())
 	if err != nil {
@@ -94,9 +94,10 @@ func knownByIssuer(who user.Info) Known {
 	return k
 }
 
-// authenticated adds the group of all users that are known.
+// authenticated adds the group system:authenticated.
 func authenticated(u user.Info) user.Info {
-	if u.GetName() == user.Anonymous || slices.Contains(u.GetGroups(), user.AllAuthenticated) || slices.Contains(u.GetGroups(), user.AllUnauthenticated) {
+	if u.GetName() == user.Anonymous || slices.Contains(u.GetGroups(), user.AllAuthenticated) ||
+		slices.Contains(u.GetGroups(), user.AllUnauthenticated) {
 		return u
 	}
 	groups := append(slices.Clone(u.GetGroups()), user.AllAuthenticated)

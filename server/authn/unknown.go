@@ -7,16 +7,17 @@ import (
 	"github.com/kx-apiserver/kx/server/authn/doubt"
 )
 
-// Unknown is the error of credentials that nobody believes. It reads as that of a kube-apiserver, which says nothing of doubts.
+// Unknown is the error of credentials that no authenticator knows. Its text is that of a kube-apiserver, without the
+// doubts.
 type Unknown struct {
 	error
-	// Doubts are why authenticators did not believe it, in the order in which they were asked.
+	// Doubts lists the reasons of the authenticators, in their order.
 	Doubts []*doubt.Doubt
 }
 
 func (u *Unknown) Unwrap() error { return u.error }
 
-// What is left if nobody does more than doubt.
+// The client gets one of these errors if there are only doubts.
 var (
 	errInvalidToken  = errors.New("invalid bearer token")
 	errNoCredentials = errors.New("no credentials that this server knows")

@@ -17,27 +17,27 @@ import (
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
-// Webhook is who is asked about tokens that nobody else knows.
+// Webhook is consulted about tokens that no other authenticator knows.
 type Webhook struct {
 	// File is a kubeconfig; empty for no webhook.
 	File string
-	// Version is the one of the TokenReviews that are sent.
+	// Version is the version of the TokenReviews that it gets.
 	Version string
-	// CacheTTL is how long its answers count.
+	// CacheTTL is the time for which its answers are cached.
 	CacheTTL time.Duration
 }
 
 const (
-	// mostReviewBytes is how long an answer may be.
+	// mostReviewBytes limits the size of an answer.
 	mostReviewBytes = 1 << 20
-	// webhookTimeout is how long one call may take. All attempts together have as long, since a token is not looked into for longer.
+	// webhookTimeout limits one call, and all attempts together: the authentication of a token takes no longer.
 	webhookTimeout = 30 * time.Second
 )
 
-// retries are those of a kube-apiserver.
+// retries has the values of a kube-apiserver.
 var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 
-// newWebhook makes the authenticator that asks it. Errors name it, and so do the doubts.
+// newWebhook makes the authenticator that calls the webhook. Its errors and doubts name the webhook.
 func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Token, error) {
 	client, err := kxwebhook.Kubeconfig(c.File)
 	if err != nil {
@@ -52,7 +52,8 @@ func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Tok
 	address := addressOf(client.Host)
 	cached := cache.New(asked, false, c.CacheTTL, c.CacheTTL)
 	named := authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-		// The webhook may know a token that is for others alone. It has to be asked for whom the token is, and its answer counts only then.
+		// The webhook may know a token that is only for others. So the request must name the audiences, and the answer
+		// counts only if it includes one of them.
 		if _, given := authenticator.AudiencesFrom(ctx); !given && len(audiences) > 0 {
 			ctx = authenticator.WithAudiences(ctx, audiences)
 		}
@@ -68,7 +69,7 @@ func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Tok
 	return byToken(named, func(user.Info) Known { return Known{Why: trace.KnownByWebhook, Text: address} }), nil
 }
 
-// addressOf is an address as it may be shown: without a password or a query.
+// addressOf returns an address without a password or a query, so that it can be shown.
 func addressOf(host string) string {
 	u, err := url.Parse(host)
 	if err != nil || u.Host == "" {

@@ -20,13 +20,13 @@ import (
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
-// Config says who decides.
+// Config configures the authorizers.
 type Config struct {
-	// Modes are those of --authorization-mode, in their order. With a File there are none.
+	// Modes lists the modes of --authorization-mode in their order. It is empty with a File.
 	Modes []string
-	// File is an AuthorizationConfiguration. It is read again when it changes.
+	// File is an AuthorizationConfiguration, which is reloaded when it changes.
 	File string
-	// Webhook is the one of the mode Webhook.
+	// Webhook configures the mode Webhook.
 	Webhook Webhook
 	// RBAC decides in the mode RBAC.
 	RBAC *rbac.Authorizer
@@ -37,16 +37,16 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Webhook says how to reach the authorizer of the mode Webhook, and how long its answers count.
+// Webhook configures the access to the authorizer of the mode Webhook, and the cache times of its answers.
 type Webhook struct {
 	// File is a kubeconfig.
 	File string
-	// Version is the one of the SubjectAccessReviews that are sent.
+	// Version is the version of the SubjectAccessReviews that it gets.
 	Version                        string
 	AuthorizedTTL, UnauthorizedTTL time.Duration
 }
 
-// Authorizer asks authorizers in their order, of which the first with an opinion decides.
+// Authorizer calls authorizers in their order. The first one with an opinion decides.
 type Authorizer struct {
 	config  Config
 	chain   atomic.Pointer[chain]
@@ -60,7 +60,7 @@ var (
 	_ authorizer.RuleResolver = &Authorizer{}
 )
 
-// New makes the authorizer. [Authorizer.Run] keeps it as its file says.
+// New makes the authorizer. [Authorizer.Run] reloads its file.
 func New(c Config) (*Authorizer, error) {
 	a := &Authorizer{config: c, metrics: newCounts(c.Registry)}
 	configuration, hash, err := a.configuration()
@@ -78,25 +78,25 @@ func New(c Config) (*Authorizer, error) {
 	return a, nil
 }
 
-// chain has the authorizers at a time.
+// chain holds the current authorizers.
 type chain struct {
 	links []link
 	rules authorizer.RuleResolver
 }
 
-// link is one of them.
+// link is one authorizer of a chain.
 type link struct {
 	name            string
 	kind            apiserver.AuthorizerType
 	authorizer      authorizer.Authorizer
-	rbac            *rbac.Authorizer // that of the kind RBAC, else nil
+	rbac            *rbac.Authorizer // the authorizer of the kind RBAC, else nil
 	allowed, denied prometheus.Counter
 }
 
-// openPaths can be read by everybody, whatever the authorizers say: else a probe would depend on roles.
+// openPaths can be read by every user, whatever the authorizers decide: otherwise a probe would depend on roles.
 var openPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// Decide decides, without a sentence.
+// Decide decides without building a sentence.
 func (a *Authorizer) Decide(ctx context.Context, attributes authorizer.Attributes) Verdict {
 	c := a.chain.Load()
 	v := Verdict{Decision: authorizer.DecisionNoOpinion}
@@ -129,7 +129,8 @@ func (a *Authorizer) Decide(ctx context.Context, attributes authorizer.Attribute
 	return v
 }
 
-// ask asks one authorizer. Of that of roles the verdict has more than a sentence, which is made when somebody wants to read it.
+// ask calls one authorizer. The RBAC authorizer leaves its whole verdict in v, so that a sentence about it is built
+// only when it is read.
 func (l *link) ask(ctx context.Context, attributes authorizer.Attributes, v *Verdict) (authorizer.Decision, string, error) {
 	if l.rbac == nil {
 		decision, reason, err := l.authorizer.Authorize(ctx, attributes)
@@ -157,28 +158,30 @@ func (l *link) count(decision authorizer.Decision) {
 	l.denied.Inc()
 }
 
-// Authorize decides. The reason is that of the Kubernetes API server.
+// Authorize decides, with the reason of a Kubernetes API server.
 func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	v := a.Decide(ctx, attributes)
 	return v.Decision, v.Reason(), v.Err
 }
 
-// ConditionsAwareAuthorize is Authorize.
+// ConditionsAwareAuthorize returns the result of Authorize: no decision has conditions.
 func (a *Authorizer) ConditionsAwareAuthorize(ctx context.Context, attributes authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(a.Authorize(ctx, attributes))
 }
 
 // EvaluateConditions denies, since no decision has conditions.
-func (a *Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+func (a *Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision,
+	authorizer.ConditionsData) (authorizer.Decision, string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
 // RulesFor lists what a user may do in a namespace, as far as the authorizers can tell.
-func (a *Authorizer) RulesFor(ctx context.Context, who user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+func (a *Authorizer) RulesFor(ctx context.Context, who user.Info,
+	namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
 	return a.chain.Load().rules.RulesFor(ctx, who, namespace)
 }
 
-// resolvers are the links that can tell what a user may do.
+// resolvers returns the authorizers that can list a user's permissions.
 func (c *chain) resolvers() authorizer.RuleResolver {
 	var all []authorizer.RuleResolver
 	for i := range c.links {

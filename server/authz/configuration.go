@@ -31,16 +31,16 @@ const (
 	AlwaysDeny  = "AlwaysDeny"
 )
 
-// Modes are all that there are.
+// Modes lists all modes.
 var Modes = []string{RBAC, WebhookMode, AlwaysAllow, AlwaysDeny}
 
-// missing are modes of the Kubernetes API server that kx does not have, with what to do.
+// missing lists the modes of a Kubernetes API server that kx lacks, with advice for each.
 var missing = map[string]string{
 	"Node": "leave Node out: kubelets get their rights by roles here",
 	"ABAC": "leave ABAC out, and write its policies as roles and bindings",
 }
 
-// CheckMode says what is wrong with a mode.
+// CheckMode returns an error with advice if a mode is not available.
 func CheckMode(mode string) error {
 	if what, ok := missing[mode]; ok {
 		return fmt.Errorf("the mode %s is not available: %s", mode, what)
@@ -51,16 +51,16 @@ func CheckMode(mode string) error {
 	return nil
 }
 
-// retries are those of a webhook, as upstream.
+// retries has the values of upstream's webhooks.
 var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 
-// webhookTimeout is how long the mode Webhook waits for an answer. A file says it itself.
+// webhookTimeout is the timeout of the mode Webhook. A file sets its own.
 const webhookTimeout = 30 * time.Second
 
-// mostAnswerBytes is how long an answer of a webhook may be, as those of admission.
+// mostAnswerBytes limits the answer of a webhook, as for admission.
 const mostAnswerBytes = 3 << 20
 
-// configuration returns what the file says, with its hash, or else the flags.
+// configuration returns the configuration in the file, with its hash, or else the one of the flags.
 func (a *Authorizer) configuration() (_ *apiserver.AuthorizationConfiguration, hash string, err error) {
 	if a.config.File == "" {
 		return a.config.ofModes(), "", nil
@@ -76,7 +76,7 @@ func (a *Authorizer) configuration() (_ *apiserver.AuthorizationConfiguration, h
 	return configuration, hash, nil
 }
 
-// parse reads a file. Errors name the line and the field.
+// parse parses a file. Errors name the line and the field.
 func parse(data []byte) (_ *apiserver.AuthorizationConfiguration, err error) {
 	defer func() { err = lines.Error(data, err) }()
 	configuration, err := load.LoadFromData(data)
@@ -95,11 +95,12 @@ func parse(data []byte) (_ *apiserver.AuthorizationConfiguration, err error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	bad := validation.ValidateAuthorizationConfiguration(authorizationcel.NewDefaultCompiler(), nil, configuration, sets.New(Modes...), sets.New(WebhookMode))
+	bad := validation.ValidateAuthorizationConfiguration(authorizationcel.NewDefaultCompiler(), nil, configuration,
+		sets.New(Modes...), sets.New(WebhookMode))
 	return configuration, bad.ToAggregate()
 }
 
-// ofModes is the configuration that the flags are short for.
+// ofModes returns the configuration that the flags abbreviate.
 func (c *Config) ofModes() *apiserver.AuthorizationConfiguration {
 	out := &apiserver.AuthorizationConfiguration{}
 	for _, mode := range c.Modes {
@@ -108,8 +109,9 @@ func (c *Config) ofModes() *apiserver.AuthorizationConfiguration {
 			one.Name = "default"
 			one.Webhook = &apiserver.WebhookConfiguration{
 				AuthorizedTTL: metav1.Duration{Duration: c.Webhook.AuthorizedTTL}, CacheAuthorizedRequests: c.Webhook.AuthorizedTTL != 0,
-				UnauthorizedTTL: metav1.Duration{Duration: c.Webhook.UnauthorizedTTL}, CacheUnauthorizedRequests: c.Webhook.UnauthorizedTTL != 0,
-				Timeout: metav1.Duration{Duration: webhookTimeout}, FailurePolicy: apiserver.FailurePolicyNoOpinion,
+				UnauthorizedTTL:           metav1.Duration{Duration: c.Webhook.UnauthorizedTTL},
+				CacheUnauthorizedRequests: c.Webhook.UnauthorizedTTL != 0,
+				Timeout:                   metav1.Duration{Duration: webhookTimeout}, FailurePolicy: apiserver.FailurePolicyNoOpinion,
 				SubjectAccessReviewVersion: c.Webhook.Version,
 				ConnectionInfo: apiserver.WebhookConnectionInfo{
 					Type: apiserver.AuthorizationWebhookConnectionInfoTypeKubeConfigFile, KubeConfigFile: &c.Webhook.File,
@@ -146,7 +148,7 @@ func (a *Authorizer) newChain(configuration *apiserver.AuthorizationConfiguratio
 	return c, nil
 }
 
-// webhookCounts are the library's own.
+// webhookCounts counts in the library's own metrics.
 type webhookCounts struct {
 	webhookmetrics.NoopRequestMetrics
 	webhookmetrics.WebhookMetrics

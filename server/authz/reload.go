@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
-// keeper keeps the authorizers as their file says, which has this hash now.
+// keeper reloads the file of the authorizers. hash is the hash of the current one.
 func (a *Authorizer) keeper(hash string) *reload.Keeper {
 	return reload.New(reload.Config{
 		Source: reload.OneFile(a.config.File), What: "the authorizers", Take: a.take,
@@ -22,10 +22,11 @@ func (a *Authorizer) keeper(hash string) *reload.Keeper {
 	}, hash)
 }
 
-// Run reads the file again when it changes, until ctx ends.
+// Run reloads the file when it changes, until ctx ends.
 func (a *Authorizer) Run(ctx context.Context) { a.reload.Run(ctx) }
 
-// take makes the authorizers that the file wants. Those without a webhook stay: what they need is made at the start.
+// take puts the authorizers of a changed file into use. It refuses a file that drops an authorizer without a webhook,
+// because the parts of those are made at the start.
 func (a *Authorizer) take(_ context.Context, files []reload.File, _ string) error {
 	configuration, err := parse(files[0].Data)
 	if err != nil {
@@ -48,7 +49,7 @@ func (c *chain) has(kind apiserver.AuthorizerType) bool {
 	return slices.ContainsFunc(c.links, func(l link) bool { return l.kind == kind })
 }
 
-// Ready says why the server is not ready: roles have not been read, or the file was not taken over.
+// Ready returns an error if roles have not been read, or if the current file is not in use.
 func (a *Authorizer) Ready(ctx context.Context) error {
 	if a.chain.Load().has(RBAC) && !a.config.RBAC.Known() {
 		return errors.New("the roles and bindings have not been read from etcd yet")
@@ -56,7 +57,7 @@ func (a *Authorizer) Ready(ctx context.Context) error {
 	return a.reload.Ready(ctx)
 }
 
-// counts are named as those of the Kubernetes API server.
+// counts holds metrics with the names of a Kubernetes API server.
 type counts struct{ decisions *prometheus.CounterVec }
 
 func newCounts(reg prometheus.Registerer) *counts {

@@ -10,22 +10,22 @@ import (
 	"github.com/kx-apiserver/kx/server/authz/rbac"
 )
 
-// Verdict is a decision, and what it was made from. Its sentences are made when somebody asks for them.
+// Verdict is a decision with its basis. Its sentences are built only when they are read.
 type Verdict struct {
 	Decision authorizer.Decision
 	Err      error
-	// reason is what the authorizers said.
+	// reason joins the reasons of the authorizers.
 	reason string
-	// privileged and open say that no authorizer was asked.
+	// privileged and open are true if no authorizer was called.
 	privileged, open bool
 	// by is the authorizer that had an opinion, or nil.
 	by *link
-	// rules is what roles say, if they were asked.
+	// rules is the verdict by roles, if asked is true.
 	asked bool
 	rules rbac.Verdict
 }
 
-// Reason is what the Kubernetes API server says of the decision.
+// Reason returns the reason that a Kubernetes API server would give.
 func (v *Verdict) Reason() string {
 	if v.by != nil && v.by.rbac != nil {
 		return v.rules.Reason()
@@ -33,7 +33,7 @@ func (v *Verdict) Reason() string {
 	return v.reason
 }
 
-// Sentence is Why as one sentence.
+// Sentence returns Why as one sentence.
 func (v *Verdict) Sentence() string {
 	reason, text := v.Why()
 	if reason == trace.NoBinding {
@@ -42,7 +42,7 @@ func (v *Verdict) Sentence() string {
 	return text
 }
 
-// Missing is a rule that would allow what is not allowed, nil if no rule would.
+// Missing returns a rule that would allow a denied request, nil if no rule would.
 func (v *Verdict) Missing() *rbacv1.PolicyRule {
 	if v.Decision == authorizer.DecisionAllow || v.by != nil || !v.asked {
 		return nil
@@ -50,7 +50,7 @@ func (v *Verdict) Missing() *rbacv1.PolicyRule {
 	return v.rules.Missing()
 }
 
-// Why is the reason of a step: the rule that allows it, or what comes nearest to one.
+// Why returns the reason for a step: the rule that allows the request, or else the one that comes nearest.
 func (v *Verdict) Why() (trace.Reason, string) {
 	said := ""
 	if v.reason != "" {

@@ -17,23 +17,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Manager has the resources that the server publishes.
+// Manager holds the resources that the server publishes.
 type Manager struct {
 	serverAddress string
 
-	// mu serializes changes. The snapshot that readers see is replaced, never changed.
+	// mu serializes changes. Readers load current, which a change replaces.
 	mu      sync.Mutex
 	current atomic.Pointer[snapshot]
 }
 
-// NewManager makes a Manager without groups. Clients reach the server at serverAddress, host and port.
+// NewManager returns a Manager without groups. Clients reach the server at serverAddress, host and port.
 func NewManager(serverAddress string) *Manager {
 	m := &Manager{serverAddress: serverAddress}
 	m.current.Store(newSnapshot(serverAddress, nil, nil))
 	return m
 }
 
-// SetGroupVersion adds a group version, or replaces its resources. An empty group or version in a resource means gv's.
+// SetGroupVersion adds a group version, or replaces its resources. An empty group or version in a resource stands for
+// gv's.
 func (m *Manager) SetGroupVersion(gv schema.GroupVersion, resources []metav1.APIResource) {
 	resources = slices.Clone(resources)
 	m.change(func(installed map[schema.GroupVersion][]metav1.APIResource) { installed[gv] = resources })
@@ -56,17 +57,17 @@ func (m *Manager) change(apply func(map[schema.GroupVersion][]metav1.APIResource
 	m.current.Store(newSnapshot(m.serverAddress, installed, before.remotes))
 }
 
-// Remote is what is known of a group version that another server serves.
+// Remote describes a group version that another server serves.
 type Remote struct {
 	Priority Priority
-	// Resources are nil if they are not known now: those that were known before stay.
+	// Resources is nil if they are currently unknown: then the previous ones stay.
 	Resources []apidiscoveryv2.APIResourceDiscovery
-	// Stale says that the other server can't be asked at present.
+	// Stale is true if the other server is currently unreachable.
 	Stale bool
 }
 
-// SetRemote adds a group version of another server, or replaces what is known of it. It comes before one that is installed here, and
-// its own page is the other server's.
+// SetRemote adds a group version of another server, or replaces its description. It takes precedence over a group
+// version that is installed here. The other server itself answers the version's own page.
 func (m *Manager) SetRemote(gv schema.GroupVersion, r Remote) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,10 +97,11 @@ func (m *Manager) RemoveRemote(gv schema.GroupVersion) {
 	m.current.Store(newSnapshot(m.serverAddress, before.installed, remotes))
 }
 
-// Mapper finds kinds and resources among those that the server publishes now, as clients do who have read its documents.
+// Mapper returns a mapper of the kinds and resources that are published now, the same that a client would make from the
+// documents.
 func (m *Manager) Mapper() meta.RESTMapper { return m.current.Load().mapper() }
 
-// WithDelegate answers discovery's paths, and leaves all others to delegate.
+// WithDelegate serves discovery's paths, and passes all others to delegate.
 func (m *Manager) WithDelegate(delegate http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, ok := m.Handler(r.URL.Path)

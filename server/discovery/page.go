@@ -21,7 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// encodings are the media types of discovery, the preferred one first.
+// encodings lists the media types of discovery, the preferred one first.
 var encodings = serializer.NewCodecFactory(runtime.NewScheme()).SupportedMediaTypes()
 
 // choice is the negotiated form: which encoding, indented or not, aggregated or not.
@@ -35,8 +35,8 @@ type page struct {
 	plain *document
 	// aggregated is nil for a page without that form.
 	aggregated *document
-	// lenient pages are those of Kubernetes' aggregator: they answer every method, and judge what a client accepts by themselves.
-	// Before all others is a router that refuses with words of its own.
+	// lenient marks the pages that Kubernetes' aggregator serves: they answer every method, and check themselves what a
+	// client accepts. All other pages are behind a router whose refusals have other texts.
 	lenient bool
 }
 
@@ -92,7 +92,7 @@ func (d *document) tag() (string, error) {
 	return t, nil
 }
 
-// ServeHTTP answers GET, and refuses as Kubernetes does.
+// ServeHTTP answers GET, and refuses other methods as Kubernetes does.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && !p.lenient {
 		writeStatus(w, &metav1.Status{Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
@@ -121,7 +121,7 @@ func (p *page) write(w http.ResponseWriter, r *http.Request, c choice) error {
 	}
 	h := w.Header()
 	if c.aggregate {
-		// The plain form has no Vary: no cache keeps it.
+		// The plain form has no Vary, because no cache keeps it.
 		h.Set("Vary", "Accept")
 		tag, err := d.tag()
 		if err != nil {
@@ -136,7 +136,7 @@ func (p *page) write(w http.ResponseWriter, r *http.Request, c choice) error {
 	}
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // A client that is gone needs no answer.
+	_, _ = w.Write(body) // an error only means that the client is gone
 	return nil
 }
 
@@ -149,7 +149,8 @@ func (p *page) negotiate(r *http.Request) (choice, bool) {
 		}
 		for i, e := range encodings {
 			if matches(clause, e) {
-				return choice{i, e.PrettySerializer != nil && (clause.Params["pretty"] == "1" || negotiation.IsPrettyPrint(r)), aggregate}, true
+				return choice{i, e.PrettySerializer != nil && (clause.Params["pretty"] == "1" || negotiation.IsPrettyPrint(r)),
+					aggregate}, true
 			}
 		}
 	}
@@ -165,8 +166,8 @@ func matches(clause goautoneg.Accept, e runtime.SerializerInfo) bool {
 		(clause.SubType == e.MediaTypeSubType || clause.SubType == "*")
 }
 
-// form chooses the plain form if the client asks for no kind, and the aggregated form if it asks for that kind. ok is false
-// for any other kind.
+// form chooses the plain form if the client asks for no kind, and the aggregated form if it asks for that kind. ok is
+// false for any other kind.
 func (p *page) form(params map[string]string) (aggregate, ok bool) {
 	if params["sv"] != "" || params["stream"] != "" && params["stream"] != "watch" {
 		return false, false
@@ -208,5 +209,5 @@ func writeStatus(w http.ResponseWriter, status *metav1.Status) {
 	}
 	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
 	w.WriteHeader(int(status.Code))
-	_, _ = w.Write(body) // A client that is gone needs no answer.
+	_, _ = w.Write(body) // an error only means that the client is gone
 }

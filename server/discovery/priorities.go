@@ -2,14 +2,14 @@ package discovery
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Priority orders a version among all: first by that of its group, then among the versions of the group.
+// Priority orders a version: first by the priority of its group, then by its own within the group.
 type Priority struct{ Group, Version int32 }
 
-// CustomPriority is that of all versions of custom resources, and of those that Kubernetes does not have.
+// CustomPriority is the priority of all versions that Kubernetes does not have, such as those of custom resources.
 var CustomPriority = Priority{1000, 100}
 
-// PriorityOf returns the priority of a version. known says that it is one of Kubernetes' own: these have API services from the
-// start.
+// PriorityOf returns the priority of a version. known is true for Kubernetes' own versions, which have API services
+// from the start.
 func PriorityOf(gv schema.GroupVersion) (p Priority, known bool) {
 	if p, known = priorities[gv]; known {
 		return p, true
@@ -17,7 +17,7 @@ func PriorityOf(gv schema.GroupVersion) (p Priority, known bool) {
 	return CustomPriority, false
 }
 
-// priorities are those of Kubernetes' own versions.
+// priorities lists the priorities of Kubernetes' own versions.
 var priorities = map[schema.GroupVersion]Priority{
 	{Group: "", Version: "v1"}:                                  {18000, 1},
 	{Group: "apps", Version: "v1"}:                              {17800, 15},

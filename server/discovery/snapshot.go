@@ -17,22 +17,24 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// snapshot has all resources at some moment.
+// snapshot holds all resources at one moment.
 type snapshot struct {
 	installed map[schema.GroupVersion][]metav1.APIResource
-	// remotes are the group versions of other servers.
+	// remotes holds the group versions of other servers.
 	remotes map[schema.GroupVersion]Remote
 	// pages returns the page of each path.
 	pages func() map[string]*page
 }
 
-func newSnapshot(serverAddress string, installed map[schema.GroupVersion][]metav1.APIResource, remotes map[schema.GroupVersion]Remote) *snapshot {
+func newSnapshot(serverAddress string, installed map[schema.GroupVersion][]metav1.APIResource,
+	remotes map[schema.GroupVersion]Remote) *snapshot {
 	s := &snapshot{installed: installed, remotes: remotes}
 	s.pages = sync.OnceValue(func() map[string]*page { return s.makePages(serverAddress) })
 	return s
 }
 
-// aggregator is the group of API services. Kubernetes lists it first, since its aggregator adds it to what others have.
+// aggregator is the group of API services. Kubernetes lists it first, because its aggregator puts it before the groups
+// of the servers behind it.
 const aggregator = "apiregistration.k8s.io"
 
 // groups returns the group versions by group, in the order of the documents.
@@ -41,7 +43,7 @@ func (s *snapshot) groups() [][]schema.GroupVersion {
 	for gv := range s.installed {
 		p, _ := PriorityOf(gv)
 		byGroup[gv.Group] = max(byGroup[gv.Group], p.Group)
-		byVersion[gv] = priorities[gv].Version // one that Kubernetes does not have comes last
+		byVersion[gv] = priorities[gv].Version // unknown versions come last
 	}
 	for gv, r := range s.remotes {
 		byGroup[gv.Group] = max(byGroup[gv.Group], r.Priority.Group)
@@ -66,8 +68,8 @@ func (s *snapshot) groups() [][]schema.GroupVersion {
 	return groups
 }
 
-// makePages makes the page of each path. As in upstream, the core group's documents have no apiVersion, which clients of
-// Kubernetes 1.1 did not expect.
+// makePages makes the page of each path. As in upstream, the core group's documents have no apiVersion, which clients
+// of Kubernetes 1.1 did not expect.
 func (s *snapshot) makePages(serverAddress string) map[string]*page {
 	versions := &metav1.APIVersions{
 		TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
@@ -130,7 +132,7 @@ func describeGroup(gvs []schema.GroupVersion) metav1.APIGroup {
 	return group
 }
 
-// mapper is made anew: it is rarely wanted.
+// mapper makes a new mapper at each call, because it is rarely needed.
 func (s *snapshot) mapper() meta.RESTMapper {
 	var groups []*restmapper.APIGroupResources
 	for _, gvs := range s.groups() {
@@ -146,12 +148,13 @@ func (s *snapshot) mapper() meta.RESTMapper {
 	return restmapper.NewDiscoveryRESTMapper(groups)
 }
 
-// resourcesOf returns what is known of the resources of another server, without their subresources.
+// resourcesOf returns the known resources of another server, without their subresources.
 func resourcesOf(r *Remote) (all []metav1.APIResource) {
 	for i := range r.Resources {
 		one := &r.Resources[i]
 		resource := metav1.APIResource{
-			Name: one.Resource, SingularName: one.SingularResource, Namespaced: one.Scope == apidiscoveryv2.ScopeNamespace, Verbs: one.Verbs,
+			Name: one.Resource, SingularName: one.SingularResource, Namespaced: one.Scope == apidiscoveryv2.ScopeNamespace,
+			Verbs: one.Verbs,
 		}
 		if one.ResponseKind != nil {
 			resource.Kind = one.ResponseKind.Kind
@@ -222,7 +225,8 @@ func scopeOf(r metav1.APIResource) apidiscoveryv2.ResourceScope {
 	return apidiscoveryv2.ScopeCluster
 }
 
-// responseKind returns the kind of a resource. An empty group and version are those of the resource, as Kubernetes has it.
+// responseKind returns the kind of a resource. As in Kubernetes, an empty group and version stand for those of the
+// resource.
 func responseKind(r metav1.APIResource) *metav1.GroupVersionKind {
 	return &metav1.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
 }

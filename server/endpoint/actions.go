@@ -16,17 +16,17 @@ import (
 
 // action is an operation that a storage may support.
 type action struct {
-	// verb is its name in discovery.
+	// verb is the action's name in discovery.
 	verb   string
 	method string
 	at     []place
-	// needs are the interfaces that the storage must implement.
+	// needs lists the interfaces that the storage must implement.
 	needs []capability
 	// handler makes the handler for a storage that implements all of needs.
 	handler func(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc
 }
 
-// actions has all actions. A subresource has one path for all of them: that of its item.
+// actions lists all actions. A subresource has one path for all of them: that of its item.
 var actions = []*action{
 	{"list", http.MethodGet, []place{atCollection, atAllNamespaces}, []capability{isLister}, list},
 	// A watch needs a lister, too: it may begin with a list.
@@ -40,8 +40,8 @@ var actions = []*action{
 	{"delete", http.MethodDelete, []place{atItem}, []capability{isGracefulDeleter}, deleteOne},
 }
 
-// connects are the actions of a storage that passes requests on. It has those whose methods it names, and no others. HEAD and
-// OPTIONS have no verb.
+// connects lists the actions of a storage that passes requests on. The storage has the actions whose methods it names.
+// HEAD and OPTIONS have no verb.
 var connects = []*action{
 	{"get", http.MethodGet, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
 	{"create", http.MethodPost, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
@@ -52,7 +52,7 @@ var connects = []*action{
 	{"", http.MethodOptions, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
 }
 
-// actionsOf returns the actions that a storage may have.
+// actionsOf returns the actions that a storage may support.
 func actionsOf(storage rest.Storage) []*action {
 	connecter, ok := storage.(rest.Connecter[http.Handler])
 	if !ok {
@@ -76,7 +76,7 @@ func actionsOf(storage rest.Storage) []*action {
 
 // capability is an interface of core/rest that a storage may implement, or a choice of several.
 type capability struct {
-	// is says what a storage is that has it, "" if it does not.
+	// is names the implementation of the capability in a storage; "" if the storage lacks it.
 	is func(rest.Storage) string
 	// not completes the reason for a missing verb.
 	not string
@@ -97,7 +97,7 @@ func is[T any]() capability {
 	}
 }
 
-// isAny is either of two, and the second where a storage has both.
+// isAny accepts either of two capabilities, and names the second one of a storage with both.
 func isAny(a, b capability) capability {
 	return capability{
 		is:  func(s rest.Storage) string { return cmp.Or(b.is(s), a.is(s)) },
@@ -117,7 +117,7 @@ var (
 	isGracefulDeleter   = is[rest.GracefulDeleter]()
 )
 
-// missing is lacks, as a step of an installation.
+// missing calls lacks and notes the result as a step of the installation.
 func (a *action) missing(s rest.Storage, notes *trace.Notes) (lacking string) {
 	note := trace.Note(notes, trace.InstallVerb, cmp.Or(a.verb, a.method))
 	defer note.End(nil)
@@ -129,7 +129,7 @@ func (a *action) missing(s rest.Storage, notes *trace.Notes) (lacking string) {
 	return lacking
 }
 
-// has says what a storage is that supports the action.
+// has names the capabilities by which a storage supports the action.
 func (a *action) has(s rest.Storage) string {
 	if len(a.needs) == 1 {
 		return a.needs[0].is(s)
@@ -141,7 +141,7 @@ func (a *action) has(s rest.Storage) string {
 	return strings.Join(all, " and ")
 }
 
-// lacks says what a storage lacks for the action. It returns "" if the storage supports it.
+// lacks names the capabilities that a storage lacks for the action. It returns "" if the storage supports it.
 func (a *action) lacks(s rest.Storage) string {
 	var lacking []string
 	for _, need := range a.needs {

@@ -18,13 +18,13 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// builtinTypes knows which lists of built-in types are maps or sets, and which fields are atomic. It makes the type of a kind at
-// its first object, which takes some milliseconds for the largest: few of all kinds are ever written.
+// builtinTypes knows which lists of built-in types are maps or sets, and which fields are atomic. It makes the type of
+// a kind at its first object. That takes some milliseconds for the largest kinds, and only few kinds are ever written.
 type builtinTypes struct {
-	kinds sync.Map // of schema.GroupVersionKind: func() managedfields.TypeConverter, for kinds that there are
+	kinds sync.Map // schema.GroupVersionKind → func() managedfields.TypeConverter, only for existing kinds
 }
 
-// types are part of the binary, so all servers of a process may share them.
+// types depend only on the binary, so all servers of a process share them.
 var types builtinTypes
 
 func (t *builtinTypes) of(gvk schema.GroupVersionKind) managedfields.TypeConverter {
@@ -55,8 +55,8 @@ func (t *builtinTypes) ObjectToTyped(obj runtime.Object, options ...typed.Valida
 	return t.of(obj.GetObjectKind().GroupVersionKind()).ObjectToTyped(obj, options...)
 }
 
-// typesOf are the types of a kind's fields: a kind without a built-in definition has a list or a map wherever its objects have one,
-// and each list is owned as a whole.
+// typesOf returns the types of a kind's fields. For a kind without a built-in definition it deduces them from the
+// objects: a list is a list and a map is a map, and each list is owned as a whole.
 func typesOf(kind schema.GroupVersionKind) managedfields.TypeConverter {
 	if openapi.HasKind(kind) {
 		return &types
@@ -69,9 +69,10 @@ func (t *builtinTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, e
 	return noTypes.TypedToObject(value)
 }
 
-// NewFieldManager returns the field manager for a storage of built-in objects, as the handlers of that resource have it: for writes that no
-// handler does.
-func NewFieldManager(known *runtime.Scheme, resource schema.GroupVersionResource, subresource string, storage rest.Storage) (handler.FieldManager, error) {
+// NewFieldManager returns the same field manager that the handlers of a built-in resource have, for writes that pass no
+// handler.
+func NewFieldManager(known *runtime.Scheme, resource schema.GroupVersionResource, subresource string,
+	storage rest.Storage) (handler.FieldManager, error) {
 	kind, err := GetResourceKind(resource.GroupVersion(), storage, known)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func NewFieldManager(known *runtime.Scheme, resource schema.GroupVersionResource
 	}, storage)
 }
 
-// fieldManagerOf returns the field manager for a storage's objects, nil if the storage keeps none.
+// fieldManagerOf returns the field manager for a storage's objects, or nil if the storage keeps no objects.
 func fieldManagerOf(scope *handler.RequestScope, storage rest.Storage) (handler.FieldManager, error) {
 	switch storage.(type) {
 	case rest.Creater, rest.NamedCreater, rest.Updater:
@@ -109,8 +110,8 @@ func fieldManagerOf(scope *handler.RequestScope, storage rest.Storage) (handler.
 	return manager, nil
 }
 
-// groupConvertor converts a kind such as Scale between the groups that have it. Only the equal name says that it is the same
-// kind.
+// groupConvertor converts a kind such as Scale between the groups that have it. It recognizes the kind by its name
+// alone.
 type groupConvertor struct {
 	runtime.ObjectConvertor
 	creater runtime.ObjectCreater
@@ -124,7 +125,8 @@ func (c *groupConvertor) ConvertToVersion(in runtime.Object, target runtime.Grou
 		return c.ObjectConvertor.ConvertToVersion(in, target)
 	}
 	if _, err := c.creater.New(to.WithKind(c.kind)); err != nil && to.Version == c.hub.Version {
-		// A field manager assumes that the hub has the group of the object that it converts. That group may not have the kind.
+		// A field manager assumes that the hub has the group of the object that it converts. That group may not have
+		// the kind.
 		to = c.hub
 	}
 	if out, err := c.ObjectConvertor.ConvertToVersion(in, to); err == nil {

@@ -15,22 +15,23 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Group is a [RESTStorageProvider] of storages that are there already, and of Go types without generated code. It is for the
-// resources of other programs (docs/own-storage.md).
+// Group is a [RESTStorageProvider] of existing storages, for Go types without generated code. Other programs use it for
+// their resources (docs/own-storage.md).
 type Group struct {
 	GroupVersion schema.GroupVersion
-	// Storages has a storage for every "resource" and "resource/subresource". What they make by New are pointers to structs, whose
-	// names are the kinds; the list of a Moon is a MoonList. The server destroys the storages when it stops.
+	// Storages has a storage for every "resource" and "resource/subresource". New of each must return a pointer to a
+	// struct. The struct's name is the kind; the list type of a Moon is MoonList. The server destroys the storages when
+	// it stops.
 	Storages map[string]rest.Storage
 	// Types (optional) are further types that clients send or get, such as options of a connection.
 	Types []runtime.Object
 }
 
-// GroupName is that of the group version.
+// GroupName returns the name of the group.
 func (g Group) GroupName() string { return g.GroupVersion.Group }
 
-// NewRESTStorage makes the group, with all its storages whatever source enables. They are not kept in etcd, unless they do so
-// themselves.
+// NewRESTStorage makes the group with all its storages. It ignores source and getter: a group of another program is
+// always enabled, and its storages choose themselves where they keep objects.
 func (g Group) NewRESTStorage(APIResourceConfigSource, backend.RESTOptionsGetter) (APIGroupInfo, error) {
 	if g.GroupVersion.Group == "" || g.GroupVersion.Version == "" {
 		return APIGroupInfo{}, fmt.Errorf("%q is not a group and a version", g.GroupVersion)
@@ -71,7 +72,7 @@ func (g Group) addKinds(scheme *runtime.Scheme, storage rest.Storage) error {
 	return nil
 }
 
-// TextualSerializer offers only the media types that are text, for types that have no protobuf form.
+// TextualSerializer offers only the textual media types, for types that have no protobuf form.
 func TextualSerializer(codecs serializer.CodecFactory) runtime.NegotiatedSerializer {
 	binary := func(info runtime.SerializerInfo) bool { return !info.EncodesAsText }
 	return textualSerializer{codecs, slices.DeleteFunc(slices.Clone(codecs.SupportedMediaTypes()), binary)}

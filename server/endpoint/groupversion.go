@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// APIGroupVersion is a version of a group, with all that its handlers need.
+// APIGroupVersion is a version of a group, with everything that its handlers need.
 type APIGroupVersion struct {
 	GroupVersion schema.GroupVersion
 	// Storage has a storage for every "resource" and "resource/subresource".
@@ -33,7 +33,7 @@ type APIGroupVersion struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	Admit      admission.Interface
 
-	// Notes (optional) get the steps of the installation.
+	// Notes (optional) records the steps of the installation.
 	Notes *trace.Notes
 
 	Metrics             *metrics.Metrics
@@ -42,7 +42,7 @@ type APIGroupVersion struct {
 	MaxObjectFields     int
 }
 
-// InstallREST adds the storages' routes to router. It returns their descriptions, and the account of the installation.
+// InstallREST adds the storages' routes to router. It returns their descriptions and the record of their installation.
 func (g *APIGroupVersion) InstallREST(router *Router) (_ []openapi.Resource, _ []Installed, err error) {
 	note := trace.Note(g.Notes, trace.InstallVersion, g.GroupVersion.String())
 	defer note.End(&err)

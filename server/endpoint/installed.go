@@ -13,24 +13,25 @@ import (
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
-// Installed is the account of a storage's installation: which routes it has and lacks, and why.
+// Installed records a storage's installation: the routes and verbs that it has and lacks, and why.
 type Installed struct {
 	Resource    schema.GroupVersionResource
 	Subresource string
-	// Kind is the kind that clients see, StoredAs the stored one. StoredAs is empty if the storage does not say.
+	// Kind is the kind that clients see, and StoredAs the stored one. StoredAs is empty if the storage does not report
+	// it.
 	Kind, StoredAs schema.GroupVersionKind
 	Storage        rest.Storage
-	// Described is its entry in discovery.
+	// Described is the entry in discovery.
 	Described metav1.APIResource
 
 	Routes []Route
 	Absent []Absence
 
-	notes *trace.Notes // nil for what another package serves
+	notes *trace.Notes // nil for resources that another package serves
 	scope *handler.RequestScope
 }
 
-// madeBy returns the notes of how a storage was made on etcd, the outermost first; nil if it was not.
+// madeBy returns the notes about the creation of a storage on etcd, the outermost first; nil for a storage elsewhere.
 func madeBy(storage rest.Storage) []*trace.Notes {
 	if store, ok := storage.(interface{ Made() []*trace.Notes }); ok {
 		return store.Made()
@@ -38,14 +39,15 @@ func madeBy(storage rest.Storage) []*trace.Notes {
 	return nil
 }
 
-// Made adds how the storage was made on etcd, if it was.
+// Made adds the creation of the storage to w, if it is on etcd.
 func (i *Installed) Made(w *trace.Way) {
 	for _, notes := range madeBy(i.Storage) {
 		w.Add(notes)
 	}
 }
 
-// Way adds how the resource got its routes: what each action found the storage to be, and the paths and the handler it has now.
+// Way adds to w how the resource got its routes: the capabilities that each action found in the storage, and the paths
+// and the handler that it has now.
 func (i *Installed) Way(w *trace.Way) {
 	first := w.Add(i.notes)
 	if first < 0 {
@@ -67,7 +69,7 @@ func (i *Installed) Way(w *trace.Way) {
 	}
 }
 
-// routesOf are the paths of an action, as far as no later one has taken them, and the function that made its handler.
+// routesOf returns the paths of an action that no later action has taken, and the function that made its handler.
 func (i *Installed) routesOf(a *action) (paths []string, handler string) {
 	all := a.paths(i.Resource, i.Subresource, i.Described.Namespaced)
 	for _, route := range i.Routes {
@@ -88,7 +90,7 @@ type Route struct {
 // Absence is a verb that the resource does not have.
 type Absence struct{ Verb, Reason string }
 
-// route notes the routes of an action. Of two actions of a subresource, the later one has the path.
+// route records the routes of an action. If two actions of a subresource share a path, the later one wins.
 func (i *Installed) route(a *action, namespaced bool, h http.HandlerFunc) {
 	for _, path := range a.paths(i.Resource, i.Subresource, namespaced) {
 		i.Routes = slices.DeleteFunc(i.Routes, func(r Route) bool { return r.Path == path && r.Method == a.method })
@@ -96,8 +98,8 @@ func (i *Installed) route(a *action, namespaced bool, h http.HandlerFunc) {
 	}
 }
 
-// leaveOut notes why an action has no route. A subresource has one place for all actions of a verb; the reason comes from the
-// last, which needs least.
+// leaveOut records why an action has no route. A subresource has one place for all actions of a verb, so it records the
+// reason of the last one, which needs the fewest interfaces.
 func (i *Installed) leaveOut(a *action, reason string) {
 	if i.Subresource != "" {
 		i.Absent = slices.DeleteFunc(i.Absent, func(other Absence) bool { return other.Verb == a.verb })
@@ -108,7 +110,8 @@ func (i *Installed) leaveOut(a *action, reason string) {
 }
 
 // RoutesOf returns the routes of a resource that another package serves, and the verbs that it lacks.
-func RoutesOf(resource schema.GroupVersionResource, subresource string, namespaced bool, storage rest.Storage, handlers map[string]http.HandlerFunc) ([]Route, []Absence) {
+func RoutesOf(resource schema.GroupVersionResource, subresource string, namespaced bool, storage rest.Storage,
+	handlers map[string]http.HandlerFunc) ([]Route, []Absence) {
 	i := Installed{Resource: resource, Subresource: subresource}
 	for _, a := range actions {
 		if h := handlers[a.verb]; h != nil {
@@ -122,7 +125,7 @@ func RoutesOf(resource schema.GroupVersionResource, subresource string, namespac
 	return i.Routes, i.Absent
 }
 
-// places returns the places of the action for a resource, or for a subresource, which has one path for all.
+// places returns the places of the action for a resource. All places of a subresource map to its one path.
 func (a *action) places(subresource string) []place {
 	if subresource == "" {
 		return a.at

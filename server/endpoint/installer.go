@@ -22,12 +22,12 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// APIInstaller makes routes of the storages of a group version.
+// APIInstaller makes routes from the storages of a group version.
 type APIInstaller struct {
 	group *APIGroupVersion
 	note  trace.Noted
 	paths map[resourceKey]*paths
-	// installed is the account of the installation.
+	// installed records the installation of each storage.
 	installed []Installed
 }
 
@@ -70,7 +70,8 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 		return nil, err
 	}
 	p := &paths{namespaced: namespaced}
-	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage, notes: notes, scope: scope}
+	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage, notes: notes,
+		scope: scope}
 	verbs := map[string]bool{}
 	for _, action := range actions {
 		if lacking := action.missing(storage, notes); lacking != "" {
@@ -100,7 +101,7 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 	return described, err
 }
 
-// namespaced asks the storage of the resource, also for a subresource.
+// namespaced reports whether the resource is namespaced. A subresource is if its resource is.
 func (a *APIInstaller) namespaced(resource string) (bool, error) {
 	storage, ok := a.group.Storage[resource]
 	if !ok {
@@ -159,7 +160,8 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 	return scope, err
 }
 
-// GetResourceKind returns the kind that clients see: the one that the storage names, or that of its Go type in the group.
+// GetResourceKind returns the kind that clients see: the one that the storage names, or else the kind that its Go type
+// has in the group.
 func GetResourceKind(gv schema.GroupVersion, storage rest.Storage, typer runtime.ObjectTyper) (schema.GroupVersionKind, error) {
 	if provider, ok := storage.(rest.GroupVersionKindProvider); ok {
 		return provider.GroupVersionKind(gv), nil
@@ -173,16 +175,18 @@ func GetResourceKind(gv schema.GroupVersion, storage rest.Storage, typer runtime
 			return gv.WithKind(kind.Kind), nil
 		}
 	}
-	// Objects that two groups share are of the other group's type. This group has a kind of that name, and converts.
+	// A type that two groups share is registered in the other group. This group has a kind of the same name, and
+	// converts.
 	for _, kind := range kinds {
 		if shared := gv.WithKind(kind.Kind); typer.Recognizes(shared) {
 			return shared, nil
 		}
 	}
-	return schema.GroupVersionKind{}, fmt.Errorf("unable to locate fully qualified kind for %T: found %v when registering for %v", storage.New(), kinds, gv)
+	return schema.GroupVersionKind{},
+		fmt.Errorf("unable to locate fully qualified kind for %T: found %v when registering for %v", storage.New(), kinds, gv)
 }
 
-// KindsOf are the kinds that references to objects of a storage may name.
+// KindsOf returns the kinds by which references can name objects of a storage.
 func KindsOf(gv schema.GroupVersion, storage rest.Storage, typer runtime.ObjectTyper) []schema.GroupVersionKind {
 	if custom, ok := storage.(interface {
 		Kinds() []schema.GroupVersionKind
@@ -191,7 +195,7 @@ func KindsOf(gv schema.GroupVersion, storage rest.Storage, typer runtime.ObjectT
 	}
 	kind, err := GetResourceKind(gv, storage, typer)
 	if err != nil {
-		return nil // a group of its own, of which nothing is in etcd
+		return nil // another program's group, which is not in etcd
 	}
 	return []schema.GroupVersionKind{kind}
 }
@@ -206,7 +210,8 @@ func hubKind(storage rest.Storage, typer runtime.ObjectTyper) (schema.GroupVersi
 }
 
 // describe returns the description of a resource for discovery and OpenAPI.
-func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handler.RequestScope, namespaced bool, verbs []string) (*openapi.Resource, error) {
+func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handler.RequestScope, namespaced bool,
+	verbs []string) (*openapi.Resource, error) {
 	resource := &openapi.Resource{APIResource: metav1.APIResource{
 		Name: path, Namespaced: namespaced, Kind: scope.Kind.Kind, Verbs: verbs,
 	}}
@@ -244,7 +249,7 @@ func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handle
 	return resource, err
 }
 
-// describeOptions describes what a storage that passes requests on, or whose getter has options, takes from a query.
+// describeOptions describes the query parameters of a storage that passes requests on, or whose getter has options.
 func describeOptions(resource *openapi.Resource, storage rest.Storage) {
 	var options runtime.Object
 	switch s := storage.(type) {
@@ -261,7 +266,7 @@ func describeOptions(resource *openapi.Resource, storage rest.Storage) {
 	}
 }
 
-// storageVersionHash identifies the version in which objects are stored. It is "" if the storage does not say.
+// storageVersionHash identifies the version in which objects are stored. It is "" if the storage does not report one.
 func (a *APIInstaller) storageVersionHash(storage rest.Storage) (string, error) {
 	kind, err := a.storedAs(storage)
 	if err != nil || kind.Empty() {
@@ -270,7 +275,7 @@ func (a *APIInstaller) storageVersionHash(storage rest.Storage) (string, error) 
 	return discovery.StorageVersionHash(kind.Group, kind.Version, kind.Kind), nil
 }
 
-// storedAs returns the kind in which objects are stored. It is empty if the storage does not say.
+// storedAs returns the kind in which objects are stored. It is empty if the storage does not report one.
 func (a *APIInstaller) storedAs(storage rest.Storage) (schema.GroupVersionKind, error) {
 	provider, ok := storage.(rest.StorageVersionProvider)
 	if !ok || provider.StorageVersion() == nil {
@@ -287,7 +292,7 @@ func (a *APIInstaller) storedAs(storage rest.Storage) (schema.GroupVersionKind, 
 	return kind, nil
 }
 
-// deprecation returns what clients that use kind are told.
+// deprecation returns the warning for clients that use kind.
 func (a *APIInstaller) deprecation(kind schema.GroupVersionKind) (handler.Deprecation, error) {
 	obj, err := a.group.Creater.New(kind)
 	if err != nil {
@@ -300,7 +305,7 @@ func (a *APIInstaller) deprecation(kind schema.GroupVersionKind) (handler.Deprec
 	return handler.Deprecation{Warning: deprecation.WarningMessage(obj), RemovedRelease: deprecation.RemovedRelease(obj)}, nil
 }
 
-// Deprecations are those of this Kubernetes version, the libraries' own.
+// currentMajor and currentMinor are the Kubernetes version against which the libraries' deprecations are checked.
 const currentMajor, currentMinor = 1, 37
 
 func withWarning(next http.HandlerFunc, deprecated handler.Deprecation, m *metrics.Metrics) http.HandlerFunc {

@@ -25,20 +25,20 @@ type Router struct {
 	serializer runtime.NegotiatedSerializer
 	delegate   http.Handler
 
-	// mu serializes writers. What readers see is replaced.
+	// mu serializes writers. Readers load routes, which writers replace and never change.
 	mu     sync.Mutex
 	routes atomic.Pointer[routes]
 }
 
-// routes has all routes at some moment.
+// routes holds all routes at one moment.
 type routes struct {
-	// roots are the paths of the groups. The delegate gets no request below them.
+	// roots are the paths of the groups. The delegate gets no requests below them.
 	roots     map[string]bool
 	resources map[resourceKey]*paths
 }
 
-// claims says whether path is the path of an installed group, or below one. The delegate does not serve other versions of such
-// a group.
+// claims reports whether path is the root of an installed group or lies below it. The delegate does not serve other
+// versions of such a group.
 func (known *routes) claims(path string) bool {
 	if known.roots[legacyRoot] && (path == legacyRoot || strings.HasPrefix(path, legacyRoot+"/")) {
 		return true
@@ -66,15 +66,15 @@ type resourceKey struct {
 	resource, subresource string
 }
 
-// NewRouter makes the Router of the server called name, without routes. serializer encodes its 404s and 405s; delegate serves
-// all other paths.
+// NewRouter makes a Router without routes, for the server called name. serializer encodes its 404s and 405s; delegate
+// serves all other paths.
 func NewRouter(name string, serializer runtime.NegotiatedSerializer, delegate http.Handler) *Router {
 	r := &Router{name: name, serializer: serializer, delegate: delegate}
 	r.routes.Store(&routes{})
 	return r
 }
 
-// paths has the handlers of a resource or subresource, by place and method.
+// paths holds the handlers of a resource or subresource, by place and method.
 type paths struct {
 	namespaced bool
 	places     [numPlaces]map[string]http.HandlerFunc
@@ -93,21 +93,22 @@ type place uint8
 const (
 	// atCollection is resource, or namespaces/NS/resource if the resource is namespaced.
 	atCollection place = iota
-	// atItem is the same with a name behind it, and a subresource's name behind that.
+	// atItem is a collection's path plus a name, and plus a subresource's name if there is one.
 	atItem
-	// atAllNamespaces is resource, if the resource is namespaced.
+	// atAllNamespaces is resource, for a namespaced resource.
 	atAllNamespaces
 	// The old paths of watches: the same three, behind "watch/".
 	atWatchCollection
 	atWatchItem
 	atWatchAllNamespaces
-	// atSubpath is anything behind a subresource that passes requests on.
+	// atSubpath is any path behind a subresource that passes requests on.
 	atSubpath
 
 	numPlaces
 )
 
-// placeOf returns the place of info's path among the paths of a resource, if it has one.
+// placeOf returns the place of info's path among the paths of a resource. It is false if the path has none of their
+// shapes.
 func placeOf(info *request.RequestInfo, namespaced bool) (place, bool) {
 	prefix := 2 // api/v1
 	if info.APIPrefix != "api" {
@@ -168,7 +169,7 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	next.ServeHTTP(w, req)
 }
 
-// route returns what answers a request: a handler of this server, or the delegate. The step ends before that begins.
+// route returns the handler for a request: one of this server, or the delegate. The step ends before the handler runs.
 func (r *Router) route(w http.ResponseWriter, req *http.Request) (_ http.Handler, err error) {
 	ctx, step := trace.Start(req.Context(), trace.HandlerRoute, r.name)
 	defer step.End(&err)
@@ -202,7 +203,7 @@ func (r *Router) route(w http.ResponseWriter, req *http.Request) (_ http.Handler
 // Delegate returns the handler of all other paths.
 func (r *Router) Delegate() http.Handler { return r.delegate }
 
-// Serves says whether a request is for an installed resource.
+// Serves reports whether a request is for an installed resource.
 func (r *Router) Serves(info *request.RequestInfo) bool {
 	return info.IsResourceRequest && r.routes.Load().lookup(info) != nil
 }
@@ -235,7 +236,7 @@ func (r *Router) install(gv schema.GroupVersion, resources map[resourceKey]*path
 // NotFoundHandler ends a chain of delegates with a 404.
 var NotFoundHandler http.Handler = http.HandlerFunc(notFound)
 
-// notFound answers what no server has with a 404.
+// notFound answers a path that no server of the chain has.
 func notFound(w http.ResponseWriter, req *http.Request) {
 	err := errors.New("404 page not found")
 	_, step := trace.Start(req.Context(), trace.HandlerNotFound, req.URL.Path)

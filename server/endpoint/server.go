@@ -31,12 +31,12 @@ const (
 	APIGroupPrefix = "/apis"
 )
 
-// APIGroupInfo is an API group to be installed.
+// APIGroupInfo describes an API group to install.
 type APIGroupInfo struct {
 	// PrioritizedVersions are the group's versions, the preferred one first.
 	PrioritizedVersions []schema.GroupVersion
-	// VersionedResourcesStorageMap has, by version, a storage for every "resource" and "resource/subresource". A version without
-	// storages is not served.
+	// VersionedResourcesStorageMap holds, for each version, a storage for every "resource" and "resource/subresource".
+	// A version without storages is not served.
 	VersionedResourcesStorageMap map[string]map[string]rest.Storage
 
 	Scheme               *runtime.Scheme
@@ -54,7 +54,7 @@ func NewDefaultAPIGroupInfo(group string, scheme *runtime.Scheme) APIGroupInfo {
 	}
 }
 
-// APIResourceConfigSource says what is served.
+// APIResourceConfigSource decides which resources are served.
 type APIResourceConfigSource interface {
 	ResourceEnabled(resource schema.GroupVersionResource) bool
 	AnyResourceForGroupEnabled(group string) bool
@@ -85,17 +85,19 @@ type GenericAPIServer struct {
 	// MaxObjectFields limits the fields and list items of an object; 0 is no limit.
 	MaxObjectFields int
 
+	// mu guards storages, scopes and installed.
 	mu       sync.Mutex
 	storages map[schema.GroupVersionResource]rest.Storage
 	scopes   map[schema.GroupVersionResource]*handler.RequestScope
-	// installed has the accounts in the order of installation.
+	// installed holds the records in the order of installation.
 	installed []Installed
-	// notes are the steps that many resources share. The goroutine that installs writes them.
+	// notes are the steps that many resources share. Only the goroutine that installs writes them.
 	notes trace.Notes
 }
 
 // InstallAPIs installs the providers' groups that source enables.
-func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter backend.RESTOptionsGetter, providers ...RESTStorageProvider) (err error) {
+func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter backend.RESTOptionsGetter,
+	providers ...RESTStorageProvider) (err error) {
 	note := trace.Note(&s.notes, trace.InstallAPIs, "")
 	defer note.End(&err)
 	var groups []*APIGroupInfo
@@ -125,8 +127,9 @@ func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter ba
 	return s.InstallAPIGroups(groups...)
 }
 
-// storagesOf has a provider make its storages. Their notes belong below this step.
-func (s *GenericAPIServer) storagesOf(provider RESTStorageProvider, source APIResourceConfigSource, getter backend.RESTOptionsGetter) (group APIGroupInfo, err error) {
+// storagesOf calls a provider to make its storages, and puts their notes below its own step.
+func (s *GenericAPIServer) storagesOf(provider RESTStorageProvider, source APIResourceConfigSource,
+	getter backend.RESTOptionsGetter) (group APIGroupInfo, err error) {
 	note := trace.Note(&s.notes, trace.InstallProvider, provider.GroupName())
 	defer note.End(&err)
 	group, err = provider.NewRESTStorage(source, getter)
@@ -143,7 +146,7 @@ func (s *GenericAPIServer) storagesOf(provider RESTStorageProvider, source APIRe
 	return group, err
 }
 
-// InstallLegacyAPIGroup installs the group without a name. The server owns the storages from then on.
+// InstallLegacyAPIGroup installs the group without a name. From then on the server owns the storages.
 func (s *GenericAPIServer) InstallLegacyAPIGroup(apiPrefix string, group *APIGroupInfo) (err error) {
 	note := trace.Note(&s.notes, trace.InstallLegacy, apiPrefix)
 	defer note.End(&err)
@@ -158,7 +161,7 @@ func (s *GenericAPIServer) InstallAPIGroup(group *APIGroupInfo) error {
 	return s.InstallAPIGroups(group)
 }
 
-// InstallAPIGroups installs groups with names. The server owns the storages from then on.
+// InstallAPIGroups installs groups with names. From then on the server owns the storages.
 func (s *GenericAPIServer) InstallAPIGroups(groups ...*APIGroupInfo) (err error) {
 	note := trace.Note(&s.notes, trace.InstallGroups, APIGroupPrefix)
 	defer note.End(&err)
@@ -229,7 +232,7 @@ func (s *GenericAPIServer) getAPIGroupVersion(group *APIGroupInfo, gv schema.Gro
 	}
 }
 
-// serves says whether a group version is installed.
+// serves reports whether a group version is installed.
 func (s *GenericAPIServer) serves(gv schema.GroupVersion) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,14 +277,14 @@ func (s *GenericAPIServer) Storage(resource schema.GroupVersionResource) rest.St
 	return s.storages[resource]
 }
 
-// Scope returns what the handlers know of an installed resource, or of "resource/subresource"; nil if there is none.
+// Scope returns the request scope of an installed resource, or of "resource/subresource"; nil if it is not installed.
 func (s *GenericAPIServer) Scope(resource schema.GroupVersionResource) *handler.RequestScope {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.scopes[resource]
 }
 
-// Installed returns the accounts of all installations, in order.
+// Installed returns the records of all installations, in order.
 func (s *GenericAPIServer) Installed() []Installed {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// auditIDMaxBytes bounds an ID from a client.
+// auditIDMaxBytes limits the length of an audit ID from a client.
 const auditIDMaxBytes = 64
 
 // WithAuditInit gives the request an audit ID, or keeps the client's, and returns it in the response.
@@ -41,7 +41,7 @@ func WithAuditInit(next http.Handler, _ *Config) http.Handler {
 	})
 }
 
-// WithAudit logs who asked for what, and the result, as far as the policy wants it.
+// WithAudit logs the requester, the request and the result, in as much detail as the policy asks for.
 func WithAudit(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		level, err := beginAudit(r, c)
@@ -75,14 +75,15 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 				})
 				ac.ProcessEventStage(ctx, auditinternal.StagePanic)
 				if res != nil {
-					res.onHeader = nil // of the answer to a panic there is no event
+					res.onHeader = nil // the response to a panic has no event of its own
 				}
 				panic(p)
 			}
 			if ac.GetEventResponseStatus() == nil {
-				ac.SetEventResponseStatus(&metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"})
+				ac.SetEventResponseStatus(&metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess,
+					Message: "Connection closed early"})
 				if longRunning {
-					ac.ProcessEventStage(ctx, auditinternal.StageResponseStarted) // no header has done it
+					ac.ProcessEventStage(ctx, auditinternal.StageResponseStarted) // the header was never written
 				}
 			}
 			annotateLatency(ctx)
@@ -95,21 +96,21 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// clientLeft says whether a handler stopped in the middle of an answer because its client is gone.
+// clientLeft reports whether a handler stopped in the middle of an answer because its client is gone.
 func clientLeft(ctx context.Context, panicked any) bool {
 	return panicked == http.ErrAbortHandler && errors.Is(ctx.Err(), context.Canceled)
 }
 
-// What a client is told whose request can't be audited.
+// The client gets one of these errors if its request can't be audited.
 var (
 	errNoEvent   = errors.New("failed to create audit event")
 	errNotStored = errors.New("failed to store audit event")
 )
 
-// beginAudit asks the policy, and logs that the request was received. It returns the policy's level.
+// beginAudit evaluates the policy, and logs that the request was received. It returns the policy's level.
 func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err error) {
 	ctx, step := trace.Start(r.Context(), trace.FilterAudit, "")
-	var why error // what only the step says
+	var why error // the reason that only the step shows
 	defer func() {
 		if why != nil {
 			err := fmt.Errorf("%w: %w", err, why)
@@ -134,12 +135,13 @@ func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err erro
 	return level, nil
 }
 
-// telling is a log that says why it refuses a request.
+// telling is an audit sink that reports why it refuses a request.
 type telling interface {
 	Telling(why *error) audit.Sink
 }
 
-// openAuditEvent makes the request's event if the policy wants one. why says later what the log could not do.
+// openAuditEvent creates the request's event if the policy asks for one. If the log fails later, it stores the reason
+// in why.
 func openAuditEvent(ctx context.Context, r *http.Request, c *Config, why *error) (auditinternal.Level, error) {
 	if c.AuditSink == nil || c.AuditPolicy == nil {
 		return auditinternal.LevelNone, nil
@@ -166,7 +168,7 @@ func openAuditEvent(ctx context.Context, r *http.Request, c *Config, why *error)
 	return rule.Level, nil
 }
 
-// noEvent logs why there is no event, and returns what the client is told.
+// noEvent logs why there is no event, and returns the error for the client.
 func (c *Config) noEvent(r *http.Request, err error) error {
 	c.Logger.Error("a request could not be audited, so it was refused", "path", escape.Line(r.URL.Path), "error", err)
 	return errNoEvent
@@ -176,12 +178,12 @@ func (c *Config) noEvent(r *http.Request, err error) error {
 func auditStranger(w http.ResponseWriter, r *http.Request, c *Config) error {
 	return auditRefused(w, r, c, &metav1.Status{
 		Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnauthorized,
-		Message: "Authentication failed, " + credentialsOf(r), // the client is told less
+		Message: "Authentication failed, " + credentialsOf(r), // the client gets a shorter message
 	})
 }
 
-// auditRefused logs a request that a filter before WithAudit refuses, once it is answered: with the status that is given, or else
-// with the one that the client gets.
+// auditRefused logs a request that a filter before WithAudit refuses, once it is answered. It logs the given status, or
+// the one that the client gets if status is nil.
 func auditRefused(w http.ResponseWriter, r *http.Request, c *Config, status *metav1.Status) error {
 	ctx := r.Context()
 	level, err := openAuditEvent(ctx, r, c, new(error))

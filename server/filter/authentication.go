@@ -24,7 +24,8 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 			}
 			why := doubts(step, err)
 			step.End(&err)
-			c.Logger.Info("a request was turned away: nobody knows who asks", append([]any{"method", r.Method, "path", escape.Line(r.URL.Path), "error", err}, why...)...)
+			c.Logger.Info("a request was turned away: nobody knows who asks",
+				append([]any{"method", r.Method, "path", escape.Line(r.URL.Path), "error", err}, why...)...)
 			closeConnectionOfStranger(w, r)
 			if err := auditStranger(w, r, c); err != nil {
 				c.fail(w, r, apierrors.NewInternalError(err))
@@ -65,8 +66,8 @@ func doubts(step *trace.Step, err error) (logged []any) {
 	return logged
 }
 
-// closeConnectionOfStranger closes an HTTP/2 connection after this answer: one connection can carry many requests at once,
-// which only known users should make.
+// closeConnectionOfStranger closes an HTTP/2 connection after this answer: one connection can carry many requests at
+// once, which only known users should make.
 func closeConnectionOfStranger(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 2 {
 		w.Header().Set("Connection", "close")

@@ -20,13 +20,13 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// The annotations of audit events that say whether a request was allowed, and why.
+// These annotations of audit events record whether a request was allowed, and why.
 const (
 	auditDecision = "authorization.k8s.io/decision"
 	auditReason   = "authorization.k8s.io/reason"
 )
 
-// WithAuthorization checks that the user may do what they ask for, or answers 403.
+// WithAuthorization answers 403 unless the user is allowed to make the request.
 func WithAuthorization(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterAuthorization, "")
@@ -53,7 +53,8 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// sayGroups tells the step of each group that not everybody has: who asks later why the user was refused has to name them.
+// sayGroups adds each group of the user, except those that every user has, to the step. A later access review needs
+// them to explain the refusal.
 func sayGroups(step *trace.Step, who user.Info) {
 	if step == nil || who == nil {
 		return
@@ -70,7 +71,7 @@ func sayGroups(step *trace.Step, who user.Info) {
 	}
 }
 
-// auditVerdict tells the audit log of the verdict, if the request has an event there.
+// auditVerdict adds the verdict to the request's audit event, if it has one.
 func (c *Config) auditVerdict(ctx context.Context, v *authz.Verdict) {
 	if c.AuditSink == nil || !audit.AuditContextFrom(ctx).Enabled() {
 		return
@@ -85,7 +86,7 @@ func (c *Config) auditVerdict(ctx context.Context, v *authz.Verdict) {
 	}
 }
 
-// refusal answers whoever may not do what they ask for, or of whom that is not known.
+// refusal returns the error for a request that is denied, or for which the authorizer failed.
 func (c *Config) refusal(attributes authorizer.Attributes, verdict *authz.Verdict, r *http.Request) error {
 	switch {
 	case verdict.Err == nil:

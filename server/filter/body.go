@@ -13,11 +13,11 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// slowBody is when a body counts as slow: its request then gives its seat to others.
+// slowBody is the time after which a body counts as slow. Its request then gives its seat to others.
 const slowBody = time.Second
 
-// holding counts what bodies hold until their requests end. Slow bodies have a second, lower bound, so that there is always
-// memory for bodies that arrive quickly.
+// holding counts the memory that bodies hold until their requests end. Slow bodies have a second, lower limit, so that
+// there is always memory for bodies that arrive quickly.
 type holding struct {
 	bytes, slowBytes, slow int64
 }
@@ -26,7 +26,7 @@ func (h holding) plus(sign int64, more holding) holding {
 	return holding{h.bytes + sign*more.bytes, h.slowBytes + sign*more.slowBytes, h.slow + sign*more.slow}
 }
 
-// exceeds says whether any count is above its limit.
+// exceeds reports whether any count is above its limit.
 func (h holding) exceeds(most holding) bool {
 	return h.bytes > most.bytes || h.slowBytes > most.slowBytes || h.slow > most.slow
 }
@@ -36,8 +36,8 @@ var (
 	bodiesOfUser = holding{bytes: 64 << 20, slowBytes: 32 << 20, slow: 100}
 )
 
-// bodies bounds what bodies hold, in all and for each user. Administrators are bounded only by their own use, since they may
-// have to mend an overload.
+// bodies limits the memory that bodies hold, in all and for each user. Administrators have only the limit for each
+// user, since they may have to mend an overload. mu guards all and users.
 type bodies struct {
 	metrics *metrics.Metrics
 
@@ -46,7 +46,7 @@ type bodies struct {
 	users map[string]holding
 }
 
-// take adds to what a user holds, unless that would exceed a limit.
+// take adds to the holding of a user, unless that would exceed a limit.
 func (b *bodies) take(user string, admin bool, more holding) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +69,7 @@ func (b *bodies) giveBack(user string, held holding) {
 	}
 }
 
-// body counts the body of one request while its handler reads it.
+// body counts the body of one request while its handler reads it. mu guards the fields below it.
 type body struct {
 	io.ReadCloser
 	ctx   context.Context
@@ -84,10 +84,10 @@ type body struct {
 	mu      sync.Mutex
 	held    holding
 	refused error
-	ended   bool // it has arrived, or nobody reads it any more
+	ended   bool // the body has arrived, or its request has ended
 }
 
-// watch wraps the body of r, if it has one, in the bounds. The caller must call end.
+// watch wraps the body of r, if it has one, in the limits. The caller must call end.
 func (b *bodies) watch(w http.ResponseWriter, r *http.Request, kind string, taken seating) *body {
 	if r.ContentLength == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (b *bodies) watch(w http.ResponseWriter, r *http.Request, kind string, take
 	return watched
 }
 
-// Read ends with a 429 if the body exceeds a bound.
+// Read fails with a 429 if the body exceeds a limit.
 func (b *body) Read(p []byte) (int, error) {
 	if b.timer == nil {
 		b.timer = time.AfterFunc(slowBody, b.isSlow)
@@ -174,7 +174,7 @@ func busy(why string) error {
 	return apierrors.NewTooManyRequests("too many requests, please try again later: "+why, 1)
 }
 
-// end releases what the body holds.
+// end releases the memory that the body holds.
 func (b *body) end() {
 	if b == nil {
 		return

@@ -19,13 +19,14 @@ import (
 	"github.com/kx-apiserver/kx/server/tracing"
 )
 
-// Config has what the filters need.
+// Config configures the filters.
 type Config struct {
 	RequestInfo request.RequestInfoResolver
-	// LongRunning says which requests have no deadline and need no seat: watches.
+	// LongRunning reports whether a request, such as a watch, has no deadline and needs no seat.
 	LongRunning request.LongRunningRequestCheck
 
-	// Counted says which requests have their own metrics: those for existing resources. Anybody can ask for others by any name.
+	// Counted reports whether a request has its own metrics. Only requests for existing resources have them, because
+	// clients can invent any number of other names.
 	Counted func(*request.RequestInfo) bool
 
 	Authenticator authenticator.Request
@@ -46,7 +47,8 @@ type Config struct {
 	Logger  *slog.Logger
 
 	RequestTimeout time.Duration
-	// Flow lets requests in by priority and fairness. Without it, MaxRequestsInFlight and MaxMutatingRequestsInFlight bound them.
+	// Flow admits requests by priority and fairness. If it is nil, MaxRequestsInFlight and MaxMutatingRequestsInFlight
+	// limit them.
 	Flow                        *flow.Control
 	MaxRequestsInFlight         int
 	MaxMutatingRequestsInFlight int
@@ -59,7 +61,7 @@ type Filter struct {
 	With func(next http.Handler, c *Config) http.Handler
 }
 
-// chain has the filters in the order in which a request passes them.
+// chain lists the filters in the order in which a request passes them.
 var chain = []Filter{
 	{trace.FilterAuditInit, WithAuditInit},
 	{trace.FilterPanicRecovery, WithPanicRecovery},
@@ -87,7 +89,7 @@ func Chain(fair bool) []Filter {
 	return slices.DeleteFunc(slices.Clone(chain), func(f Filter) bool { return f.Step == other })
 }
 
-// BuildHandlerChain wraps handler in the filters. Outside of them, the journey begins and the socket's limits apply.
+// BuildHandlerChain wraps handler in the filters. The journey and the limits of the socket enclose all of them.
 func BuildHandlerChain(handler http.Handler, c *Config) http.Handler {
 	for _, f := range slices.Backward(Chain(c.Flow != nil)) {
 		handler = f.With(handler, c)

@@ -17,8 +17,8 @@ const (
 )
 
 // WithCORS lets pages of the allowed origins call the server from a browser. Pages of other sites may neither write nor
-// upgrade to a WebSocket: with the user's certificate, or through the user's proxy, they would act as that user. They may
-// send reads, because the browser does not show them the answer.
+// upgrade to a WebSocket: with the user's certificate, or through the user's proxy, they would act as that user. They
+// may send reads, because the browser hides the answer from them.
 func WithCORS(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
@@ -56,8 +56,8 @@ func originAllowed(origin string, c *Config) bool {
 	return false
 }
 
-// refuseOtherSite returns the 403 for a write or an upgrade by a page of another site. Browsers set the two headers, and
-// pages can't change them. Other clients do not send these.
+// refuseOtherSite returns the 403 for a write or an upgrade by a page of another site. Browsers set the two headers,
+// and pages can't change them. Other clients don't send them.
 func refuseOtherSite(r *http.Request) error {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	if origin == "" && site == "" {

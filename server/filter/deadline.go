@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// WithRequestDeadline gives the request a deadline: the server's --request-timeout, or less if the client asks by ?timeout=.
-// Long-running requests have none.
+// WithRequestDeadline gives the request a deadline: the server's --request-timeout, or a shorter ?timeout= of the
+// client. Long-running requests have none.
 func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterDeadline, "")
@@ -46,7 +46,7 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// refuse answers with an error, and has the audit log say so: the request gets no further.
+// refuse answers with an error, and logs it in the audit log, because the request does not reach WithAudit.
 func (c *Config) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if auditErr := auditRefused(w, r, c, nil); auditErr != nil {
 		err = apierrors.NewInternalError(auditErr)
@@ -54,7 +54,7 @@ func (c *Config) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	c.fail(w, r, err)
 }
 
-// timeoutOf returns how long the request may take. A client's 0 means no wish.
+// timeoutOf returns the time that the request may take. A timeout of 0 in the query counts as none.
 func timeoutOf(r *http.Request, most time.Duration) (time.Duration, error) {
 	// Most queries have no such parameter, so parsing them would be wasted.
 	if query := r.URL.RawQuery; !strings.Contains(query, "timeout") && !strings.Contains(query, "%") {
@@ -74,8 +74,9 @@ func timeoutOf(r *http.Request, most time.Duration) (time.Duration, error) {
 	return most, nil
 }
 
-// Deadline is a context that ends after some time, not counting pauses: a request that is held at a step should not time out
-// by that. Derived contexts end with it, with context.DeadlineExceeded as their cause.
+// Deadline is a context that ends after some time, not counting pauses: the time for which a request is held at a step
+// must not count. Derived contexts end with it, with context.DeadlineExceeded as their cause. mu guards the fields
+// below it.
 type Deadline struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -85,7 +86,7 @@ type Deadline struct {
 	mu      sync.Mutex
 	timer   *time.Timer
 	until   time.Time
-	paused  time.Duration // what was left when it was paused; 0 while it runs
+	paused  time.Duration // the time that was left at the pause; 0 while it runs
 	stopped bool
 }
 
@@ -97,7 +98,7 @@ func newDeadline(parent context.Context, until time.Time, onExpire func()) *Dead
 	left := time.Until(until)
 	d.timer = time.AfterFunc(left, d.expire)
 	if left <= 0 {
-		d.end() // now, and not when a timer gets its turn
+		d.end() // at once, without waiting for the timer's goroutine
 	}
 	return d
 }

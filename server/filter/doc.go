@@ -1,10 +1,10 @@
 // Package filter is the chain that every request passes before its handler.
 //
-// It owns the filters and their order, one table ([Chain]). In comes a request from the socket. The same request goes on to the
-// handler, with request info, deadline, user, and journey in its context. A filter that refuses a request answers it with a
-// metav1.Status.
+// It owns the filters and their order, one table ([Chain]). In comes a request from the socket. The same request goes
+// on to the handler, with request info, deadline, user, and journey in its context. A filter that refuses a request
+// answers it with a metav1.Status.
 //
-// A filter's step ends before the next filter begins, so that a journey shows filters side by side and not nested.
+// A filter's step ends before the next filter begins. So a journey shows the filters one after the other, not nested.
 //
 // Invariants: no request crashes the process. Every request behind authentication has a user, and every request behind
 // authorization is allowed. A request that is counted in is counted out again.

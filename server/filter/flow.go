@@ -14,9 +14,9 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// WithPriorityAndFairness gives each request a seat of its priority level. Where none is free, it waits in a queue or is answered 429.
-// A watch needs its seat until it has sent what was there before it. Other long-running requests need none. A request that waits for
-// the rest of a body gives its seat up meanwhile.
+// WithPriorityAndFairness gives each request a seat of its priority level. If none is free, the request waits in a
+// queue or is answered 429. A watch gives its seat back once it has sent the objects that existed before it. Other
+// long-running requests need no seat. A request that waits for the rest of a body gives its seat up meanwhile.
 func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 	bodies := &bodies{metrics: c.Metrics, users: map[string]holding{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			kind = metrics.Mutating
 		}
 		who, _ := request.UserFrom(ctx)
-		var named string // the flow, as the step has it
+		var named string // the flow's name in the step
 		exempt := false
 		gives := watches || c.Journeys.Control().Active() || r.ContentLength != 0 && !isAdmin(who) // a body may arrive slowly
 		c.Flow.Serve(flow.Request{HTTP: r, Info: info, User: who, Gives: gives}, func(e *flow.Entry, admitted bool) {
@@ -73,7 +73,7 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// judged tells the step how the request was judged, and returns the name of its flow, as the step has it.
+// judged records the classification of the request in the step, and returns the name of its flow in the step's form.
 func judged(step *trace.Step, e *flow.Entry, admitted bool) (text string) {
 	if step == nil {
 		return ""
@@ -102,20 +102,20 @@ func judged(step *trace.Step, e *flow.Entry, admitted bool) (text string) {
 	return text
 }
 
-// holds has the step say that a request goes on without a seat after it was held. A watch goes on without one anyway.
+// holds notes in the step that a request goes on without a seat after it was held. A watch goes on without one anyway.
 type holds struct {
 	*flow.Seat
 	step *trace.Step
 	flow string
 }
 
-// Resume tells the step, which has ended, of what came after it.
+// Resume adds the reason to the step, although the step has ended.
 func (h holds) Resume() {
 	h.Seat.Resume()
 	h.step.WhyText(trace.SeatGivenUp, h.flow)
 }
 
-// seating is a seat that can be given back, and asked for again.
+// seating is a seat that a request can give back and take again.
 type seating interface {
 	Pause()
 	Retake(ctx context.Context) bool

@@ -13,7 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server/authz/impersonation"
 )
 
-// WithImpersonation lets a request go on as the user that its headers name, if the user who sent it may do that.
+// WithImpersonation replaces the user of a request by the one that its headers name, if the user is allowed to
+// impersonate them.
 func WithImpersonation(next http.Handler, c *Config) http.Handler {
 	who := impersonation.New(c.Authorizer)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +32,7 @@ func WithImpersonation(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// actAs decides whom a request goes on as, nil if it asks for nobody else.
+// actAs returns the user that a request impersonates, or nil if it impersonates no user.
 func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting, err error) {
 	ctx, step := trace.Start(r.Context(), trace.FilterImpersonation, "")
 	defer step.End(&err)
@@ -63,10 +64,11 @@ func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting
 	return as, nil
 }
 
-// answersMost bounds how many answers a step has beside its reason: a request may name any number of groups.
+// answersMost limits the answers that a step holds beside its reason: a request may name any number of groups.
 const answersMost = 8
 
-// sayRules gives the step the rule that allows to act by the name as its reason. Rules for other parts are attributes.
+// sayRules makes the rule that allows to impersonate the name the step's reason. Rules for groups and other parts
+// become attributes.
 func sayRules(step *trace.Step, verb string, answers []impersonation.Answer) {
 	if step == nil {
 		return
@@ -83,8 +85,8 @@ func sayRules(step *trace.Step, verb string, answers []impersonation.Answer) {
 	}
 }
 
-// sayRefusals gives the step what lacks in the old form as its reason, and as attributes what a rule has to name for it. What lacks in
-// the constrained forms are attributes.
+// sayRefusals makes the permission that is missing for the verb impersonate the step's reason. What a rule would have
+// to name for it becomes attributes, and so do the permissions that are missing for the constrained verbs.
 func sayRefusals(step *trace.Step, answers []impersonation.Answer) {
 	if step == nil {
 		return
@@ -93,7 +95,7 @@ func sayRefusals(step *trace.Step, answers []impersonation.Answer) {
 	for i := range answers {
 		a := &answers[i]
 		switch {
-		case a.Verdict.Err != nil: // it is in the error
+		case a.Verdict.Err != nil: // the error names it
 		case a.Verb == impersonation.Verb:
 			step.WhyText(a.Verdict.Why())
 			if a.Verdict.Missing() == nil {
@@ -113,7 +115,7 @@ func sayRefusals(step *trace.Step, answers []impersonation.Answer) {
 	}
 }
 
-// sentence says what was asked, and what the authorizer said.
+// sentence describes a question to the authorizer and its answer.
 func sentence(a *impersonation.Answer) string {
 	resource := schema.GroupResource{Group: a.Group, Resource: a.Resource}.String()
 	if a.Subresource != "" {

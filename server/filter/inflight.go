@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// seats bounds how many requests of one kind are served at once. A nil seats does not.
+// seats limits the concurrent requests of one kind. A nil seats has no limit.
 type seats chan struct{}
 
 func newSeats(n int) seats {
@@ -21,8 +21,8 @@ func newSeats(n int) seats {
 	return make(seats, n)
 }
 
-// WithMaxInFlightLimit answers 429 if all seats are taken. Watches need no seat. Administrators are let in without one, since
-// they may have to mend an overload. A seat is for work: a request that waits for the rest of a body gives it up meanwhile.
+// WithMaxInFlightLimit answers 429 if all seats are taken. Watches need no seat. Administrators are let in without one,
+// since they may have to mend an overload. A request that waits for the rest of a body gives its seat up meanwhile.
 func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 	reads, writes := newSeats(c.MaxRequestsInFlight), newSeats(c.MaxMutatingRequestsInFlight)
 	bodies := &bodies{metrics: c.Metrics, users: map[string]holding{}}
@@ -67,7 +67,8 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// seat is the seat of one request. It is a trace.Pauser: a request that is held gives its seat to others.
+// seat is the seat of one request. It is a trace.Pauser: a request that is held gives its seat to others. mu guards
+// taken.
 type seat struct {
 	free  seats
 	mu    sync.Mutex
@@ -84,7 +85,8 @@ func (s *seat) Pause() {
 	}
 }
 
-// Resume takes a seat again. If none is free, the request goes on without: it has been let in, and few requests are held.
+// Resume takes a seat again. If none is free, the request goes on without one: it was admitted before, and few requests
+// are held.
 func (s *seat) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +100,7 @@ func (s *seat) Resume() {
 	}
 }
 
-// Retake waits for a free seat, and says whether it got one before ctx ended.
+// Retake waits for a free seat. It returns false if ctx ends first.
 func (s *seat) Retake(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +116,7 @@ func (s *seat) Retake(ctx context.Context) bool {
 	}
 }
 
-// isWrite says whether a verb needs a seat for writes.
+// isWrite reports whether a verb needs a seat for writes.
 func isWrite(verb string) bool {
 	switch verb {
 	case "get", "list", "watch":

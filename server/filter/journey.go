@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// JourneyHeader carries, on a recorded response, the journey's ID.
+	// JourneyHeader carries the journey's ID in the response of a recorded request.
 	JourneyHeader = "Kx-Journey"
-	// LevelHeader asks, on a request, for a journey with objects or for none.
+	// LevelHeader of a request asks for a journey with objects, or for none.
 	LevelHeader = "Kx-Trace"
-	// HoldHeader, with the value "off" on a request of somebody who may command held requests, keeps breakpoints and faults away
-	// from it. Whoever examines a held request needs that.
+	// HoldHeader with the value "off" exempts a request from breakpoints and faults, if its user may command held
+	// requests. A client that examines a held request needs that.
 	HoldHeader = "Kx-Hold"
 )
 
@@ -29,7 +29,7 @@ const (
 func withJourney(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{ResponseWriter: w, last: r.ProtoMajor == 1}
-		// Answers of an API depend on the user and the time. A handler whose answer is for everybody overwrites this.
+		// Responses of an API depend on the user and the time. A handler with a public response overwrites this.
 		w.Header().Set("Cache-Control", "no-cache, private")
 		if c.Journeys == nil || unrecordedPath(r.URL.Path) {
 			next.ServeHTTP(res, r)
@@ -55,8 +55,8 @@ func withJourney(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// unrecordedPath says which requests are not worth a journey: those to kx's own group, by which journeys are read, and those
-// that monitors send every few seconds.
+// unrecordedPath reports whether a path gets no journey: those of kx's own group, through which journeys are read, and
+// those that monitors poll every few seconds.
 func unrecordedPath(path string) bool {
 	for _, p := range []string{"/healthz", "/livez", "/readyz", "/metrics", "/apis/kx.dev"} {
 		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/') {
@@ -74,8 +74,8 @@ func sourceIP(r *http.Request) string {
 	return host
 }
 
-// WithTracing decides how much of the journey is recorded, and to which trace of OpenTelemetry it belongs, now that user and request are
-// known. It records objects for those who ask for them and may read journeys, where they will find them.
+// WithTracing decides how much of the journey is recorded, and to which OpenTelemetry trace it belongs, now that the
+// user and the request are known. It records objects for users who ask for them and may read journeys.
 func WithTracing(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if journey := trace.FromContext(r.Context()); journey != nil {
@@ -123,7 +123,7 @@ func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *h
 	}
 }
 
-// may says whether a user may do this with all journeys, or with a subresource of them.
+// may reports whether a user may use the verb on all journeys, or on a subresource of them.
 func (c *Config) may(ctx context.Context, who user.Info, verb, subresource string) bool {
 	verdict := c.Authorizer.Decide(ctx, authorizer.AttributesRecord{
 		User: who, Verb: verb, APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version,
@@ -132,7 +132,7 @@ func (c *Config) may(ctx context.Context, who user.Info, verb, subresource strin
 	return verdict.Decision == authorizer.DecisionAllow
 }
 
-// isAdmin says whether the user is one whom no bounds hold up.
+// isAdmin reports whether the user is a member of system:masters, to whom the limits on seats and memory do not apply.
 func isAdmin(u user.Info) bool {
 	return u != nil && slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup)
 }

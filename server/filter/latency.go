@@ -9,13 +9,13 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// slow is how long a request takes for the audit log to be told where its time went.
+// slow is the duration from which on a request's audit event breaks down where its time went.
 const slow = 500 * time.Millisecond
 
-// latencyPrefix is what annotations of audit events begin with that say so.
+// latencyPrefix begins the annotations of audit events that hold these latencies.
 const latencyPrefix = "apiserver.latency.k8s.io/"
 
-// latencies are the parts of a request's time that are a step, or several.
+// latencies names the part of a request's time to which each step counts.
 var latencies = map[trace.ID]string{
 	trace.FilterAuthentication:      "authentication",
 	trace.FilterAuthorization:       "authorization",
@@ -31,8 +31,8 @@ var latencies = map[trace.ID]string{
 	trace.HandlerEncode:             "serialize-response-object",
 }
 
-// annotateLatency tells the audit log where the time of a slow request went, by the steps of its journey. A request without one has
-// no such annotations.
+// annotateLatency annotates the audit event of a slow request with its latencies, which it sums up from the steps of
+// the journey. A request without a journey gets no such annotations.
 func annotateLatency(ctx context.Context) {
 	journey := trace.FromContext(ctx)
 	if journey == nil {
@@ -53,7 +53,8 @@ func annotateLatency(ctx context.Context) {
 	audit.AddAuditAnnotationsMap(ctx, annotations)
 }
 
-// sumLatencies adds up what steps took. What a step of another name took within it is not its own.
+// sumLatencies adds up the durations of the steps. The time of a nested step with another name does not count for the
+// outer step.
 func sumLatencies(steps []trace.StepRecord) map[string]time.Duration {
 	sums := map[string]time.Duration{}
 	for i := range steps {
@@ -77,7 +78,8 @@ func sumLatencies(steps []trace.StepRecord) map[string]time.Duration {
 	return sums
 }
 
-// addWebhook adds a call of an admission webhook. Those that change objects are called one after the other, the others at once.
+// addWebhook adds a call of an admission webhook. Calls of mutating webhooks add up, because they run one after the
+// other. Of the validating ones, which run concurrently, the longest counts.
 func addWebhook(sums map[string]time.Duration, steps []trace.StepRecord, s *trace.StepRecord) {
 	if within(steps, s, trace.HandlerMutate) {
 		sums["mutating-webhook"] += s.Took
@@ -86,7 +88,7 @@ func addWebhook(sums map[string]time.Duration, steps []trace.StepRecord, s *trac
 	sums["validating-webhook"] = max(sums["validating-webhook"], s.Took)
 }
 
-// within says whether a step was called, by others perhaps, from one with the ID.
+// within reports whether a step runs, directly or indirectly, inside a step with the ID.
 func within(steps []trace.StepRecord, s *trace.StepRecord, id trace.ID) bool {
 	for s.Parent >= 0 {
 		if s = &steps[s.Parent]; s.ID == id {

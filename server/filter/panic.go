@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// WithPanicRecovery answers 500 if a handler panics, and logs the stack: the fault of one request must not affect others. It
-// passes http.ErrAbortHandler on, by which a handler cuts a connection.
+// WithPanicRecovery answers 500 if a handler panics, and logs the stack: the fault of one request must not affect
+// others. It re-panics with http.ErrAbortHandler, which handlers use to cut a connection.
 func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, step := trace.Start(r.Context(), trace.FilterPanicRecovery, "")
@@ -28,10 +28,11 @@ func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 				c.countAborted(r)
 				panic(p)
 			}
-			c.Logger.Error("a request panicked", "method", r.Method, "uri", r.URL.Path, "panic", c.panicText(r, p), "stack", string(debug.Stack()))
+			c.Logger.Error("a request panicked", "method", r.Method, "uri", r.URL.Path, "panic", c.panicText(r, p), "stack",
+				string(debug.Stack()))
 			if res := responseOf(w); res != nil && res.code != 0 {
 				c.countAborted(r)
-				panic(http.ErrAbortHandler) // half an answer is out: let the client see that it ends here
+				panic(http.ErrAbortHandler) // part of the response is sent: let the client see that it ends here
 			}
 			c.fail(w, r, apierrors.NewInternalError(errors.New("this request caused apiserver to panic. Look in the logs for details")))
 		}()

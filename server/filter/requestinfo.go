@@ -43,8 +43,9 @@ func WithRequestInfo(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// infoOf reads a request by what it says, for that is what the handlers go by. The resolver logs a query that it can't read, and has the
-// whole URL in its errors: it is told of no parameter that may be a secret then.
+// infoOf parses a request with its query as it is, because the handlers go by that. But the resolver logs a query that
+// it can't parse, and quotes the whole URL in its errors. In those cases infoOf hides the parameters that may be secret
+// from it.
 func (c *Config) infoOf(r *http.Request) (*request.RequestInfo, error) {
 	hidden := mask.Query(r.URL.RawQuery)
 	if hidden == r.URL.RawQuery {
@@ -52,7 +53,7 @@ func (c *Config) infoOf(r *http.Request) (*request.RequestInfo, error) {
 	}
 	query, options := r.URL.Query(), metainternalversion.ListOptions{}
 	if err := metainternalversionscheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &options); err != nil {
-		// No handler can read it either. Whether it asks for a watch is all that the resolver looks for.
+		// No handler can parse it either. The resolver only checks whether the request is a watch.
 		return c.RequestInfo.NewRequestInfo(withQuery(r, url.Values{"watch": query["watch"], "limit": {"masked"}}.Encode()))
 	}
 	info, err := c.RequestInfo.NewRequestInfo(r)
@@ -78,7 +79,7 @@ func describe(step *trace.Step, info *request.RequestInfo) {
 	step.Text("resource", info.APIGroup+"/"+info.APIVersion+"/"+info.Resource)
 }
 
-// WithLatencyTrackers starts the clocks that the audit log and the metrics read, and stops those of the metrics.
+// WithLatencyTrackers starts the clocks for the audit log and the metrics, and stops those of the metrics.
 func WithLatencyTrackers(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterLatency, "")

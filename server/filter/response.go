@@ -6,15 +6,15 @@ import (
 	"net/http"
 )
 
-// response remembers the answer for the journey, the audit log and the metrics. It wraps the server's own writer; all filters
-// and handlers of a request share it.
+// response remembers the answer for the journey, the audit log and the metrics. It wraps the server's own writer; all
+// filters and handlers of a request share it.
 type response struct {
 	http.ResponseWriter
 	code     int // 0 until something was answered
 	bytes    int64
 	hijacked bool
-	// last says that the connection ends with an answer that the time is up: what ended the wait for the client has ended the reads of its
-	// connection, which would fail its next request too. HTTP/2 has deadlines for each request.
+	// last makes a timeout on HTTP/1 the last answer of its connection. giveUpOnClient has ended the reads of the
+	// connection then, so its next request would fail too. HTTP/2 has deadlines for each request.
 	last bool
 	// onHeader runs once, before the header is sent.
 	onHeader func(code int)
@@ -48,7 +48,7 @@ func (r *response) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// FlushError sends what has been written so far, or says why it can't. Watches rely on it.
+// FlushError sends the bytes written so far. Watches rely on its error.
 func (r *response) FlushError() error {
 	if r.code == 0 {
 		r.WriteHeader(http.StatusOK)

@@ -8,9 +8,9 @@ const (
 	writeStack = 26 << 10
 )
 
-// withStack grows the goroutine's stack to the size that the request will need, while there is little on it to copy. Each
-// request of HTTP/2 has a new goroutine, whose stack would be doubled and copied five times on the way down: a fifth of the
-// cost of a cached read.
+// withStack grows the goroutine's stack to the size that the request will need, while there is little on it to copy.
+// Each request of HTTP/2 has a new goroutine. Its stack would be doubled and copied five times on the way down: a
+// fifth of the cost of a cached read.
 func withStack(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {

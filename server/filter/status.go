@@ -12,7 +12,7 @@ func (c *Config) fail(w http.ResponseWriter, r *http.Request, err error) {
 	responsewriters.RespondWithError(w, r, err, c.Serializer)
 }
 
-// noSeat answers a request for which there is no seat, as a Kubernetes API server does: with a text, and no Status.
+// noSeat answers a request that gets no seat as a kube-apiserver does: with plain text instead of a Status.
 func noSeat(w http.ResponseWriter, retryAfter int64) {
 	w.Header().Set("Retry-After", strconv.FormatInt(retryAfter, 10))
 	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)

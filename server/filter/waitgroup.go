@@ -11,7 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Drain counts requests, so that a server can stop when they are done. It tells long-running ones that the server wants to stop.
+// Drain counts requests, so that a server can stop when they are done. It signals long-running ones that the server is
+// about to stop. mu guards closed and pending.
 type Drain struct {
 	mu      sync.Mutex
 	closed  bool
@@ -25,7 +26,7 @@ func NewDrain() *Drain {
 	return &Drain{empty: make(chan struct{}), signal: make(shutdownSignal)}
 }
 
-// shutdownSignal tells watches, through their context, that the server stops.
+// shutdownSignal notifies watches, through their context, that the server stops.
 type shutdownSignal chan struct{}
 
 func (s shutdownSignal) ShuttingDown() <-chan struct{} { return s }
@@ -70,8 +71,8 @@ func (d *Drain) leave() {
 	}
 }
 
-// WithWaitGroup counts the request in and out, and refuses it if the server is stopping. Health checks are answered to the
-// end, since others learn by them that the server stops.
+// WithWaitGroup counts the request in and out, and refuses it if the server is stopping. Health checks are answered to
+// the end, since load balancers learn from them that the server stops.
 func WithWaitGroup(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterWaitGroup, "")

@@ -22,14 +22,15 @@ func WithWarningRecorder(next http.Handler, _ *Config) http.Handler {
 	})
 }
 
-// The size of the headers of one response. Above the first, long texts are cut; above the second, the rest is left out.
+// These limit the size of the headers of one response. Above the first, long texts are cut; above the second, further
+// warnings are left out.
 const (
 	warningsCutBytes = 4 << 10
 	warningsMaxBytes = 16 << 10
 	warningCutRunes  = 256
 )
 
-// warnings adds Warning headers to a response before it is sent, each once.
+// warnings adds Warning headers to a response before it is sent, each text once. mu guards seen and bytes.
 type warnings struct {
 	w http.ResponseWriter
 
@@ -48,7 +49,7 @@ func (ws *warnings) AddWarning(agent, text string) {
 		ws.seen = map[string]bool{}
 	}
 	ws.seen[text] = true
-	text = escape.Line(text) // a control character would have the warning left out
+	text = escape.Line(text) // the library would drop a warning with a control character
 	if runes := []rune(text); ws.bytes > warningsCutBytes && len(runes) > warningCutRunes {
 		text = fmt.Sprintf("%s...", string(runes[:warningCutRunes]))
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// Dumps are the tables that show who runs and who waits, by their paths. Their columns are those of a Kubernetes API server.
+// Dumps returns the tables of running and waiting requests, by path. Their columns have the names of a Kubernetes API
+// server's.
 func (c *Control) Dumps() map[string]http.Handler {
 	const prefix = "/debug/api_priority_and_fairness/"
 	return map[string]http.Handler{
@@ -28,7 +29,7 @@ func (c *Control) Dumps() map[string]http.Handler {
 	}
 }
 
-// table answers with the rows that dump gives it.
+// table responds with the rows of dump.
 func (c *Control) table(dump func(details bool, row func(cells ...string))) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -43,7 +44,7 @@ func (c *Control) table(dump func(details bool, row func(cells ...string))) http
 	})
 }
 
-// level is a level that exists, or is not empty yet.
+// level is a level that exists, or that was removed and still has requests.
 type level struct {
 	name     string
 	set      fairqueuing.QueueSet
@@ -55,7 +56,8 @@ func (c *Control) existing() (all []level) {
 	defer c.queues.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(c.queues.sets)) {
 		_, there, _ := c.levels.GetIndexer().GetByKey(name)
-		there = there || name == flowcontrolv1.PriorityLevelConfigurationNameExempt || name == flowcontrolv1.PriorityLevelConfigurationNameCatchAll
+		there = there || name == flowcontrolv1.PriorityLevelConfigurationNameExempt ||
+			name == flowcontrolv1.PriorityLevelConfigurationNameCatchAll
 		set := c.queues.sets[name].set
 		if !there && set.IsIdle() {
 			delete(c.queues.sets, name)
@@ -78,17 +80,20 @@ func (c *Control) dumpLevels(_ bool, row func(...string)) {
 			}
 		}
 		row(l.name, strconv.Itoa(active), strconv.FormatBool(l.set.IsIdle()), strconv.FormatBool(l.leftover), strconv.Itoa(dump.Waiting),
-			strconv.Itoa(dump.Executing), strconv.Itoa(dump.Dispatched), strconv.Itoa(dump.Rejected), strconv.Itoa(dump.Timedout), strconv.Itoa(dump.Cancelled))
+			strconv.Itoa(dump.Executing), strconv.Itoa(dump.Dispatched), strconv.Itoa(dump.Rejected),
+			strconv.Itoa(dump.Timedout), strconv.Itoa(dump.Cancelled))
 	}
 }
 
 func (c *Control) dumpQueues(_ bool, row func(...string)) {
-	row("PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "NextDispatchR", "InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum")
+	row("PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "NextDispatchR", "InitialSeatsSum",
+		"MaxSeatsSum", "TotalWorkSum")
 	for _, l := range c.existing() {
 		dump := l.set.Dump(false)
 		for i := range dump.Queues {
 			q := &dump.Queues[i]
-			row(l.name, strconv.Itoa(i), strconv.Itoa(len(q.Requests)), strconv.Itoa(q.ExecutingRequests), strconv.Itoa(q.SeatsInUse), q.NextDispatchR,
+			row(l.name, strconv.Itoa(i), strconv.Itoa(len(q.Requests)), strconv.Itoa(q.ExecutingRequests),
+				strconv.Itoa(q.SeatsInUse), q.NextDispatchR,
 				strconv.Itoa(q.QueueSum.InitialSeatsSum), strconv.Itoa(q.QueueSum.MaxSeatsSum), q.QueueSum.TotalWorkSum)
 		}
 	}
@@ -106,7 +111,8 @@ func (c *Control) dumpRequests(details bool, row func(...string)) {
 		one := func(queue, index int, r *debug.RequestDump) {
 			cells := []string{l.name, r.MatchedFlowSchema, strconv.Itoa(queue), strconv.Itoa(index), r.FlowDistinguisher,
 				r.ArriveTime.UTC().Format(time.RFC3339Nano), strconv.FormatUint(r.WorkEstimate.InitialSeats, 10),
-				strconv.FormatUint(r.WorkEstimate.FinalSeats, 10), r.WorkEstimate.AdditionalLatency.String(), r.StartTime.UTC().Format(time.RFC3339Nano)}
+				strconv.FormatUint(r.WorkEstimate.FinalSeats, 10), r.WorkEstimate.AdditionalLatency.String(),
+				r.StartTime.UTC().Format(time.RFC3339Nano)}
 			if info := &r.RequestInfo; details {
 				cells = append(cells, r.UserName, info.Verb, info.Path, info.Namespace, info.Name,
 					schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}.String(), info.Resource, info.Subresource)

@@ -24,20 +24,20 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// Config is what flow control needs.
+// Config configures flow control.
 type Config struct {
-	// Seats is how many requests run at once in all, the exempt ones excepted.
+	// Seats limits the requests that run at once, apart from exempt ones.
 	Seats int
-	// Wait is how long a request without a deadline, such as a watch, waits for its seat. Others wait for a quarter of their time. Nobody
-	// waits for more than a minute.
+	// Wait limits the wait for a seat of a request without a deadline, such as a watch. Other requests wait for up to a
+	// quarter of their time. No request waits for more than a minute.
 	Wait time.Duration
 	Kit  *work.Kit
-	// Sizes is how many objects a resource has, and how many bytes they are stored in, as far as that is known without asking for them.
+	// Sizes returns the number and the stored bytes of a resource's objects, as far as they are known without a query.
 	Sizes func(schema.GroupResource) (items int, bytes int64)
 	Log   *slog.Logger
 }
 
-// Control lets requests in.
+// Control admits requests.
 type Control struct {
 	lib     flowcontrol.Interface
 	levels  *kept[*flowcontrolv1.PriorityLevelConfiguration]
@@ -53,7 +53,7 @@ type Control struct {
 // register adds the library's metrics to those of the process.
 var register = sync.OnceFunc(metrics.Register)
 
-// New makes a control that knows only the two levels that there always are, until it runs.
+// New returns a control with only the two mandatory levels, until it runs.
 func New(c Config) (*Control, error) {
 	register()
 	levelObjects, err := newKept[*flowcontrolv1.PriorityLevelConfiguration]("prioritylevelconfigurations", c.Kit.Etcd, c.Kit.Decoder, c.Log)
@@ -64,7 +64,7 @@ func New(c Config) (*Control, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library writes nothing but what writes carries out. Any other call would fail at once.
+	// The library makes only writes that writes carries out. Any other call would fail at once.
 	client, err := clientv1.NewForConfig(&rest.Config{Host: "http://127.0.0.1:0"})
 	if err != nil {
 		return nil, fmt.Errorf("make the client of flow control: %w", err)
@@ -93,7 +93,7 @@ func New(c Config) (*Control, error) {
 	}, nil
 }
 
-// Run follows the objects until ctx ends. When it returns, nothing writes any more.
+// Run follows the objects until ctx ends. After it returns, nothing writes any more.
 func (c *Control) Run(ctx context.Context) {
 	c.writes.begin(ctx)
 	defer c.writes.end()
@@ -108,40 +108,40 @@ func (c *Control) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Named is an object of flow control. One that the server only imagines has no UID.
+// Named identifies an object of flow control. A default that is not stored has no UID.
 type Named struct {
 	Name string
 	UID  types.UID
 }
 
-// Request is a request that asks to be let in.
+// Request is a request to admit.
 type Request struct {
 	HTTP *http.Request
 	Info *request.RequestInfo
 	User user.Info
-	// Gives says that it may give its seat back before it ends, which costs every request 5 to 10 µs.
+	// Gives is true if the request may give its seat back before it ends, which costs 5 to 10 µs.
 	Gives bool
 }
 
-// Entry is how a request was judged.
+// Entry describes the classification and admission of a request.
 type Entry struct {
 	Schema, Level Named
-	// Flow is what tells the flows of a schema apart: a user, a namespace, or nothing.
+	// Flow distinguishes the flows of a schema: a user, a namespace, or nothing.
 	Flow   string
 	Exempt bool
-	// Queues says that requests of the level may wait.
+	// Queues is true if requests of the level may wait.
 	Queues bool
-	// Seats is how many it takes.
+	// Seats is the number of seats that the request takes.
 	Seats int
-	// Waited is how long it waited in a queue, and Queue its number, -1 if that is not known.
+	// Waited is the time that the request spent in a queue, and Queue the number of the queue, -1 if it is unknown.
 	Waited time.Duration
 	Queue  int
-	// RetryAfter is when one that was refused should come again, in seconds.
+	// RetryAfter is the number of seconds after which a refused client should try again.
 	RetryAfter int64
 }
 
-// Serve calls do once the request may run, or never. judged is called before that, as soon as it is known. The seat is given back when
-// do returns. It is nil for requests that don't give it back before.
+// Serve calls do once the request may run; a refused request never runs. Before that it calls judged, as soon as the
+// decision is known. The seat is given back when do returns. do gets nil for a request that can't give it back earlier.
 func (c *Control) Serve(r Request, judged func(e *Entry, admitted bool), do func(*Seat)) {
 	visit := &visit{control: c, request: r}
 	refuse := func() {
@@ -178,7 +178,7 @@ func (c *Control) Serve(r Request, judged func(e *Entry, admitted bool), do func
 	do(seat)
 }
 
-// visit is one request's stay in the library.
+// visit is one request's way through the library.
 type visit struct {
 	control *Control
 	request Request
@@ -189,7 +189,7 @@ func (v *visit) digest() flowcontrol.RequestDigest {
 	return flowcontrol.RequestDigest{RequestInfo: v.request.Info, User: v.request.User}
 }
 
-// note is told how the request was classified.
+// note records the classification of the request.
 func (v *visit) note(fs *flowcontrolv1.FlowSchema, pl *flowcontrolv1.PriorityLevelConfiguration, distinguisher string) {
 	v.entry = Entry{
 		Schema: Named{fs.Name, fs.UID}, Level: Named{pl.Name, pl.UID}, Flow: distinguisher, Queue: -1,
@@ -198,7 +198,7 @@ func (v *visit) note(fs *flowcontrolv1.FlowSchema, pl *flowcontrolv1.PriorityLev
 	}
 }
 
-// estimate is called after note.
+// estimate returns the work of the request. The library calls it after note.
 func (v *visit) estimate() flowrequest.WorkEstimate {
 	work := v.control.work(&v.request, v.entry.Level.Name)
 	v.entry.Seats = work.MaxSeats()

@@ -9,8 +9,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// informersOf returns a factory of the two informers that the library requests. client-go's own factory can make those of all kinds, so
-// the linker would keep them all in the binary. The methods that are left to the embedded nil interfaces are never called.
+// informersOf returns a factory of the two informers that the library requests. client-go's own factory can make
+// informers of all kinds, so the linker would keep all of them in the binary. The methods that the embedded nil
+// interfaces provide are never called.
 func informersOf(
 	levels *kept[*flowcontrolv1.PriorityLevelConfiguration], schemas *kept[*flowcontrolv1.FlowSchema],
 ) informers.SharedInformerFactory {

@@ -24,7 +24,7 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// kept are the objects of one resource. It is an informer for the library, and never runs as one: a feed fills it.
+// kept holds the objects of one resource. For the library it is an informer, but it never runs: a feed fills it.
 type kept[T builtin.Object] struct {
 	cache.SharedIndexInformer
 	resource schema.GroupResource
@@ -35,7 +35,7 @@ type kept[T builtin.Object] struct {
 
 	handlers []cache.ResourceEventHandler
 	synced   atomic.Bool
-	// mu guards names: those that there are, with false for those that a look has not come to again.
+	// mu guards names: the names of the objects, with false for those that the current pass has not read yet.
 	mu    sync.Mutex
 	names map[string]bool
 }
@@ -56,16 +56,16 @@ func newKept[T builtin.Object](resource string, etcd *admin.Live, decoder *admin
 	return k, nil
 }
 
-// AddEventHandler is called by the library while it is made.
+// AddEventHandler is called by the library during its construction.
 func (k *kept[T]) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	k.handlers = append(k.handlers, h)
 	return k.SharedIndexInformer.AddEventHandler(h)
 }
 
-// HasSynced says whether all objects have been looked at once.
+// HasSynced reports whether all objects have been read once.
 func (k *kept[T]) HasSynced() bool { return k.synced.Load() }
 
-// Begin begins a look.
+// Begin begins a pass over all objects.
 func (k *kept[T]) Begin() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -74,7 +74,7 @@ func (k *kept[T]) Begin() {
 	}
 }
 
-// Put keeps an object, or forgets one that is gone.
+// Put stores an object, or removes a deleted one.
 func (k *kept[T]) Put(p feed.Pair) {
 	_, name := p.Name(k.resource)
 	if p.Value == nil {
@@ -121,7 +121,7 @@ func (k *kept[T]) forget(name string) {
 	}
 }
 
-// End forgets what the look did not come to.
+// End removes the objects that the pass has not read.
 func (k *kept[T]) End(int64) {
 	var gone []string
 	k.mu.Lock()
@@ -149,7 +149,7 @@ func (k *kept[T]) read(p *feed.Pair) (obj T, err error) {
 	return builtin.As[T](decoded)
 }
 
-// writes is the one write that the library makes: the condition of a flow schema.
+// writes carries out the only write that the library makes: the status of a flow schema.
 type writes struct {
 	clientv1.FlowcontrolV1Interface
 	schemas *kept[*flowcontrolv1.FlowSchema]
@@ -168,14 +168,14 @@ func (w *writes) begin(ctx context.Context) {
 	w.life = ctx
 }
 
-// end waits for the writes that are under way. Since their context has ended, there will be no others.
+// end waits for the writes in progress. Their context has ended, so no others follow.
 func (w *writes) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.under.Wait()
 }
 
-// enter returns the context of a write, nil if it is too late for one. done ends the write.
+// enter returns the context of a write, or nil if the control does not run. done ends the write.
 func (w *writes) enter() (life context.Context, done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -195,8 +195,8 @@ type statuses struct {
 	writes *writes
 }
 
-// ApplyStatus writes the conditions of a flow schema, and returns it as it is known. After the end of the control it writes
-// nothing, and succeeds: the library would log an error, and try again.
+// ApplyStatus writes the conditions of a flow schema, and returns the schema in its cached state. After the end of the
+// control it writes nothing, and succeeds: otherwise the library would log an error, and try again.
 func (s *statuses) ApplyStatus(
 	_ context.Context, wanted *applyv1.FlowSchemaApplyConfiguration, _ metav1.ApplyOptions,
 ) (*flowcontrolv1.FlowSchema, error) {
@@ -215,7 +215,7 @@ func (s *statuses) ApplyStatus(
 	}
 	defer done()
 	err = s.writes.objects.Apply(life, seen, "status", work.Decision{
-		// What a server does with its own schemas while it starts is not news.
+		// The changes that a server makes to its own schemas while it starts are not worth a journey.
 		Quiet: seen.Annotations[flowcontrolv1.AutoUpdateAnnotationKey] == "true",
 		Why: func(step *trace.Step) {
 			if *condition.Status == flowcontrolv1.ConditionTrue {

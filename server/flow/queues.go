@@ -10,8 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 )
 
-// queues finds the queue in which a request waits, by dumps of the library. A dump is as large as what waits, so there is one only now
-// and then, and all who wait look into the same.
+// queues finds the queue in which a request waits, by dumps of the library. A dump is as large as the queues, so it is
+// made only now and then, and all waiting requests use the same one. mu guards sets and their dumps.
 type queues struct {
 	mu   sync.Mutex
 	sets map[string]*dumped
@@ -26,10 +26,10 @@ type dumped struct {
 // often is the least time between two dumps of a level.
 const often = 20 * time.Millisecond
 
-// find returns the number of the queue in which a request waits, -1 if that is not known.
+// find returns the number of the queue in which a request waits, -1 if it is unknown.
 func (q *queues) find(level string, info *request.RequestInfo) int {
 	if len(info.Parts) == 0 {
-		return -1 // one that is not for a resource can't be told from others
+		return -1 // a request for no resource can't be distinguished from others
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -37,7 +37,7 @@ func (q *queues) find(level string, info *request.RequestInfo) int {
 	if d == nil {
 		return -1
 	}
-	// Dumps have copies of what is known of the request. They share its parts.
+	// Dumps copy the request info, but share its parts with the request.
 	if at, ok := d.place[&info.Parts[0]]; ok {
 		return at
 	}
@@ -64,7 +64,7 @@ func (d *dumped) remember(queue int, requests []debug.RequestDump) {
 	}
 }
 
-// by makes queues known as the library makes them.
+// by wraps the factory, so that queues gets each queue set that the library makes.
 func (q *queues) by(factory fairqueuing.QueueSetFactory) fairqueuing.QueueSetFactory {
 	return &noting{QueueSetFactory: factory, queues: q}
 }
@@ -74,8 +74,9 @@ type noting struct {
 	queues *queues
 }
 
-// BeginConstruction makes the queues of a new level.
-func (n *noting) BeginConstruction(c fairqueuing.QueuingConfig, pair metrics.RatioedGaugePair, seats metrics.RatioedGauge, demand metrics.Gauge) (fairqueuing.QueueSetCompleter, error) {
+// BeginConstruction begins the queue set of a new level.
+func (n *noting) BeginConstruction(c fairqueuing.QueuingConfig, pair metrics.RatioedGaugePair, seats metrics.RatioedGauge,
+	demand metrics.Gauge) (fairqueuing.QueueSetCompleter, error) {
 	completer, err := n.QueueSetFactory.BeginConstruction(c, pair, seats, demand)
 	return &completing{QueueSetCompleter: completer, level: c.Name, queues: n.queues}, err
 }
@@ -86,7 +87,7 @@ type completing struct {
 	queues *queues
 }
 
-// Complete makes the queues.
+// Complete makes the queue set and registers it.
 func (c *completing) Complete(d fairqueuing.DispatchingConfig) fairqueuing.QueueSet {
 	set := c.QueueSetCompleter.Complete(d)
 	c.queues.mu.Lock()

@@ -12,16 +12,17 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Seat is where a request sits while it runs. It is a trace.Pauser: a request that is held gives its seat to others.
+// Seat is held by a running request. It is a trace.Pauser: a request that is held gives its seat to others. mu guards
+// leave.
 type Seat struct {
 	visit *visit
 
 	mu sync.Mutex
-	// leave gives the seat back. It is nil where there is none.
+	// leave gives the seat back. It is nil while the request has none.
 	leave func()
 }
 
-// Pause gives the seat back, and returns when others can have it.
+// Pause gives the seat back. When it returns, other requests can have it.
 func (s *Seat) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,18 +33,19 @@ func (s *Seat) Pause() {
 	s.leave = nil
 }
 
-// Resume leaves the request without a seat: it has been let in once, and few requests are held.
+// Resume leaves the request without a seat: it was admitted once, and few requests are held.
 func (s *Seat) Resume() {}
 
-// Retake waits for a seat again, in a queue like any new request, and says whether there was one.
+// Retake waits for a seat again, in a queue like any new request. It returns false if it gets none.
 func (s *Seat) Retake(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.leave != nil || s.take(ctx, false)
 }
 
-// take waits for a seat. The library keeps a seat for as long as a function runs. That is one that yields, in a coroutine, or the seat
-// could not be given back before the request ends. Unless it is the first time, what is known of the request stays as it was.
+// take waits for a seat. The library keeps a seat for as long as a function runs. Here that function yields, in a
+// coroutine, because otherwise the seat could not be given back before the request ends. Unless first is true, the
+// entry of the request does not change.
 func (s *Seat) take(ctx context.Context, first bool) bool {
 	v := s.visit
 	if !first {
@@ -63,40 +65,41 @@ func (s *Seat) take(ctx context.Context, first bool) bool {
 	return ok
 }
 
-// waitMost is how long a request waits for its seat at most, whatever time it has.
+// waitMost limits the wait for a seat, whatever the deadline.
 const waitMost = time.Minute
 
-// Patience is when a request that has no seat is said to wait, and its queue is looked for.
+// Patience is the time after which a request without a seat counts as waiting, and its queue is looked up.
 const Patience = time.Millisecond
 
-// wait is a request's wait for a seat, and the context of it. Other than a derived context it costs nothing that outlives the wait.
+// wait is a request's wait for a seat, and its context. Unlike a derived context it leaves nothing behind.
 type wait struct {
 	context.Context
 	visit  *visit
 	queued atomic.Bool
-	// begun is when it entered a queue, and left is how long it was there: a seat that is free is not waited for, however busy the
-	// machine is.
+	// begun is the time of entering a queue, and left the time spent there. A request that takes a free seat does not
+	// wait, however busy the machine is.
 	begun time.Time
 	left  atomic.Int64
-	// anew says that the request had a seat before.
+	// anew is true if the request had a seat before.
 	anew bool
 
 	once sync.Once
 	over chan struct{}
 
-	// timer begins to watch a request that has been put into a queue. It is nil for others: those never wait.
+	// timer starts to watch a request that was put into a queue. It is nil for a request that never waits.
 	timer *time.Timer
-	// queue is what watch found: the number of the queue, or -1.
+	// queue is the number of the queue that watch found, or -1.
 	queue    int
 	watching sync.WaitGroup
 }
 
-// wait begins a wait, for which finish must be called once it is over.
+// wait begins a wait. The caller must call finish when it is over.
 func (v *visit) wait(ctx context.Context) *wait {
 	return &wait{Context: ctx, visit: v, over: make(chan struct{}), queue: -1}
 }
 
-// note is told when the request enters a queue, and when it leaves it. Most leave it at once, before there is anything to watch.
+// note is called when the request enters a queue, and when it leaves it. Most requests leave it at once, before watch
+// starts.
 func (w *wait) note(queued bool) {
 	if !queued {
 		w.left.Store(int64(time.Since(w.begun)))
@@ -109,14 +112,14 @@ func (w *wait) note(queued bool) {
 	}
 }
 
-// finish has the entry say how long the request waited, and in which queue.
+// finish records in the entry how long the request waited, and in which queue.
 func (w *wait) finish(seated bool) {
 	w.end()
 	if w.timer != nil {
 		if w.timer.Stop() {
 			w.watching.Done()
 		}
-		w.watching.Wait() // it may have found the queue
+		w.watching.Wait() // it may still find the queue
 	}
 	e := &w.visit.entry
 	e.Queue = w.queue
@@ -125,7 +128,7 @@ func (w *wait) finish(seated bool) {
 	}
 }
 
-// watch ends the wait with the request, or when it takes too long, and looks for the queue meanwhile.
+// watch ends the wait when the request ends or its limit passes. Meanwhile it looks up the queue.
 func (w *wait) watch() {
 	defer w.watching.Done()
 	limit := time.NewTimer(time.Until(w.until()))
@@ -137,7 +140,7 @@ func (w *wait) watch() {
 		case <-w.over:
 			return
 		case <-search.C:
-			if !w.queued.Load() { // it is being judged, or about to sit down
+			if !w.queued.Load() { // it is being classified, or is about to get its seat
 				search.Reset(Patience)
 				break
 			}
@@ -154,8 +157,9 @@ func (w *wait) watch() {
 	}
 }
 
-// until is when the request gives up. Its time counts from when it was received, without that in which it was held. One that had a
-// seat before may have spent most of it on its body, so only what is left counts.
+// until returns the time at which the request gives up. Its time counts from its reception, without the time for which
+// it was held. A request that had a seat before may have spent most of its time on its body. So for it only the
+// remaining time counts.
 func (w *wait) until() time.Time {
 	from := w.begun
 	if received, ok := request.ReceivedTimestampFrom(w.Context); ok && !w.anew {
@@ -164,8 +168,8 @@ func (w *wait) until() time.Time {
 	return waitUntil(w.Context, from, w.visit.control.wait)
 }
 
-// waitUntil is the end of the first quarter of the time between from and the deadline of ctx: the rest is for the request itself.
-// Without a deadline it is as long after from as given.
+// waitUntil returns the end of the first quarter of the time between from and the deadline of ctx: the rest is for the
+// request itself. Without a deadline it adds limit to from.
 func waitUntil(ctx context.Context, from time.Time, limit time.Duration) time.Time {
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = deadline.Sub(from) / 4

@@ -9,14 +9,14 @@ import (
 	flowrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 )
 
-// A Kubernetes API server's measures of work: a list takes a seat for so much memory that it needs at once, and a write one for so many
-// watches that are to be told of it, for a while after it.
+// These are a Kubernetes API server's measures of work. A list takes seats in proportion to the memory that it needs at
+// once. A write takes seats in proportion to the watches that it notifies, for a while after its end.
 const (
 	bytesOfSeat   = 100_000
 	listSeatsMost = 100
-	// streamedBytes is how much of an answer from the cache is in memory at once: it is written object by object.
+	// streamedBytes limits the part of a cached response that is in memory at once: it is written object by object.
 	streamedBytes = 1_000_000
-	// objectBytesMost is what an object is taken for whose size nobody knows: no client may send a larger one.
+	// objectBytesMost is assumed for an object of unknown size: no client may send a larger one.
 	objectBytesMost = 1_500_000
 
 	watchesOfSeat  = 10
@@ -24,7 +24,7 @@ const (
 	tellingTakes   = 5 * time.Millisecond
 )
 
-// work is how much a request does, within what its level allows one request.
+// work estimates the work of a request, within the limit of its level for one request.
 func (c *Control) work(r *Request, level string) flowrequest.WorkEstimate {
 	one := flowrequest.WorkEstimate{InitialSeats: 1}
 	if !r.Info.IsResourceRequest {
@@ -39,7 +39,7 @@ func (c *Control) work(r *Request, level string) flowrequest.WorkEstimate {
 		}
 	case "create", "update", "patch", "delete":
 		if r.Info.Resource == "serviceaccounts" && r.Info.Subresource == "token" {
-			return one // nobody is told of a token
+			return one // no watch is notified of a token
 		}
 		if watches := c.lib.GetInterestedWatchCount(r.Info); watches >= watchesOfSeat {
 			asked := (watches + watchesOfSeat - 1) / watchesOfSeat
@@ -50,7 +50,7 @@ func (c *Control) work(r *Request, level string) flowrequest.WorkEstimate {
 	return one
 }
 
-// within is a number of seats that the level allows one request, at least one and at most so many.
+// within limits seats to at least one, at most most, and at most what the level allows one request.
 func (c *Control) within(level string, seats, most int) uint64 {
 	limit := uint64(most)
 	if of := c.lib.GetMaxSeats(level); of > 0 {
@@ -59,8 +59,8 @@ func (c *Control) within(level string, seats, most int) uint64 {
 	return max(1, min(limit, uint64(seats)))
 }
 
-// listSeats is how many seats a list takes, or the beginning of a watch. Of a resource that has no cache yet nothing is known, and its list
-// takes one.
+// listSeats returns the seats of a list, or of the beginning of a watch. A list of a resource without a cache takes
+// one, because its size is unknown.
 func (c *Control) listSeats(r *Request) int {
 	l, ok := listOf(r)
 	if !ok {
@@ -70,19 +70,19 @@ func (c *Control) listSeats(r *Request) int {
 	return l.seats(items, bytes)
 }
 
-// list is what of a request for a list decides how much memory it takes.
+// list holds the properties of a list request that determine its memory.
 type list struct {
-	// single says that it names one object.
+	// single is true if the request names one object.
 	single bool
-	// cached says that a Kubernetes API server answers it from its watch cache.
+	// cached is true if a Kubernetes API server would answer it from its watch cache.
 	cached bool
-	// selects says that it leaves objects out which it has to read nevertheless.
+	// selects is true if a selector drops objects that have to be read nevertheless.
 	selects bool
-	// limit is how many objects it wants at most; 0 for all.
+	// limit is the most objects that the client asks for; 0 for all.
 	limit int
 }
 
-// listOf reads a request. It is not ok if the request will be refused.
+// listOf parses a request. It returns false for a request that will be refused.
 func listOf(r *Request) (l list, ok bool) {
 	l = list{single: r.Info.Name != "", cached: true}
 	if r.HTTP.URL.RawQuery == "" {
@@ -109,7 +109,7 @@ func listOf(r *Request) (l list, ok bool) {
 	return l, true
 }
 
-// seats is how many seats the list takes of so many objects with so many bytes.
+// seats returns the seats that the list takes, for a resource with so many objects and bytes.
 func (l list) seats(items int, bytes int64) int {
 	if items == 0 {
 		return 1
@@ -135,12 +135,12 @@ func (l list) seats(items int, bytes int64) int {
 	return max(1, int((memory+bytesOfSeat-1)/bytesOfSeat))
 }
 
-// beginsWithList says whether a watch sends first what there is.
+// beginsWithList reports whether a watch first sends the existing objects.
 func beginsWithList(query string) bool {
 	if query == "" {
 		return true
 	}
-	values, _ := url.ParseQuery(query) // what can be read of it counts
+	values, _ := url.ParseQuery(query) // the valid part counts
 	if send := values.Get("sendInitialEvents"); send != "" {
 		return send == "true" || send == "1"
 	}

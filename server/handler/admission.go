@@ -13,7 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// concerned says whether admission is about such a write, if it can tell: if not, there is no step, for nothing happens.
+// concerned reports whether admission applies to such a write. If it does not, there is no step, because nothing
+// happens. An admission that can't tell counts as one that applies.
 func concerned(scope *RequestScope, attributes admission.Attributes) bool {
 	one, tells := scope.Admit.(interface {
 		Concerns(admission.Attributes) bool
@@ -21,7 +22,7 @@ func concerned(scope *RequestScope, attributes admission.Attributes) bool {
 	return !tells || one.Concerns(attributes)
 }
 
-// mutate asks mutating admission to change the object of attributes.
+// mutate runs mutating admission, which may change the object of attributes.
 func mutate(ctx context.Context, scope *RequestScope, attributes admission.Attributes) (err error) {
 	admit, ok := admission.WithAudit(scope.Admit).(admission.MutationInterface)
 	if !ok || !admit.Handles(attributes.GetOperation()) || !concerned(scope, attributes) {
@@ -41,7 +42,7 @@ func mutate(ctx context.Context, scope *RequestScope, attributes admission.Attri
 	return nil
 }
 
-// validate asks validating admission for its word.
+// validate runs validating admission.
 func validate(ctx context.Context, scope *RequestScope, attributes admission.Attributes) (err error) {
 	admit, ok := admission.WithAudit(scope.Admit).(admission.ValidationInterface)
 	if !ok || !admit.Handles(attributes.GetOperation()) || !concerned(scope, attributes) {
@@ -55,7 +56,8 @@ func validate(ctx context.Context, scope *RequestScope, attributes admission.Att
 	return admit.Validate(ctx, attributes, scope)
 }
 
-// admissionToValidateObjectFunc lets storage ask validating admission about the object that it is going to create.
+// admissionToValidateObjectFunc returns the function by which storage runs validating admission before it creates an
+// object.
 func admissionToValidateObjectFunc(scope *RequestScope, static admission.Attributes) rest.ValidateObjectFunc {
 	if scope.Admit == nil {
 		return rest.ValidateAllObjectFunc
@@ -72,7 +74,7 @@ func admissionToValidateObjectFunc(scope *RequestScope, static admission.Attribu
 	}
 }
 
-// admissionToValidateObjectUpdateFunc lets storage ask validating admission about an update.
+// admissionToValidateObjectUpdateFunc returns the function by which storage runs validating admission before an update.
 func admissionToValidateObjectUpdateFunc(scope *RequestScope, static admission.Attributes) rest.ValidateObjectUpdateFunc {
 	if scope.Admit == nil {
 		return rest.ValidateAllObjectUpdateFunc
@@ -82,8 +84,8 @@ func admissionToValidateObjectUpdateFunc(scope *RequestScope, static admission.A
 	}
 }
 
-// admissionToValidateObjectDeleteFunc lets storage ask admission, of both kinds, about the object that it is going to
-// delete.
+// admissionToValidateObjectDeleteFunc returns the function by which storage runs mutating and validating admission
+// before it deletes an object.
 func admissionToValidateObjectDeleteFunc(scope *RequestScope, static admission.Attributes) rest.ValidateObjectFunc {
 	if scope.Admit == nil {
 		return rest.ValidateAllObjectFunc
@@ -101,9 +103,10 @@ func admissionToValidateObjectDeleteFunc(scope *RequestScope, static admission.A
 	}
 }
 
-// AdmitCreate lets admission change an object that no HTTP request brings, as a controller's, and returns what asks for its word when the
-// object is created.
-func (scope *RequestScope) AdmitCreate(ctx context.Context, namespace, name string, obj runtime.Object, options *metav1.CreateOptions) (rest.ValidateObjectFunc, error) {
+// AdmitCreate runs mutating admission for an object that comes without an HTTP request, such as a controller's. It
+// returns the function that runs validating admission when the object is created.
+func (scope *RequestScope) AdmitCreate(ctx context.Context, namespace, name string, obj runtime.Object,
+	options *metav1.CreateOptions) (rest.ValidateObjectFunc, error) {
 	user, _ := request.UserFrom(ctx)
 	attributes := admission.NewAttributesRecord(obj, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
 		admission.Create, options, len(options.DryRun) > 0, user)
@@ -113,18 +116,20 @@ func (scope *RequestScope) AdmitCreate(ctx context.Context, namespace, name stri
 	return admissionToValidateObjectFunc(scope, attributes), nil
 }
 
-// AdmitUpdate returns what lets admission change each next state of an object, and what asks for its word on it.
-func (scope *RequestScope) AdmitUpdate(ctx context.Context, namespace, name string, options *metav1.UpdateOptions) (rest.TransformFunc, rest.ValidateObjectUpdateFunc) {
+// AdmitUpdate returns the functions that run mutating and validating admission for each next state of an object.
+func (scope *RequestScope) AdmitUpdate(ctx context.Context, namespace, name string,
+	options *metav1.UpdateOptions) (rest.TransformFunc, rest.ValidateObjectUpdateFunc) {
 	u := newUpdate(ctx, scope, namespace, name, "", options)
 	return u.admit, u.validateUpdate()
 }
 
-// AdmitDelete returns what asks admission, of both kinds, about each object that is to be deleted. Without a name it is a collection.
+// AdmitDelete returns the function that runs admission for each object to be deleted. An empty name stands for a
+// collection.
 func (scope *RequestScope) AdmitDelete(ctx context.Context, namespace, name string, options *metav1.DeleteOptions) rest.ValidateObjectFunc {
 	return admissionToValidateObjectDeleteFunc(scope, deleteAttributes(ctx, scope, namespace, name, options))
 }
 
-// withObjects are the attributes of a request, now that its objects are known.
+// withObjects copies the attributes of a request and sets its objects, which are known only later.
 func withObjects(a admission.Attributes, name string, obj, old runtime.Object) admission.Attributes {
 	return admission.NewAttributesRecord(obj, old, a.GetKind(), a.GetNamespace(), name, a.GetResource(), a.GetSubresource(),
 		a.GetOperation(), a.GetOperationOptions(), a.IsDryRun(), a.GetUserInfo())

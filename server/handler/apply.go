@@ -20,10 +20,11 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Server-side apply: a client sends all that it wants to own of an object, and nothing else. What it sent before and
-// sends no longer is taken away; what others own it changes only by force. If there is no object, it is made.
+// Server-side apply: a client sends exactly the fields that it wants to own. Fields that it sent before and now omits
+// are removed. Fields of other owners it changes only by force. If the object does not exist, it is created.
 
-// applyConfiguration makes the next state of current, both in the hub version; current is empty if there is no object.
+// applyConfiguration returns the next state of current, both in the hub version. current is empty if the object does
+// not exist.
 func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object) (applied runtime.Object, err error) {
 	force := p.options.Force != nil && *p.options.Force
 	ctx, step := trace.Start(ctx, trace.HandlerApply, p.manager)
@@ -74,7 +75,8 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 	return applied, nil
 }
 
-// checkApplied refuses what an apply made too large. The field manager gives defaults by an interface that can't refuse.
+// checkApplied refuses an object that the apply has made too large. It also completes the defaults that the field
+// manager sets through an interface that can't return an error.
 func (p *patcher) checkApplied(ctx context.Context, current, applied runtime.Object) error {
 	if d, ok := p.scope.Defaulter.(interface {
 		Complete(ctx context.Context, obj runtime.Object) error
@@ -86,7 +88,7 @@ func (p *patcher) checkApplied(ctx context.Context, current, applied runtime.Obj
 	return p.scope.checkFields(current, applied)
 }
 
-// decodeConfiguration reads the fields that a client applies. strictErr says which of them it sent twice, if strict.
+// decodeConfiguration decodes the fields that a client applies. If strict, strictErr names the fields that occur twice.
 func decodeConfiguration(body []byte, strict bool) (_ *unstructured.Unstructured, strictErr, err error) {
 	fields, ok := decodePlainJSON(body)
 	if !ok {
@@ -103,8 +105,8 @@ func decodeConfiguration(body []byte, strict bool) (_ *unstructured.Unstructured
 	return &unstructured.Unstructured{Object: fields}, strictErr, nil
 }
 
-// decodePlainJSON reads an object that has no field twice: what all programs send, and read much faster than YAML.
-// Anything else is left to the YAML parser and its way with words.
+// decodePlainJSON decodes a JSON object without duplicate fields much faster than the YAML parser does. All programs
+// send that. Any other body goes to the YAML parser, whose error messages clients expect.
 func decodePlainJSON(body []byte) (map[string]any, bool) {
 	if !bytes.HasPrefix(body, []byte("{")) {
 		return nil, false
@@ -117,7 +119,7 @@ func decodePlainJSON(body []byte) (map[string]any, bool) {
 	return fields, true
 }
 
-// configurationAsJSON is for the audit log, and refuses what is not YAML.
+// configurationAsJSON converts the body for the audit log, and refuses invalid YAML.
 func configurationAsJSON(body []byte) ([]byte, error) {
 	if bytes.HasPrefix(body, []byte("{")) && json.Valid(body) {
 		return body, nil
@@ -130,19 +132,21 @@ func configurationAsJSON(body []byte) ([]byte, error) {
 }
 
 const (
-	// maxCauses is how many conflicts an answer names.
+	// maxCauses limits the conflicts that a response names.
 	maxCauses = 100
-	// maxMessage is how long a message about fields may be.
+	// maxMessage limits the length of a message about fields.
 	maxMessage = 64 << 10
 )
 
-func applyOwners(scope *RequestScope, current, configuration runtime.Object, manager string, force bool) (applied runtime.Object, err error) {
+func applyOwners(scope *RequestScope, current, configuration runtime.Object, manager string,
+	force bool) (applied runtime.Object, err error) {
 	defer refuseUndecodable(&err)
 	return scope.FieldManager.Apply(current, configuration, manager, force)
 }
 
-// applyError tells the client what does not fit the schema, value included, and traces and logs only that something
-// does not. What it tells is bounded: an apply may conflict in each field of an object.
+// applyError returns the error that tells the client what violates the schema, values included. The trace and the log
+// only record that there is a violation. The message is limited, because an apply may conflict in every field of an
+// object.
 func applyError(err error) error {
 	var carrier apierrors.APIStatus
 	if errors.As(err, &carrier) {
@@ -157,7 +161,7 @@ func applyError(err error) error {
 	}}, "it does not fit the schema")
 }
 
-// boundedConflict names no more conflicts than anybody reads, and says how many there are.
+// boundedConflict keeps the first maxCauses conflicts of an error and counts the others.
 func boundedConflict(err error, status metav1.Status) error {
 	if status.Details == nil || len(status.Details.Causes) <= maxCauses {
 		return err
@@ -172,6 +176,7 @@ func boundedConflict(err error, status metav1.Status) error {
 		named[i] = fmt.Sprintf("- %s: %s", cause.Field, cause.Message)
 	}
 	status.Details = &details
-	status.Message = fmt.Sprintf("Apply failed with %d conflicts, of which these are the first %d:\n%s", len(causes), maxCauses, strings.Join(named, "\n"))
+	status.Message = fmt.Sprintf("Apply failed with %d conflicts, of which these are the first %d:\n%s", len(causes), maxCauses,
+		strings.Join(named, "\n"))
 	return &apierrors.StatusError{ErrStatus: status}
 }

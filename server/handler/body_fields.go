@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// ownedTimes is how many times the limit of fields the owned fields of a body may reach: each manager has its own.
+	// ownedTimes multiplies the limit of fields for the owned fields of a body, because each manager has its own.
 	ownedTimes = 4
-	// operationFields is how many fields and list items one operation of a JSON patch has at most, but for its value.
+	// operationFields is the most fields and list items that one operation of a JSON patch has, apart from its value.
 	operationFields = 5
 )
 
-// readBody reads a request's body, unless it has more bytes, fields or list items than it may. extra and stored are those of
+// readBody reads a request's body, unless it exceeds the limits on bytes, fields and list items. extra and stored go to
 // checkBody.
 func (scope *RequestScope) readBody(ctx context.Context, req *http.Request, extra int, stored rest.Getter, name string) ([]byte, error) {
 	body, err := limitedReadBody(req, scope.MaxRequestBodyBytes)
@@ -31,15 +31,16 @@ func (scope *RequestScope) readBody(ctx context.Context, req *http.Request, extr
 	return body, scope.checkBody(ctx, body, extra, stored, name)
 }
 
-// checkBody refuses a body with more fields and list items than an object may have, before any of it is decoded: a body of 3 MiB
-// has a million of them, which take a hundred times as much memory. stored is nil if there can be no stored object, which
-// may have more. extra is how many the form of the body adds.
+// checkBody refuses a body with more fields and list items than an object may have, before any of it is decoded. A body
+// of 3 MiB can have a million of them, which take a hundred times as much memory. A stored object may exceed the limit
+// already; stored reads it, and is nil if there can be none. extra is the number of fields that the form of the body
+// adds.
 func (scope *RequestScope) checkBody(ctx context.Context, body []byte, extra int, stored rest.Getter, name string) error {
 	limit := scope.MaxObjectFields
 	if limit <= 0 || len(body)/minField <= limit && !mayAlias(body) {
 		return nil
 	}
-	fields, owned := 0, 0 // what is not valid is refused by its decoder
+	fields, owned := 0, 0 // the decoder refuses an invalid body
 	switch {
 	case bytes.HasPrefix(body, protobufPrefix):
 		fields = countProtobufFields(body, scope.Creater, len(body))
@@ -66,7 +67,7 @@ func (scope *RequestScope) checkBody(ctx context.Context, body []byte, extra int
 		"the body has %d fields and list items, the limit that --max-object-fields sets is %d", fields+owned, limit))
 }
 
-// liveObject is nil if there is none, or none can be read.
+// liveObject returns the stored object, or nil if it does not exist or can't be read.
 func liveObject(ctx context.Context, stored rest.Getter, name string) runtime.Object {
 	if stored == nil {
 		return nil
@@ -78,11 +79,11 @@ func liveObject(ctx context.Context, stored rest.Getter, name string) runtime.Ob
 	return live
 }
 
-// minField is the least that a field or list item takes: in JSON with its comma, in protobuf with its number.
+// minField is the least size of a field or list item: in JSON with its comma, in protobuf with its number.
 const minField = 2
 
-// countJSONFields counts the fields and list items of valid JSON at any depth. Those of an object's managedFields are counted
-// apart: the server writes them.
+// countJSONFields counts the fields and list items of valid JSON at any depth. It counts those in an object's
+// managedFields separately, because the server writes them.
 func countJSONFields(data []byte) (fields, owned int) {
 	depth := 0
 	inMetadata, inManagedFields := false, false
@@ -122,7 +123,7 @@ func countJSONFields(data []byte) (fields, owned int) {
 	return fields, owned
 }
 
-// stringEnd is where the string ends that begins at i.
+// stringEnd returns the index of the closing quote of the string that begins at i.
 func stringEnd(data []byte, i int) int {
 	for i++; data[i] != '"'; i++ {
 		if data[i] == '\\' {
@@ -132,16 +133,16 @@ func stringEnd(data []byte, i int) int {
 	return i
 }
 
-// isKey says whether a colon comes after the string that ends at i.
+// isKey reports whether a colon follows the string that ends at i.
 func isKey(data []byte, i int) bool { return after(data, i) == ':' }
 
-// isClosed says whether what opens at i closes at once.
+// isClosed reports whether the object or list that opens at i is empty.
 func isClosed(data []byte, i int) bool {
 	next := after(data, i)
 	return next == '}' || next == ']'
 }
 
-// after is what comes after i, but for spaces; 0 at the end.
+// after returns the first byte after i that is no white space; 0 at the end.
 func after(data []byte, i int) byte {
 	for i++; i < len(data); i++ {
 		switch data[i] {

@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// protobufPrefix is what a body in protobuf begins with.
+// protobufPrefix begins every body in protobuf.
 var protobufPrefix = []byte("k8s\x00")
 
-// maxMessageDepth is how deep messages may be inside others. A decoder calls itself for each.
+// maxMessageDepth limits the nesting of messages, because a decoder recurses at each level.
 const maxMessageDepth = 1000
 
-// countProtobufFields counts the fields and list items of a body in protobuf, as far as most. An empty container takes two bytes in it,
-// and a thousand times as much when it is decoded. Counted is what the Go type of the body would be filled with. Values of maps are not
-// looked into.
+// countProtobufFields counts the fields and list items of a body in protobuf, but stops at most. An empty container
+// takes two bytes in the body, and a thousand times as much when it is decoded. It counts what the Go type of the body
+// would hold, and does not look into the values of maps.
 func countProtobufFields(body []byte, creater runtime.ObjectCreater, most int) int {
 	var envelope runtime.Unknown
 	if err := envelope.Unmarshal(bytes.TrimPrefix(body, protobufPrefix)); err != nil {
@@ -35,7 +35,7 @@ func countProtobufFields(body []byte, creater runtime.ObjectCreater, most int) i
 
 type messageCounter struct {
 	fields, most int
-	// messages are the fields of a type that are messages themselves, with their types.
+	// messages holds, for each type, the fields that are messages themselves, with their types.
 	messages map[reflect.Type]map[protowire.Number]reflect.Type
 }
 
@@ -47,7 +47,7 @@ func (c *messageCounter) count(data []byte, t reflect.Type, depth int) {
 	for len(data) > 0 && c.fields <= c.most {
 		number, wire, n := protowire.ConsumeTag(data)
 		if n < 0 {
-			return // its decoder will say so
+			return // the decoder reports the error
 		}
 		c.fields++
 		data = data[n:]

@@ -6,21 +6,22 @@ import (
 	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 )
 
-// expandedMost is how many bytes a body in YAML may have when its aliases are replaced by what they stand for: as many as one
-// without aliases may have.
+// expandedMost limits the bytes of a YAML body after its aliases are expanded. A body without aliases has the same
+// limit.
 const expandedMost = 3 << 20
 
-// mayAlias says whether a body may have aliases, if it is YAML.
+// mayAlias reports whether a body could contain aliases, if it is YAML.
 func mayAlias(body []byte) bool {
 	return bytes.IndexByte(body, '&') >= 0 && bytes.IndexByte(body, '*') >= 0
 }
 
-// expansion is how large a body in YAML is when its aliases are replaced. Until it becomes JSON they share what they stand for.
+// expansion is the size of a YAML body after its aliases are expanded. The decoded document still shares their targets;
+// its JSON does not.
 type expansion struct{ fields, bytes int }
 
 func expand(body []byte) (e expansion) {
 	var document any
-	if goyaml.Unmarshal(body, &document) == nil { // or else its decoder says why
+	if goyaml.Unmarshal(body, &document) == nil { // else the decoder reports the error
 		e.add(document)
 	}
 	return e

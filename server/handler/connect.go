@@ -33,7 +33,7 @@ func ConnectResource(r rest.Connecter[http.Handler], scope *RequestScope) http.H
 	}
 }
 
-// connect asks admission, and then the storage for what serves the connection.
+// connect runs admission, and then gets the handler of the connection from the storage.
 func connect(ctx context.Context, r rest.Connecter[http.Handler], scope *RequestScope, responder *responder) (http.Handler, error) {
 	if len(responder.req.URL.Query()["dryRun"]) > 0 {
 		return nil, apierrors.NewBadRequest("dryRun is not supported")
@@ -59,7 +59,8 @@ func connect(ctx context.Context, r rest.Connecter[http.Handler], scope *Request
 	return restConnect(ctx, r, name, options, responder)
 }
 
-// proxied lets target answer. The error is what responder answered with, if it did. Of what goes to and fro, nothing is recorded.
+// proxied runs target. It returns the error that the responder sent, if any. The bytes of the connection are not
+// recorded.
 func proxied(ctx context.Context, target http.Handler, responder *responder) (err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerProxy, "")
 	defer step.End(&err)
@@ -69,7 +70,7 @@ func proxied(ctx context.Context, target http.Handler, responder *responder) (er
 	return responder.failed
 }
 
-// responder answers with an error what could not be connected.
+// responder answers with an error if the connection fails.
 type responder struct {
 	scope  *RequestScope
 	w      http.ResponseWriter
@@ -82,7 +83,7 @@ func (r *responder) Error(err error) {
 	r.scope.err(err, r.w, r.req)
 }
 
-// requestOptions reads a resource's own options from the query, and the path behind the subresource into one of them.
+// requestOptions decodes a resource's own options from the query, plus the path behind the subresource.
 func requestOptions(req *http.Request, scope *RequestScope, into runtime.Object, subpath bool, pathKey string) error {
 	return decodeOptions(req, reflect.TypeOf(into).Elem().Name(), func() error {
 		query := req.URL.Query()
@@ -97,7 +98,7 @@ func requestOptions(req *http.Request, scope *RequestScope, into runtime.Object,
 	})
 }
 
-// pathBehind is the path behind resource, name and subresource. It ends in a slash if the whole path does.
+// pathBehind returns the path behind resource, name and subresource. It ends in a slash if the whole path does.
 func pathBehind(info *request.RequestInfo) string {
 	path := strings.Join(info.Parts[min(3, len(info.Parts)):], "/")
 	if path != "" && !strings.HasPrefix(path, "/") {

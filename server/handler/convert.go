@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// toHub brings a body that was sent in version from into the hub version.
+// toHub converts a body from the version in which it was sent to the hub version.
 func toHub(ctx context.Context, scope *RequestScope, obj runtime.Object, from schema.GroupVersion) (runtime.Object, error) {
 	obj, err := convert(ctx, scope, obj, from, scope.HubGroupVersion)
 	if err != nil {
@@ -21,7 +21,7 @@ func toHub(ctx context.Context, scope *RequestScope, obj runtime.Object, from sc
 	return obj, nil
 }
 
-// fromHub brings what came from rest, an object or a list, into the version of the request.
+// fromHub converts an object or a list that rest returned to the version of the request.
 func fromHub(ctx context.Context, scope *RequestScope, obj runtime.Object) (runtime.Object, error) {
 	if _, ok := obj.(*metav1.Status); ok {
 		return obj, nil
@@ -47,7 +47,7 @@ func convert(ctx context.Context, scope *RequestScope, obj runtime.Object, from,
 	if from.Group == to.Group {
 		out, err = scope.UnsafeConvertor.ConvertToVersion(obj, to)
 	} else if out, err = scope.Creater.New(to.WithKind(scope.Kind.Kind)); err == nil {
-		// A kind that several groups have, such as Scale: only its name says that it is the same.
+		// Several groups have a kind such as Scale. Only its name identifies it.
 		err = scope.UnsafeConvertor.Convert(obj, out, nil)
 	}
 	if err != nil {

@@ -23,12 +23,12 @@ func CreateResource(r rest.Creater, scope *RequestScope) http.HandlerFunc {
 	return createHandler(namedCreaterAdapter{r}, scope, false)
 }
 
-// CreateNamedResource answers POST to an object, as some subresources have it.
+// CreateNamedResource answers POST to an object. Some subresources have it.
 func CreateNamedResource(r rest.NamedCreater, scope *RequestScope) http.HandlerFunc {
 	return createHandler(r, scope, true)
 }
 
-// createHandler creates what the body says. includeName means that the path must have a name.
+// createHandler creates the object in the body. With includeName the path must have a name.
 //
 //go:noinline
 func createHandler(r rest.NamedCreater, scope *RequestScope, includeName bool) http.HandlerFunc {
@@ -42,7 +42,8 @@ func createHandler(r rest.NamedCreater, scope *RequestScope, includeName bool) h
 	}
 }
 
-func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, includeName bool, w http.ResponseWriter, req *http.Request) error {
+func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, includeName bool, w http.ResponseWriter,
+	req *http.Request) error {
 	nameOf := scope.Namer.NameIfAny
 	if includeName {
 		nameOf = scope.Namer.Name
@@ -73,7 +74,7 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 	}
 
 	if name == "" {
-		// A body without a name may have a generateName: rest finds out.
+		// A body without a name may have a generateName, which rest resolves.
 		_, name, _ = scope.Namer.ObjectName(obj)
 	}
 	if namespace == "" && scope.Resource == namespaceGVR {
@@ -101,7 +102,7 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 	return transformResponseObject(ctx, scope, req, w, http.StatusCreated, mediaType, result)
 }
 
-// createObject makes manager the owner of what obj has, lets admission change obj and gives it to rest.
+// createObject makes manager the owner of obj's fields, runs mutating admission, and passes obj to rest.
 func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope, namespace, name string, obj runtime.Object,
 	manager string, options *metav1.CreateOptions) (runtime.Object, error) {
 	dedupOwnerReferencesAndAddWarning(ctx, obj, false)

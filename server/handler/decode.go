@@ -52,11 +52,11 @@ func readBody(req *http.Request, r io.Reader) ([]byte, error) {
 	return nil, apierrors.NewBadRequest(fmt.Sprintf("unable to read the request body: %v", err))
 }
 
-// bodyFirst bounds the memory that a client gets for announcing a body, before it sends any.
+// bodyFirst limits the memory that is allocated for an announced body before any of it arrives.
 const bodyFirst = 16 << 10
 
-// readAll reads what r has. A body that was announced and is small takes one piece of memory, any other takes more as it
-// comes.
+// readAll reads r to the end. A small body of announced length takes one allocation; any other body takes more memory
+// as it arrives.
 func readAll(r io.Reader, announced int64) ([]byte, error) {
 	size := int64(bodyFirst)
 	if announced >= 0 {
@@ -80,7 +80,7 @@ func readAll(r io.Reader, announced int64) ([]byte, error) {
 	return slices.Concat(first, rest), nil
 }
 
-// asSent is the version of whatever is decoded.
+// asSent is a runtime.GroupVersioner that keeps the version of the decoded object.
 type asSent struct{}
 
 func (asSent) Identifier() string { return "as sent" }
@@ -91,15 +91,17 @@ func (asSent) KindForGroupVersionKinds(kinds []schema.GroupVersionKind) (schema.
 	return kinds[0], true
 }
 
-// decode makes an object of data, in the version in which it was sent, with that version's defaults. A decoder that does
-// more than read is told whose request it is for, so that the request's journey shows what was done.
-func (scope *RequestScope) decode(ctx context.Context, s runtime.Decoder, data []byte, expected *schema.GroupVersionKind) (runtime.Object, *schema.GroupVersionKind, error) {
+// decode decodes data in the version in which it was sent, and sets that version's defaults. A decoder that also does
+// other work gets the context, so that the request's journey shows that work.
+func (scope *RequestScope) decode(ctx context.Context, s runtime.Decoder, data []byte,
+	expected *schema.GroupVersionKind) (runtime.Object, *schema.GroupVersionKind, error) {
 	if d, ok := scope.Serializer.DecoderToVersion(s, asSent{}).(interface {
 		Within(ctx context.Context) runtime.Decoder
 	}); ok {
 		return d.Within(ctx).Decode(data, expected, nil)
 	}
-	// What DecoderToVersion's would do too, in one go, and nobody would see which value is a default.
+	// DecoderToVersion's decoder would do the same in one call, but then the journey could not show which values are
+	// defaults.
 	obj, kind, strict := s.Decode(data, expected, nil)
 	if strict != nil && (obj == nil || !runtime.IsStrictDecodingError(strict)) {
 		return nil, kind, strict
@@ -109,11 +111,11 @@ func (scope *RequestScope) decode(ctx context.Context, s runtime.Decoder, data [
 	if err != nil {
 		return nil, kind, err
 	}
-	obj.GetObjectKind().SetGroupVersionKind(kinds[0]) // the data need not say it
+	obj.GetObjectKind().SetGroupVersionKind(kinds[0]) // the data may omit it
 	return obj, kind, strict
 }
 
-// setDefaults gives what obj, which has a Go type, does not say the defaults of its version.
+// setDefaults sets the defaults of obj's version in the fields that it omits. obj has a Go type.
 func setDefaults(ctx context.Context, scope *RequestScope, obj runtime.Object) {
 	_, step := trace.Start(ctx, trace.HandlerDefault, scope.Kind.Kind)
 	defer step.End(nil)
@@ -122,9 +124,10 @@ func setDefaults(ctx context.Context, scope *RequestScope, obj runtime.Object) {
 	step.After(obj)
 }
 
-// decodeBody makes a hub object of a body, with the defaults of the version in which it was sent, which it returns.
-// Unknown and duplicate fields are ignored, warned of or refused, as fieldValidation says.
-func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime.SerializerInfo, fieldValidation string) (obj runtime.Object, gv schema.GroupVersion, err error) {
+// decodeBody decodes a body into a hub object, with the defaults of the version in which it was sent. It also returns
+// that version. fieldValidation decides whether it ignores, warns of or refuses unknown and duplicate fields.
+func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime.SerializerInfo,
+	fieldValidation string) (obj runtime.Object, gv schema.GroupVersion, err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerDecode, scope.Kind.Kind)
 	defer step.End(&err)
 	if step.Recording() {
@@ -159,8 +162,8 @@ func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime
 	return obj, gv, nil
 }
 
-// checkKind refuses an object whose Go type can't become the expected one. An object without a Go type is left to its
-// resource's validation.
+// checkKind refuses an object whose Go type can't become the expected one. The resource's validation checks an object
+// without a Go type.
 func checkKind(scope *RequestScope, obj runtime.Object, sent *schema.GroupVersionKind) error {
 	if _, ok := obj.(runtime.Unstructured); ok || sent.Kind == scope.Kind.Kind {
 		return nil
@@ -174,7 +177,7 @@ func checkKind(scope *RequestScope, obj runtime.Object, sent *schema.GroupVersio
 
 func goType(obj runtime.Object) string { return strings.TrimPrefix(fmt.Sprintf("%T", obj), "*") }
 
-// fieldValidation is what a client wants done about unknown and duplicate fields: if it does not say, a warning.
+// fieldValidation returns how to treat unknown and duplicate fields. The default is to warn.
 func fieldValidation(directive string) string {
 	if directive == "" {
 		return metav1.FieldValidationWarn
@@ -182,7 +185,7 @@ func fieldValidation(directive string) string {
 	return directive
 }
 
-// transformDecodeError is the 400 for a body that is not a kind.
+// transformDecodeError returns the 400 for a body that can't be decoded as a kind.
 func transformDecodeError(err error, kind string, sent *schema.GroupVersionKind, body []byte) error {
 	if answersItself(err) {
 		return err
@@ -194,14 +197,14 @@ func transformDecodeError(err error, kind string, sent *schema.GroupVersionKind,
 	return mask.ForClient(apierrors.NewBadRequest(fmt.Sprintf("%s (%s)", text, summarizeData(body, 30))), text)
 }
 
-// answersItself says of an error of a decoder that it has a Status, or is the end of the request: it is not about the data's
-// form.
+// answersItself reports whether a decoder's error is not about the data: it has a Status of its own, or the request has
+// ended.
 func answersItself(err error) bool {
 	var carrier apierrors.APIStatus
 	return errors.As(err, &carrier) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// summarizeData is the beginning of a body: as text if it looks like JSON, else in hexadecimal.
+// summarizeData returns the beginning of a body: as text if it looks like JSON, else in hexadecimal.
 func summarizeData(data []byte, maxBytes int) string {
 	if len(data) == 0 {
 		return "<empty>"
@@ -216,7 +219,7 @@ func summarizeData(data []byte, maxBytes int) string {
 	return text(data) + more
 }
 
-// The YAML parser puts one of these in front of all that it has to complain about.
+// yamlErrorPrefixes are the prefixes of the YAML parser's lists of errors.
 var yamlErrorPrefixes = []string{"yaml: unmarshal errors:\n", "error converting YAML to JSON: yaml: unmarshal errors:\n"}
 
 // addStrictDecodingWarnings sends the client a Warning for each field.
@@ -228,7 +231,7 @@ func addStrictDecodingWarnings(ctx context.Context, errs []error) {
 	}
 }
 
-// parseYAMLWarnings takes the complaints of the YAML parser apart; any other text stays as it is.
+// parseYAMLWarnings splits such a list into its errors. It returns any other text as it is.
 func parseYAMLWarnings(text string) []string {
 	for _, prefix := range yamlErrorPrefixes {
 		list, ok := strings.CutPrefix(text, prefix)

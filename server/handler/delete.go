@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// DeleteResource answers DELETE of an object. allowsOptions says whether body and query are looked at.
+// DeleteResource answers DELETE of an object. It reads options from the body and the query if allowsOptions is true.
 //
 //go:noinline
 func DeleteResource(r rest.GracefulDeleter, allowsOptions bool, scope *RequestScope) http.HandlerFunc {
@@ -27,7 +27,8 @@ func DeleteResource(r rest.GracefulDeleter, allowsOptions bool, scope *RequestSc
 	}
 }
 
-func serveDelete(ctx context.Context, r rest.GracefulDeleter, allowsOptions bool, scope *RequestScope, w http.ResponseWriter, req *http.Request) error {
+func serveDelete(ctx context.Context, r rest.GracefulDeleter, allowsOptions bool, scope *RequestScope, w http.ResponseWriter,
+	req *http.Request) error {
 	ctx, namespace, name, mediaType, err := objectRequest(ctx, req, scope)
 	if err != nil {
 		return err
@@ -56,15 +57,15 @@ func serveDelete(ctx context.Context, r rest.GracefulDeleter, allowsOptions bool
 	return transformResponseObject(ctx, scope, req, w, code, mediaType, result)
 }
 
-// wantsDependentsDeleted says whether the client sent orphanDependents=false. Such clients wait for a 202 if the object is
-// still there; all others always got a 200, also when finalizers or a grace period keep the object.
+// wantsDependentsDeleted reports whether the client sent orphanDependents=false. Such clients expect a 202 if the
+// object remains. All others have always got a 200, even when finalizers or a grace period keep the object.
 func wantsDependentsDeleted(options *metav1.DeleteOptions) bool {
 	//lint:ignore SA1019 it is the old field that decides, not propagationPolicy
 	orphan := options.OrphanDependents
 	return orphan != nil && !*orphan
 }
 
-// DeleteCollection answers DELETE of a collection. checkBody says whether body and query are looked at for options.
+// DeleteCollection answers DELETE of a collection. It reads options from the body and the query if checkBody is true.
 //
 //go:noinline
 func DeleteCollection(r rest.CollectionDeleter, checkBody bool, scope *RequestScope) http.HandlerFunc {
@@ -78,7 +79,8 @@ func DeleteCollection(r rest.CollectionDeleter, checkBody bool, scope *RequestSc
 	}
 }
 
-func serveDeleteCollection(ctx context.Context, r rest.CollectionDeleter, checkBody bool, scope *RequestScope, w http.ResponseWriter, req *http.Request) error {
+func serveDeleteCollection(ctx context.Context, r rest.CollectionDeleter, checkBody bool, scope *RequestScope,
+	w http.ResponseWriter, req *http.Request) error {
 	namespace, err := scope.Namer.Namespace(req)
 	if err != nil {
 		return err
@@ -100,7 +102,8 @@ func serveDeleteCollection(ctx context.Context, r rest.CollectionDeleter, checkB
 		return errIgnoresReadErrorsOfCollection
 	}
 	attributes := deleteAttributes(ctx, scope, namespace, "", options)
-	result, err := restDeleteCollection(ctx, r, scope.Resource.Resource, admissionToValidateObjectDeleteFunc(scope, attributes), options, selected)
+	result, err := restDeleteCollection(ctx, r, scope.Resource.Resource, admissionToValidateObjectDeleteFunc(scope, attributes),
+		options, selected)
 	if err != nil {
 		return err
 	}
@@ -110,7 +113,7 @@ func serveDeleteCollection(ctx context.Context, r rest.CollectionDeleter, checkB
 	return transformResponseObject(ctx, scope, req, w, http.StatusOK, mediaType, result)
 }
 
-// deletedStatus is the answer if rest has none of its own.
+// deletedStatus is the response if rest returns none of its own.
 func deletedStatus(scope *RequestScope, name string, code int) *metav1.Status {
 	return &metav1.Status{
 		Status:  metav1.StatusSuccess,
@@ -119,7 +122,8 @@ func deletedStatus(scope *RequestScope, name string, code int) *metav1.Status {
 	}
 }
 
-func deleteAttributes(ctx context.Context, scope *RequestScope, namespace, name string, options *metav1.DeleteOptions) admission.Attributes {
+func deleteAttributes(ctx context.Context, scope *RequestScope, namespace, name string,
+	options *metav1.DeleteOptions) admission.Attributes {
 	user, _ := request.UserFrom(ctx)
 	return admission.NewAttributesRecord(nil, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
 		admission.Delete, options, len(options.DryRun) > 0, user)

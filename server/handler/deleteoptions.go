@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// deleteOptions are those in the body or, if that is empty, in the query.
+// deleteOptions reads the options from the body or, if that is empty, from the query.
 func deleteOptions(ctx context.Context, req *http.Request, scope *RequestScope, allowed bool) (*metav1.DeleteOptions, error) {
 	options := &metav1.DeleteOptions{}
 	var body []byte
@@ -52,7 +52,8 @@ func deleteOptions(ctx context.Context, req *http.Request, scope *RequestScope, 
 	return options, nil
 }
 
-// decodeDeleteOptions reads a body. Old clients send DeleteOptions of the resource's group: they are all the same type.
+// decodeDeleteOptions decodes a body. Old clients send DeleteOptions of the resource's group, which are all the same
+// type.
 func decodeDeleteOptions(ctx context.Context, req *http.Request, scope *RequestScope, body []byte, into *metav1.DeleteOptions) error {
 	s, err := negotiation.NegotiateInputSerializer(req, metaCodecs)
 	if err != nil {
@@ -70,7 +71,7 @@ func decodeDeleteOptions(ctx context.Context, req *http.Request, scope *RequestS
 	return nil
 }
 
-// The word with which a user is allowed to delete what can't be read.
+// unsafeDeleteVerb is the verb that a user needs to delete an object that can't be read.
 const unsafeDeleteVerb = "unsafe-delete-ignore-read-errors"
 
 var errIgnoresReadErrorsOfCollection = apierrors.NewInvalid(
@@ -78,24 +79,29 @@ var errIgnoresReadErrorsOfCollection = apierrors.NewInvalid(
 		field.NewPath("ignoreStoreReadErrorWithClusterBreakingPotential"), true,
 		"is not allowed with DELETECOLLECTION, try again after removing the option")})
 
-// ignoresReadErrors says whether the object is to go even if it can't be decrypted or decoded.
+// ignoresReadErrors reports whether to delete the object even if it can't be decrypted or decoded.
 func ignoresReadErrors(options *metav1.DeleteOptions) bool {
 	ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential
 	return ignore != nil && *ignore
 }
 
-// corruptObjectDeleter is what deletes objects that can't be read, if the user may have that done.
-func corruptObjectDeleter(ctx context.Context, r rest.GracefulDeleter, scope *RequestScope, attributes admission.Attributes) (rest.GracefulDeleter, error) {
+// corruptObjectDeleter returns the deleter of objects that can't be read, if the user is allowed to use it.
+func corruptObjectDeleter(ctx context.Context, r rest.GracefulDeleter, scope *RequestScope,
+	attributes admission.Attributes) (rest.GracefulDeleter, error) {
 	audit.AddAuditAnnotation(ctx, "apiserver.k8s.io/unsafe-delete-ignore-read-error", "")
 	provider, ok := r.(rest.CorruptObjectDeleterProvider)
 	if !ok || provider.GetCorruptObjDeleter() == nil {
-		return nil, apierrors.NewInternalError(errors.New("no unsafe deleter provided, can not honor ignoreStoreReadErrorWithClusterBreakingPotential"))
+		return nil,
+			apierrors.NewInternalError(errors.New("no unsafe deleter provided, can not honor " +
+				"ignoreStoreReadErrorWithClusterBreakingPotential"))
 	}
 	if scope.Authorizer == nil {
 		return nil, apierrors.NewInternalError(errors.New("no authorizer provided, unable to authorize unsafe delete"))
 	}
 	if scope.Subresource != "" {
-		return nil, admission.NewForbidden(attributes, errors.New("ignoreStoreReadErrorWithClusterBreakingPotential delete option is not allowed on a subresource or non-resource request"))
+		return nil, admission.NewForbidden(attributes,
+			errors.New("ignoreStoreReadErrorWithClusterBreakingPotential delete option is not allowed on a subresource or "+
+				"non-resource request"))
 	}
 	decision, reason, err := scope.Authorizer.Authorize(ctx, authorizer.AttributesRecord{
 		User: attributes.GetUserInfo(), Verb: unsafeDeleteVerb, ResourceRequest: true,

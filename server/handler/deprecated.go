@@ -10,15 +10,15 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// Deprecation says that clients should use something else. The zero value says that they need not.
+// Deprecation describes the deprecation of a kind. The zero value means that it is not deprecated.
 type Deprecation struct {
-	// Warning is what the client is told.
+	// Warning is the text of the client's warning.
 	Warning string
-	// RemovedRelease is the Kubernetes release that does not have it any more; empty if there is none.
+	// RemovedRelease is the first Kubernetes release without the kind; empty if none is planned.
 	RemovedRelease string
 }
 
-// Tell tells the client, the audit log, and the metrics, which are nil for none.
+// Tell adds the deprecation to the client's warnings, the audit event, and the metrics, which may be nil.
 func (d Deprecation) Tell(ctx context.Context, m *metrics.Metrics) {
 	if d.Warning == "" {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// describeEncoded tells step where the bytes of the response come from, and shows it the object if it shows objects.
+// describeEncoded adds the origin of the response's bytes to step, and the object if step records objects.
 func describeEncoded(step *trace.Step, obj runtime.Object, encoder runtime.Encoder) {
 	encoded, ok := obj.(*object.Encoded)
 	if !ok {
@@ -26,7 +26,7 @@ func describeEncoded(step *trace.Step, obj runtime.Object, encoder runtime.Encod
 	step.After(encoded)
 }
 
-// auditable returns the object that the audit log gets of a response: a copy, since the log removes parts of it.
+// auditable returns the object for the audit log: a copy, since the log removes parts of it.
 func auditable(ctx context.Context, obj runtime.Object) runtime.Object {
 	if !auditsAnswers(ctx) {
 		return obj
@@ -40,7 +40,7 @@ func auditable(ctx context.Context, obj runtime.Object) runtime.Object {
 	return obj
 }
 
-// auditableTable returns a table with objects in its rows, of which the log can remove parts, instead of their bytes.
+// auditableTable returns a table whose rows hold objects instead of bytes, so that the log can remove parts of them.
 func auditableTable(table *metav1.Table) *metav1.Table {
 	out := *table
 	out.Rows = slices.Clone(table.Rows)
@@ -54,7 +54,7 @@ func auditableTable(table *metav1.Table) *metav1.Table {
 	return &out
 }
 
-// decoded returns the object behind obj, whose type tells what it is.
+// decoded returns the object that obj wraps, or obj itself.
 func decoded(obj runtime.Object) runtime.Object {
 	if encoded, ok := obj.(runtime.CacheableObject); ok {
 		return encoded.GetObject()

@@ -13,19 +13,20 @@ import (
 )
 
 const (
-	// maxForeignOwned is how many fields a client may say that somebody owns who did not own the same before. The server writes
-	// such lists in order. In any other order they take time that grows with their square.
+	// maxForeignOwned limits the fields that a body may list under owners who do not own them in the stored object. The
+	// server writes such lists in order. In any other order they take time that grows with their square.
 	maxForeignOwned = 20_000
-	// maxOwnedItems is how many items a list may have whose items have owners: a set, or a list with keys. The library that
-	// knows the owners inserts items one by one into a sorted slice: 49,000 of them in a bad order took minutes. No context
-	// ends its work, so it is bounded before it begins.
+	// maxOwnedItems limits a list whose items have owners of their own: a set, or a list with keys. The library that
+	// tracks the owners inserts items one by one into a sorted slice: 49,000 of them in a bad order took minutes. No
+	// context ends that work, so it is limited before it begins.
 	maxOwnedItems = 10_000
-	// maxAppliedFields is the same for the fields of a map in server-side apply. Other writes show maps in order.
+	// maxAppliedFields is the same limit for the fields of a map in server-side apply. Other writes present maps in
+	// order.
 	maxAppliedFields = 20_000
 )
 
-// checkFields refuses an object with more fields than there may be, unless live, which is stored already, has as many.
-// What is done with an object takes time and memory by its fields.
+// checkFields refuses an object with more fields than the limit, unless live, the stored object, has as many. The time
+// and memory for an object grow with its fields.
 func (scope *RequestScope) checkFields(live, obj runtime.Object) error {
 	limit := scope.MaxObjectFields
 	if limit <= 0 {
@@ -45,7 +46,8 @@ func (scope *RequestScope) checkFields(live, obj runtime.Object) error {
 	return nil
 }
 
-// checkApply refuses to apply where that takes too long: it costs more than other writes, also by what is stored already.
+// checkApply refuses an apply that would take too long. An apply costs more than other writes, and its cost also
+// depends on the stored object.
 func (scope *RequestScope) checkApply(live, configuration runtime.Object) error {
 	if scope.MaxObjectFields <= 0 || scope.FieldTypes == nil {
 		return nil
@@ -59,10 +61,12 @@ func (scope *RequestScope) checkApply(live, configuration runtime.Object) error 
 		}
 		owned := scope.owned(side.obj)
 		if owned.Map > maxAppliedFields {
-			return tooLarge("a map of the %s has %d fields, the limit for server-side apply is %d; use another kind of patch", side.name, owned.Map, maxAppliedFields)
+			return tooLarge("a map of the %s has %d fields, the limit for server-side apply is %d; use another kind of patch",
+				side.name, owned.Map, maxAppliedFields)
 		}
 		if owned.List > maxOwnedItems {
-			return tooLarge("a list of the %s whose items have owners of their own has %d items, the limit is %d", side.name, owned.List, maxOwnedItems)
+			return tooLarge("a list of the %s whose items have owners of their own has %d items, the limit is %d", side.name,
+				owned.List, maxOwnedItems)
 		}
 	}
 	return nil
@@ -76,7 +80,7 @@ func tooLarge(format string, args ...any) error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(format, args...))
 }
 
-// checkForeignOwned refuses long lists of owned fields that a client sends and that are not live's.
+// checkForeignOwned refuses long lists of owned fields that a client sends and that live does not have.
 func checkForeignOwned(live, obj runtime.Object) error {
 	foreign := 0
 	var known map[string]bool
@@ -96,13 +100,14 @@ func checkForeignOwned(live, obj runtime.Object) error {
 		}
 	}
 	if foreign > maxForeignOwned {
-		return tooLarge("metadata.managedFields has %d fields in entries that the stored object does not have, the limit is %d", foreign, maxForeignOwned)
+		return tooLarge("metadata.managedFields has %d fields in entries that the stored object does not have, the limit is %d",
+			foreign, maxForeignOwned)
 	}
 	return nil
 }
 
-// countFields counts the fields and list items of an object at any depth, but for metadata.managedFields, which the server
-// writes. It may say 0 if there are no more than limit.
+// countFields counts the fields and list items of an object at any depth, except in metadata.managedFields, which the
+// server writes. It may return 0 if there are no more than limit.
 func countFields(obj runtime.Object, limit int) int {
 	switch o := obj.(type) {
 	case nil:
@@ -121,7 +126,7 @@ func countFields(obj runtime.Object, limit int) int {
 	return n
 }
 
-// minFieldBytes is the least that a field or list item takes in protobuf.
+// minFieldBytes is the least size of a field or list item in protobuf.
 const minFieldBytes = 2
 
 func countContent(content map[string]any) int {
@@ -149,7 +154,7 @@ func countValue(value any) int {
 	return n
 }
 
-// countReflected counts what is not zero: that is as much as is written of a Go type.
+// countReflected counts the non-zero fields and items of a Go value: the encoder writes no others.
 func countReflected(v reflect.Value) int {
 	n := 0
 	switch v.Kind() {

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// managerKey tells the managers of an object apart.
+// managerKey identifies one of an object's managers.
 type managerKey struct {
 	name        string
 	operation   metav1.ManagedFieldsOperationType
@@ -26,11 +26,11 @@ func keyOf(e metav1.ManagedFieldsEntry) managerKey {
 	return managerKey{e.Manager, e.Operation, e.Subresource}
 }
 
-// maxManagers is how many managers that lost fields a step looks at. It counts each of the others as one field.
+// maxManagers limits how many managers that lost fields a step examines. It counts each of the others as one field.
 const maxManagers = 64
 
-// sayOwners tells step what a write by manager made of the owners of live's fields. Fields are parsed only if
-// somebody lost some, which is rare: most writers change what they own.
+// sayOwners adds to step how a write by manager changed the owners of live's fields. It parses fields only if a manager
+// lost some, which is rare: most writers change only their own fields.
 func sayOwners(step *trace.Step, live, obj runtime.Object, manager managerKey) {
 	before, after := managedFieldsOf(live), managedFieldsOf(obj)
 	own := entryOf(after, manager)
@@ -67,7 +67,7 @@ func sayOwners(step *trace.Step, live, obj runtime.Object, manager managerKey) {
 	step.WhyText(ownGrowth(entryOf(before, manager), own, len(before) == 0), manager.name)
 }
 
-// move says what became of a field that was no longer its owner's after a write by manager.
+// move describes how a field left its owner in a write by manager.
 func move(path fieldpath.Path, was, manager managerKey, taken bool) string {
 	field := fieldName(path)
 	switch {
@@ -79,7 +79,7 @@ func move(path fieldpath.Path, was, manager managerKey, taken bool) string {
 	return fmt.Sprintf("owner of %s moved from %s to %s", field, was.name, manager.name)
 }
 
-// ownGrowth is for a write that took nothing from anybody.
+// ownGrowth returns the reason for a write after which all other managers keep their fields.
 func ownGrowth(was, is *metav1.ManagedFieldsEntry, first bool) trace.Reason {
 	switch {
 	case is == nil && was == nil:
@@ -96,7 +96,7 @@ func ownGrowth(was, is *metav1.ManagedFieldsEntry, first bool) trace.Reason {
 	return trace.OwnerChanged
 }
 
-// sayConflicts tells step whose fields an apply would have changed, if err is about that.
+// sayConflicts adds to step whose fields an apply would have changed, if err is a conflict.
 func sayConflicts(step *trace.Step, err error) {
 	var carrier apierrors.APIStatus
 	if !errors.As(err, &carrier) || carrier.Status().Details == nil {
@@ -132,7 +132,7 @@ func entryOf(entries []metav1.ManagedFieldsEntry, key managerKey) *metav1.Manage
 	return nil
 }
 
-// fieldSet is empty for a missing entry and for one that can't be read.
+// fieldSet parses an entry. It returns an empty set if e is nil or can't be parsed.
 func fieldSet(e *metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	if e != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// getterFunc gets the object that req names, with the options that its query gives.
+// getterFunc gets the object called name, with the options in the query of req.
 type getterFunc func(ctx context.Context, name string, req *http.Request) (runtime.Object, error)
 
 // GetResource answers GET of an object.
@@ -26,7 +26,7 @@ func GetResource(r rest.Getter, scope *RequestScope) http.HandlerFunc {
 	})
 }
 
-// GetResourceWithQuery is GetResource for a storage that has query parameters of its own.
+// GetResourceWithQuery is GetResource for a storage with additional query parameters.
 func GetResourceWithQuery(r rest.Getter, reader rest.QueryReader, scope *RequestScope) http.HandlerFunc {
 	return getResourceHandler(scope, func(ctx context.Context, name string, req *http.Request) (runtime.Object, error) {
 		options, err := getOptions(req)
@@ -40,7 +40,7 @@ func GetResourceWithQuery(r rest.Getter, reader rest.QueryReader, scope *Request
 	})
 }
 
-// GetResourceWithOptions is GetResource for a storage that has options of its own instead.
+// GetResourceWithOptions is GetResource for a storage with options of its own instead of GetOptions.
 func GetResourceWithOptions(r rest.GetterWithOptions, scope *RequestScope) http.HandlerFunc {
 	return getResourceHandler(scope, func(ctx context.Context, name string, req *http.Request) (runtime.Object, error) {
 		options, subpath, pathKey := r.NewGetOptions()
@@ -63,7 +63,8 @@ func getResourceHandler(scope *RequestScope, getter getterFunc) http.HandlerFunc
 	}
 }
 
-// objectRequest returns what req names, in whose namespace the returned context is, and the form of its answer.
+// objectRequest parses a request for one object: its namespace, which it puts into the context, its name, and the form
+// of the response.
 func objectRequest(ctx context.Context, req *http.Request, scope *RequestScope) (_ context.Context, namespace, name string,
 	mediaType negotiation.MediaTypeOptions, err error) {
 	if namespace, name, err = scope.Namer.Name(req); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// ListResource answers GET of a collection: a list, or a watch if the query or forceWatch says so. rw may be nil. A watch
-// whose client sets no limit lasts between minRequestTimeout and twice as long.
+// ListResource answers GET of a collection: a list, or a watch if the query or forceWatch asks for one. rw may be nil.
+// A watch whose client sets no limit lasts between minRequestTimeout and twice as long.
 //
 //go:noinline
 func ListResource(r rest.Lister, rw rest.Watcher, scope *RequestScope, forceWatch bool, minRequestTimeout time.Duration) http.HandlerFunc {
@@ -40,14 +40,16 @@ type lister struct {
 	minRequestTimeout time.Duration
 }
 
-// wantsWatch says whether the query asks for a watch, as the RequestInfo has read it.
+// wantsWatch reports whether the request is a watch according to its RequestInfo.
 func wantsWatch(req *http.Request) bool {
 	info, ok := request.RequestInfoFrom(req.Context())
 	return ok && info.Verb == "watch"
 }
 
-// request is what a client wants listed or watched, where, and in which form.
-func (l *lister) request(ctx context.Context, req *http.Request) (context.Context, *metainternalversion.ListOptions, negotiation.MediaTypeOptions, error) {
+// request parses a list or watch: its namespace, which it puts into the context, its options, and the form of the
+// response.
+func (l *lister) request(ctx context.Context, req *http.Request) (context.Context, *metainternalversion.ListOptions,
+	negotiation.MediaTypeOptions, error) {
 	scope := l.scope
 	var mediaType negotiation.MediaTypeOptions
 	namespace, name, err := scope.Namer.NameIfAny(req)

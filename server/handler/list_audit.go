@@ -9,14 +9,14 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// maxAuditedBytes is how much may be stored of a list's items for the audit log to be shown them.
+// maxAuditedBytes limits the stored size of a list's items from which on the list is left out of the audit log.
 const maxAuditedBytes = 1 << 20
 
-// truncatedAnnotation says in an audit event that an object was left out, as upstream's truncating backend does.
+// truncatedAnnotation marks an audit event whose object was left out, as upstream's truncating backend does.
 const truncatedAnnotation = "audit.k8s.io/truncated"
 
-// audit shows the list to the audit log, if that wants answers. One event of the log is one piece of memory, so a long list is
-// left out, and the event says so.
+// audit adds the list to the audit event, if the policy asks for responses. An event is one piece of memory, so a long
+// list is left out and the event says so.
 func (a *listAnswer) audit(ctx context.Context) error {
 	if !auditsAnswers(ctx) {
 		return nil
@@ -42,7 +42,7 @@ func (a *listAnswer) audit(ctx context.Context) error {
 	return nil
 }
 
-// auditsAnswers says whether the audit log wants to see what is answered.
+// auditsAnswers reports whether the audit event includes the response.
 func auditsAnswers(ctx context.Context) bool {
 	ac := audit.AuditContextFrom(ctx)
 	return ac != nil && !ac.GetEventLevel().Less(auditinternal.LevelRequestResponse)

@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// listAnswer is a list that a client is answered with, item by item.
+// listAnswer is a list that is written to the client item by item.
 type listAnswer struct {
 	scope     *RequestScope
 	req       *http.Request
@@ -56,7 +56,7 @@ func (a *listAnswer) write(ctx context.Context, step *trace.Step, stream *respon
 	return failure(ctx, step, stream, err)
 }
 
-// failure is what a response failed with, as its client or its journey is told of it.
+// failure converts the error of a response into the one that the client or the journey gets.
 func failure(ctx context.Context, step *trace.Step, stream *responsewriters.Stream, err error) error {
 	if timedOut(ctx, err) {
 		err = requestTimedOut(ctx.Err())
@@ -68,7 +68,7 @@ func failure(ctx context.Context, step *trace.Step, stream *responsewriters.Stre
 	return err
 }
 
-// describeItems tells step how many items were written, and where their bytes came from.
+// describeItems adds the number of written items and the origin of their bytes to step.
 func describeItems(step *trace.Step, counts listing.Counts, target *schema.GroupVersionKind) {
 	switch {
 	case !step.Recording():
@@ -83,14 +83,17 @@ func describeItems(step *trace.Step, counts listing.Counts, target *schema.Group
 	}
 }
 
-// document is the list in the form that the client asked for: a kind of its own, or the objects in the request's version.
+// document returns the list in the form that the client asked for: a table, metadata alone, or the objects in the
+// request's version.
 func (a *listAnswer) document(ctx context.Context) (*listing.Document, error) {
 	target := a.mediaType.Convert
 	switch {
 	case target == nil:
 		return objectList(ctx, a.scope, a.list)
 	case target.Kind == "PartialObjectMetadata":
-		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)", a.list.New()))
+		return nil,
+			negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)",
+				a.list.New()))
 	case target.Kind == "PartialObjectMetadataList":
 		return metadataList(a.list, target.GroupVersion())
 	case target.Kind == "Table":
@@ -100,7 +103,8 @@ func (a *listAnswer) document(ctx context.Context) (*listing.Document, error) {
 	return nil, negotiation.NewNotAcceptableError(accepted)
 }
 
-// objectList is the list in the request's version. Its items are converted one by one; the first is shown.
+// objectList returns the list in the request's version. It converts the items one by one; the journey shows the first
+// conversion.
 func objectList(ctx context.Context, scope *RequestScope, list *object.List) (*listing.Document, error) {
 	empty, err := list.Empty()
 	if err != nil {
@@ -121,8 +125,9 @@ func objectList(ctx context.Context, scope *RequestScope, list *object.List) (*l
 	return d, nil
 }
 
-// eachShownOnce is change, of whose steps only those of the first item are recorded: the others are like it.
-func eachShownOnce(change func(context.Context, runtime.Object) (runtime.Object, error)) func(context.Context, runtime.Object) (runtime.Object, error) {
+// eachShownOnce wraps change so that only the steps for the first item are recorded: those of the others are alike.
+func eachShownOnce(change func(context.Context, runtime.Object) (runtime.Object, error)) func(context.Context,
+	runtime.Object) (runtime.Object, error) {
 	shown := false
 	return func(ctx context.Context, item runtime.Object) (runtime.Object, error) {
 		if shown {

@@ -23,8 +23,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// managerOrUserAgent is in whose name a write manages fields: what the client calls itself for the purpose or, as far as
-// it may be printed and kept, the product that its User-Agent begins with.
+// managerOrUserAgent returns the field manager of a write: the name that the client gives, or else the product at the
+// beginning of its User-Agent, without unprintable characters and cut to the longest name allowed.
 func managerOrUserAgent(manager, userAgent string) string {
 	if manager != "" {
 		return manager
@@ -43,8 +43,8 @@ func managerOrUserAgent(manager, userAgent string) string {
 	return name.String()
 }
 
-// updateManagedFields notes in obj, which is going to replace live, that manager owns what it changes. An object that
-// does not exist yet has an empty live.
+// updateManagedFields records in obj, which replaces live, that manager owns the changed fields. live is empty if the
+// object does not exist yet.
 func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj runtime.Object, manager string) (_ runtime.Object, err error) {
 	if err := scope.checkFields(live, obj); err != nil {
 		return nil, err
@@ -79,8 +79,9 @@ func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj run
 	return obj, nil
 }
 
-// updateOwners leaves the owners as they are in live if they can't be updated: an object can't be taken apart that its
-// schema is about to refuse. The error is not told: it may have each value of the object.
+// updateOwners keeps live's owners if they can't be updated: the library can't parse an object that violates its
+// schema, and validation will refuse that object later. It drops the library's error, which may quote any value of the
+// object.
 func updateOwners(scope *RequestScope, live, obj runtime.Object, manager string) (updated runtime.Object, err error) {
 	defer refuseUndecodable(&err)
 	updated, err = scope.FieldManager.Update(live, obj, manager)
@@ -93,8 +94,9 @@ func updateOwners(scope *RequestScope, live, obj runtime.Object, manager string)
 	return obj, nil
 }
 
-// refuseUndecodable makes an error of the library's panic about an embedded object with a value that it can't decode, such as a number
-// that no float64 can hold. Such an object must not be stored: clients without Go types could not decode it either.
+// refuseUndecodable turns a panic of the library into an error. The library panics at an embedded object with a value
+// that it can't decode, such as a number that no float64 can hold. Such an object must not be stored: clients without
+// Go types could not decode it either.
 func refuseUndecodable(err *error) {
 	reason := recover()
 	if reason == nil {
@@ -106,7 +108,7 @@ func refuseUndecodable(err *error) {
 	*err = apierrors.NewBadRequest("an embedded object has a value that can not be decoded: a number may be out of range")
 }
 
-// newLiveObject stands for an object that does not exist yet.
+// newLiveObject returns an empty object, which stands for one that does not exist yet.
 func newLiveObject(scope *RequestScope) (runtime.Object, error) {
 	obj, err := scope.Creater.New(scope.Kind)
 	if err != nil {
@@ -115,7 +117,7 @@ func newLiveObject(scope *RequestScope) (runtime.Object, error) {
 	return obj, nil
 }
 
-// forgetKind takes apiVersion and kind away from an object that has a Go type: on the way to rest, the type says it all.
+// forgetKind clears apiVersion and kind of an object that has a Go type: for rest, the type identifies them.
 func forgetKind(obj runtime.Object) {
 	if _, ok := obj.(runtime.Unstructured); !ok {
 		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
@@ -125,7 +127,7 @@ func forgetKind(obj runtime.Object) {
 const invalidManagedFieldsFormat = ".metadata.managedFields was in an invalid state after admission; " +
 	"this could be caused by an outdated mutating admission controller; please fix your requests: %v"
 
-// keepManagedFieldsValid runs admit, and brings managedFields back if it leaves invalid ones in obj.
+// keepManagedFieldsValid runs admit. If admit leaves invalid managedFields in obj, it restores the old ones.
 func keepManagedFieldsValid(ctx context.Context, obj runtime.Object, admit func() error) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -142,7 +144,8 @@ func keepManagedFieldsValid(ctx context.Context, obj runtime.Object, admit func(
 	return nil
 }
 
-// keepUnstructuredValid makes entries of the managedFields only if they have changed: that costs more than all else here.
+// keepUnstructuredValid decodes the managedFields only if admit has changed them: decoding costs more than everything
+// else here.
 func keepUnstructuredValid(ctx context.Context, u *unstructured.Unstructured, admit func() error) error {
 	before := runtime.DeepCopyJSONValue(unstructuredManagedFields(u))
 	if err := admit(); err != nil {
@@ -156,13 +159,13 @@ func keepUnstructuredValid(ctx context.Context, u *unstructured.Unstructured, ad
 	return nil
 }
 
-// unstructuredManagedFields is nil if there are none.
+// unstructuredManagedFields returns nil if there are none.
 func unstructuredManagedFields(u *unstructured.Unstructured) any {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	return metadata["managedFields"]
 }
 
-// keepValid brings entries back if m has invalid ones now.
+// keepValid restores entries if m's managedFields are invalid now.
 func keepValid(ctx context.Context, m metav1.Object, entries []metav1.ManagedFieldsEntry) {
 	after := m.GetManagedFields()
 	if slices.EqualFunc(after, entries, sameEntry) {
@@ -174,13 +177,13 @@ func keepValid(ctx context.Context, m metav1.Object, entries []metav1.ManagedFie
 	}
 }
 
-// sameEntry says whether a is b but for its time.
+// sameEntry reports whether a and b are equal except for their times.
 func sameEntry(a, b metav1.ManagedFieldsEntry) bool {
 	return a.Manager == b.Manager && a.Operation == b.Operation && a.APIVersion == b.APIVersion &&
 		a.Subresource == b.Subresource && a.FieldsType == b.FieldsType && bytes.Equal(rawFields(a), rawFields(b))
 }
 
-// rawFields may share memory with e.
+// rawFields returns memory that may belong to e.
 func rawFields(e metav1.ManagedFieldsEntry) []byte {
 	if e.FieldsV1 == nil {
 		return nil
@@ -188,13 +191,13 @@ func rawFields(e metav1.ManagedFieldsEntry) []byte {
 	return e.FieldsV1.GetRawBytes()
 }
 
-// tooLargeWithManagedFields says whether err is etcd's refusal of something too large that would be smaller without
-// managedFields. They are what an object can do without.
+// tooLargeWithManagedFields reports whether etcd refused an object as too large that would be smaller without
+// managedFields. Clients can do without them.
 func tooLargeWithManagedFields(scope *RequestScope, err error) bool {
 	return scope.FieldManager != nil && apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// dropManagedFields takes obj's managedFields away, and says whether it can have any.
+// dropManagedFields clears obj's managedFields. It returns false if obj can't have any.
 func dropManagedFields(obj runtime.Object) bool {
 	m, err := meta.Accessor(obj)
 	if err != nil {

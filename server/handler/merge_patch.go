@@ -37,13 +37,13 @@ func (p *patcher) readMergePatch(into *map[string]any) (strictErrs []error, err 
 	return strictErrs, nil
 }
 
-// contentDecoder decodes what has been read already: an object without a Go type, of the kind that it should be.
+// contentDecoder decodes an object that is parsed already: one without a Go type, of the expected kind.
 type contentDecoder interface {
 	DecodeContent(ctx context.Context, u *unstructured.Unstructured) error
 }
 
-// applyMergePatchToContent does what applyMergePatch does, without making JSON of an object that is nearly JSON already
-// and reading that again: most of what a patch costs otherwise. What is unusual is left to applyMergePatch.
+// applyMergePatchToContent has the result of applyMergePatch. It avoids encoding an untyped object as JSON and parsing
+// it again, which is most of the cost of a patch. Unusual patches go to applyMergePatch.
 func applyMergePatchToContent(ctx context.Context, p *patcher, current runtime.Object) (runtime.Object, schema.GroupVersion, error) {
 	u, untyped := current.(*unstructured.Unstructured)
 	if !untyped || !p.checksFields() {
@@ -70,14 +70,14 @@ func applyMergePatchToContent(ctx context.Context, p *patcher, current runtime.O
 	return merged, p.scope.Kind.GroupVersion(), nil
 }
 
-// patchesKind says whether a patch makes something else of an object, or nothing.
+// patchesKind reports whether a patch changes or removes the object's apiVersion or kind.
 func patchesKind(patch map[string]any) bool {
 	_, kind := patch["kind"]
 	_, version := patch["apiVersion"]
 	return kind || version
 }
 
-// reportMerge shows the client what its patch made of current, as JSON, and what is wrong with it.
+// reportMerge returns an error, or warns, about the fields of a patch. An error quotes the patched object as JSON.
 func (p *patcher) reportMerge(ctx context.Context, current runtime.Object, strictErrs []error, err error) error {
 	_, document, documentErr := p.document(current)
 	if documentErr != nil {
@@ -93,7 +93,7 @@ func (p *patcher) reportMerge(ctx context.Context, current runtime.Object, stric
 	return p.reportFields(ctx, string(value), strictErrs)
 }
 
-// mergeContent merges a patch into an object, of which it becomes part.
+// mergeContent merges a patch into an object. The object then shares memory with the patch.
 func mergeContent(object, patch map[string]any) {
 	for name, value := range patch {
 		if value == nil {
@@ -113,7 +113,7 @@ func mergeContent(object, patch map[string]any) {
 	}
 }
 
-// dropNulls drops the fields of a patch that remove what is not there. Nulls in lists stay.
+// dropNulls removes the null fields of a new value, since there is nothing that they could delete. Nulls in lists stay.
 func dropNulls(value any) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// metadataList is the PartialObjectMetadataList of a list. The metadata of an encoded object comes out of the bytes that it has,
-// if it can: then nobody decodes it.
+// metadataList returns a list as PartialObjectMetadataList. If possible, it cuts the metadata of an encoded object out
+// of the bytes, so that the object need not be decoded.
 func metadataList(list *object.List, gv schema.GroupVersion) (*listing.Document, error) {
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
@@ -31,7 +31,8 @@ func metadataList(list *object.List, gv schema.GroupVersion) (*listing.Document,
 	}, nil
 }
 
-// metadataOf is the metadata of an object, as an object of gv. Of an encoded one nothing else is decoded, if it can be so.
+// metadataOf returns the metadata of an object, as an object of gv. If possible, it decodes nothing else of an encoded
+// object.
 func metadataOf(obj runtime.Object, gv schema.GroupVersion) (*metav1.PartialObjectMetadata, error) {
 	var partial *metav1.PartialObjectMetadata
 	found := false

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// MethodNotSupported returns err, the 405 for a verb that a resource does not have. has are those that it has.
+// MethodNotSupported returns err, the 405 for a verb that a resource lacks, and notes in a step the verbs that it has.
 func MethodNotSupported(ctx context.Context, verb string, has []string, err error) error {
 	_, step := trace.Start(ctx, trace.HandlerMethodNotSupported, verb)
 	defer step.End(&err)

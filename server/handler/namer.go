@@ -13,15 +13,15 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// ScopeNamer finds names in requests and in objects.
+// ScopeNamer finds names and namespaces in requests and in objects.
 type ScopeNamer interface {
-	// Namespace is the request's namespace, "" if it has none.
+	// Namespace returns the request's namespace, "" if it has none.
 	Namespace(req *http.Request) (namespace string, err error)
-	// Name is the name that a request is about, and its namespace. It is an error if there is no name.
+	// Name returns the namespace and the name of the requested object. A missing name is an error.
 	Name(req *http.Request) (namespace, name string, err error)
-	// NameIfAny is Name for a request that may have none.
+	// NameIfAny is Name for a request that may lack a name.
 	NameIfAny(req *http.Request) (namespace, name string, err error)
-	// ObjectName is the name and namespace in an object's metadata. It is an error if there is no name.
+	// ObjectName returns the namespace and the name in an object's metadata. A missing name is an error.
 	ObjectName(obj runtime.Object) (namespace, name string, err error)
 }
 
@@ -48,7 +48,7 @@ func (n ContextBasedNaming) NameIfAny(req *http.Request) (namespace, name string
 	return n.names(req, false)
 }
 
-// names reads the names of a request. needed says that there must be a name.
+// names reads the names of a request. If needed, a missing name is an error.
 func (ContextBasedNaming) names(req *http.Request, needed bool) (namespace, name string, err error) {
 	info, ok := request.RequestInfoFrom(req.Context())
 	if !ok {
@@ -84,8 +84,8 @@ func whyNamed(step *trace.Step, namespace, name string) {
 	}
 }
 
-// namespaceOf refuses a namespace that would be no part of a key but a step in it: the client's mistake, which the storage
-// could only call an invalid key. What else is no namespace's name finds nothing.
+// namespaceOf refuses the namespaces "." and "..", which would change the path of a key. The storage could only report
+// an invalid key, but the mistake is the client's. Any other invalid namespace contains no objects.
 func namespaceOf(info *request.RequestInfo) (string, error) {
 	if ns := info.Namespace; ns == "." || ns == ".." {
 		return "", apierrors.NewBadRequest(fmt.Sprintf("Namespace parameter invalid: %q: may not be '%s'", ns, ns))

@@ -24,10 +24,10 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// watchList says that kx knows watches with sendInitialEvents.
+// watchList is true because kx supports watches with sendInitialEvents.
 const watchList = true
 
-// source is where options come from.
+// source is the part of a request that holds its options.
 type source uint8
 
 const (
@@ -36,7 +36,7 @@ const (
 	nowhere
 )
 
-// decodeOptions calls decode, which reads options of a kind from the query of req, as a step.
+// decodeOptions calls decode in a step. decode reads options of a kind from the query of req.
 func decodeOptions(req *http.Request, kind string, decode func() error) error {
 	return decodeOptionsFrom(inQuery, req, kind, decode)
 }
@@ -58,19 +58,19 @@ func decodeOptionsFrom(from source, req *http.Request, kind string, decode func(
 	return decode()
 }
 
-// maxQuery is how much of a query a step looks at.
+// maxQuery limits the part of a query that a step shows.
 const maxQuery = 4 << 10
 
-// parametersOf names the parameters of a query, and counts those far behind.
+// parametersOf names the parameters of a query, and counts those beyond maxQuery.
 func parametersOf(query string) string {
 	begin := query[:min(len(query), maxQuery)]
-	values, _ := url.ParseQuery(begin) // what can't be read is refused with a reason of its own
+	values, _ := url.ParseQuery(begin) // the decoder reports an invalid query
 	list := trace.ListOf(slices.Sorted(maps.Keys(values)))
 	list.Skip(strings.Count(query[len(begin):], "&"))
 	return list.String()
 }
 
-// decodeParameters reads options that all resources share from the query.
+// decodeParameters decodes options that all resources share from the query.
 func decodeParameters(req *http.Request, version schema.GroupVersion, into runtime.Object) error {
 	if req.URL.RawQuery == "" {
 		return nil
@@ -84,7 +84,7 @@ func decodeParameters(req *http.Request, version schema.GroupVersion, into runti
 	return nil
 }
 
-// invalidOptions is the 422 for a verb's options, or nil.
+// invalidOptions returns the 422 for a verb's options, or nil.
 func invalidOptions(kind string, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func getOptions(req *http.Request) (*metav1.GetOptions, error) {
 	return options, err
 }
 
-// decodeGetOptions reads the one field of the options of a get, which is far less work than decodeParameters has with it.
+// decodeGetOptions decodes the one field of GetOptions much faster than decodeParameters would.
 func decodeGetOptions(req *http.Request, into *metav1.GetOptions) error {
 	if req.URL.RawQuery == "" {
 		return nil
@@ -147,28 +147,30 @@ func updateOptions(req *http.Request, scope *RequestScope) (*metav1.UpdateOption
 	return options, nil
 }
 
-// updateToCreateOptions are the options of an update that turns out to create.
+// updateToCreateOptions converts the options of an update that creates its object.
 func updateToCreateOptions(uo *metav1.UpdateOptions) *metav1.CreateOptions {
 	co := &metav1.CreateOptions{DryRun: uo.DryRun, FieldManager: uo.FieldManager, FieldValidation: uo.FieldValidation}
 	co.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("CreateOptions"))
 	return co
 }
 
-// listOptions are the options of a list or watch, with the fields of its selector named as the hub names them.
+// listOptions returns the options of a list or watch. Its field selector uses the hub's names of the fields.
 func listOptions(req *http.Request, scope *RequestScope) (*metainternalversion.ListOptions, error) {
 	options := &metainternalversion.ListOptions{}
 	err := decodeOptions(req, "ListOptions", func() error { return decodeListOptions(req, scope, options) })
 	return options, err
 }
 
-// A selector may have as many terms, counting each value, about as many labels. What people and controllers write has a few; one of all
-// names of a large cluster has thousands. The server looks at each object once for each label that is named.
+// These limit the terms of a selector, counting each value, and the labels that it names. Selectors of users and
+// controllers have a few terms; one that lists all names of a large cluster has thousands. For each named label the
+// server looks at each object once.
 const (
 	maxSelectorTerms = 10_000
 	maxSelectorNames = 1_000
 )
 
-// checkTerms refuses selectors of too many terms before they are parsed. Each value has a comma before it or behind it.
+// checkTerms refuses a selector with too many terms before it is parsed. It counts commas, because a comma precedes or
+// follows each value.
 func checkTerms(req *http.Request) error {
 	if len(req.URL.RawQuery) < maxSelectorTerms {
 		return nil
@@ -184,7 +186,7 @@ func checkTerms(req *http.Request) error {
 	return nil
 }
 
-// checkNames refuses a label selector that names too many labels. The fields that there are to name are few.
+// checkNames refuses a label selector that names too many labels. A field selector can name only a few fields anyway.
 func checkNames(req *http.Request, selector labels.Selector) error {
 	if selector == nil || len(req.URL.RawQuery) < maxSelectorNames {
 		return nil
@@ -227,7 +229,7 @@ func decodeListOptions(req *http.Request, scope *RequestScope, options *metainte
 	return nil
 }
 
-// selectName narrows a list or watch to the name that its path gives, if any.
+// selectName restricts a list or watch to the name in its path, if there is one.
 func selectName(name string, options *metainternalversion.ListOptions) error {
 	if name == "" {
 		return nil

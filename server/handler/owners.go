@@ -18,7 +18,7 @@ const (
 	afterAdmission = " after mutating admission happens"
 )
 
-// dedupOwnerReferencesAndAddWarning leaves each owner in obj once, and warns the client if that took something away.
+// dedupOwnerReferencesAndAddWarning removes duplicate owners from obj, and warns the client of them.
 func dedupOwnerReferencesAndAddWarning(ctx context.Context, obj runtime.Object, afterMutatingAdmission bool) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -36,7 +36,7 @@ func dedupOwnerReferencesAndAddWarning(ctx context.Context, obj runtime.Object, 
 	warning.AddWarning(ctx, "", fmt.Sprintf(duplicateOwnersFormat, when, strings.Join(duplicates, ", ")))
 }
 
-// ownerKey is the same for references that are equal.
+// ownerKey is equal for equal references.
 type ownerKey struct {
 	apiVersion, kind, name string
 	uid                    types.UID
@@ -52,7 +52,7 @@ func keyOfOwner(ref metav1.OwnerReference) ownerKey {
 	return ownerKey{ref.APIVersion, ref.Kind, ref.Name, ref.UID, truthOf(ref.Controller), truthOf(ref.BlockOwnerDeletion)}
 }
 
-// dedupOwnerReferences drops references that are equal to an earlier one, and returns the UIDs of those dropped.
+// dedupOwnerReferences drops references that equal an earlier one, and returns the UIDs of the dropped ones.
 func dedupOwnerReferences(refs []metav1.OwnerReference) (kept []metav1.OwnerReference, duplicates []string) {
 	if len(refs) < 2 {
 		return refs, nil

@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// PatchResource changes an object by a patch of one of patchTypes.
+// PatchResource answers PATCH of an object. It accepts the media types in patchTypes.
 //
 //go:noinline
 func PatchResource(r rest.Patcher, scope *RequestScope, patchTypes []string) http.HandlerFunc {
@@ -35,14 +35,15 @@ func PatchResource(r rest.Patcher, scope *RequestScope, patchTypes []string) htt
 	}
 }
 
-// offered leaves server-side apply out where nobody owns fields.
+// offered removes server-side apply for a resource without field owners.
 func offered(patchTypes []string, scope *RequestScope) []string {
 	return slices.DeleteFunc(slices.Clone(patchTypes), func(patchType string) bool {
 		return scope.FieldManager == nil && patchType == string(types.ApplyYAMLPatchType)
 	})
 }
 
-func servePatch(ctx context.Context, r rest.Patcher, scope *RequestScope, patchTypes []string, w http.ResponseWriter, req *http.Request) error {
+func servePatch(ctx context.Context, r rest.Patcher, scope *RequestScope, patchTypes []string, w http.ResponseWriter,
+	req *http.Request) error {
 	mechanism, err := patchMechanismFor(req, patchTypes)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func servePatch(ctx context.Context, r rest.Patcher, scope *RequestScope, patchT
 	return transformResponseObject(ctx, scope, req, w, code, mediaType, result)
 }
 
-// patchMechanismFor finds out how req's patch works, by its Content-Type.
+// patchMechanismFor returns the mechanism for the Content-Type of req.
 func patchMechanismFor(req *http.Request, patchTypes []string) (*patchMechanism, error) {
 	contentType, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
 	for _, patchType := range patchTypes {
@@ -111,15 +112,15 @@ func patchOptions(req *http.Request, scope *RequestScope, patchType types.PatchT
 	return options, nil
 }
 
-// patchToUpdateOptions are the options of the update that a patch is.
+// patchToUpdateOptions converts the options of a patch, which rest gets as an update.
 func patchToUpdateOptions(po *metav1.PatchOptions) *metav1.UpdateOptions {
 	options := &metav1.UpdateOptions{DryRun: po.DryRun, FieldManager: po.FieldManager, FieldValidation: po.FieldValidation}
 	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("UpdateOptions"))
 	return options
 }
 
-// patcher is one patch on its way: the storage asks it for the next state of an object, once or more, each time from
-// the state that the object has then. That is how a patch without a resourceVersion never conflicts.
+// patcher applies one patch. Storage asks it for the next state of an object at least once, each time with the current
+// state. Therefore a patch without a resourceVersion never conflicts.
 type patcher struct {
 	*update
 
@@ -139,8 +140,8 @@ func newPatcher(mechanism *patchMechanism, body []byte, options *metav1.PatchOpt
 	}
 }
 
-// patchResource gives the patch to rest. If what it makes is too large, it is tried again without managedFields: all
-// patches but an apply, whose point they are, can do without.
+// patchResource passes the patch to rest. If the result is too large, it tries again without managedFields. An apply is
+// not tried again, because managedFields are its purpose.
 func (p *patcher) patchResource(ctx context.Context, r rest.Patcher) (result runtime.Object, created bool, err error) {
 	update := func() (runtime.Object, bool, error) {
 		return restUpdate(ctx, r, p.name, p, p.validateCreate(), p.validateUpdate(), p.mechanism.creates, patchToUpdateOptions(p.options))
@@ -153,10 +154,10 @@ func (p *patcher) patchResource(ctx context.Context, r rest.Patcher) (result run
 	return result, created, err
 }
 
-// Preconditions are none: what a patch demands of an object, it says in the patch.
+// Preconditions returns nil: a patch contains its own preconditions.
 func (p *patcher) Preconditions() *metav1.Preconditions { return nil }
 
-// UpdatedObject applies the patch to current, and asks admission what it wants changed.
+// UpdatedObject applies the patch to current and runs mutating admission.
 func (p *patcher) UpdatedObject(ctx context.Context, current runtime.Object) (runtime.Object, error) {
 	patched, err := p.applyPatch(ctx, current)
 	if p.refused = err != nil; p.refused {
@@ -180,7 +181,7 @@ func (p *patcher) UpdatedObject(ctx context.Context, current runtime.Object) (ru
 	return patched, nil
 }
 
-// applyPatch makes the next state of current, or an object where none is.
+// applyPatch returns the next state of current, or a new object if current does not exist.
 func (p *patcher) applyPatch(ctx context.Context, current runtime.Object) (runtime.Object, error) {
 	p.attempts++
 	exists, err := hasUID(current)
@@ -202,7 +203,7 @@ func (p *patcher) applyPatch(ctx context.Context, current runtime.Object) (runti
 	return p.createNewObject(ctx)
 }
 
-// createNewObject is for a configuration that is applied to nothing.
+// createNewObject creates the object from an applied configuration.
 func (p *patcher) createNewObject(ctx context.Context) (runtime.Object, error) {
 	empty, err := newLiveObject(p.scope)
 	if err != nil {
@@ -219,12 +220,12 @@ func (p *patcher) createNewObject(ctx context.Context) (runtime.Object, error) {
 	return obj, nil
 }
 
-// applyPatchToCurrentObject makes the next state of an object, both in the hub version; the patch is applied in the
+// applyPatchToCurrentObject returns the next state of an object, both in the hub version. It applies the patch in the
 // version of the request.
 func (p *patcher) applyPatchToCurrentObject(ctx context.Context, current runtime.Object) (patched runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerApplyPatch, string(p.mechanism.patchType))
 	defer step.End(&err)
-	// The patch may hold a secret: it is known by its type and size alone.
+	// The patch may hold a secret, so the step shows only its type and size.
 	step.Int("bytes", int64(len(p.patch)))
 	if p.attempts > 1 {
 		step.Why(trace.PatchedAgain, int64(p.attempts))

@@ -22,34 +22,35 @@ import (
 )
 
 const (
-	// maxJSONPatchOperations is how many operations a JSON patch may have.
+	// maxJSONPatchOperations limits the operations of a JSON patch.
 	maxJSONPatchOperations = 10000
-	// maxJSONPatchCopyBytes is how much the copy operations of a JSON patch may add to an object: without a limit, a
-	// small patch that copies an object into itself grows it exponentially.
+	// maxJSONPatchCopyBytes limits what the copy operations of a JSON patch add to an object: without a limit, a small
+	// patch that copies an object into itself grows it exponentially.
 	maxJSONPatchCopyBytes = 3 << 20
 )
 
 func init() { jsonpatch.AccumulatedCopySizeLimit = maxJSONPatchCopyBytes }
 
-// patchMechanism is a kind of patch.
+// patchMechanism is one way to patch an object.
 type patchMechanism struct {
 	patchType types.PatchType
-	// needsGoType says that the patch can't be applied without the tags of a Go type.
+	// needsGoType is true if the patch depends on the tags of a Go type.
 	needsGoType bool
-	// creates says that an object is made where none is.
+	// creates is true if the patch may create the object.
 	creates bool
-	// extraFields is how many fields the patch may have beyond those of the object.
+	// extraFields is the number of fields that the patch may have beyond those of the object.
 	extraFields int
-	// toJSON refuses what can't be a patch of this kind, and returns what the audit log says of it.
+	// toJSON returns the patch for the audit log. It refuses a body that can't be such a patch.
 	toJSON func(body []byte) ([]byte, error)
-	// apply makes the next state of current, which is in the version of the request and stays as it is. It returns the
-	// version of the result, which a patch may change. It is nil for server-side apply: see applyConfiguration.
+	// apply returns the next state of current and its version, which a patch may change. current is in the version of
+	// the request and is not modified. apply is nil for server-side apply: see applyConfiguration.
 	apply func(ctx context.Context, p *patcher, current runtime.Object) (runtime.Object, schema.GroupVersion, error)
 }
 
-// patchMechanisms are the kinds of patches there are, in the order in which clients are told of them.
+// patchMechanisms lists the mechanisms in the order in which clients see them.
 var patchMechanisms = []*patchMechanism{
-	{patchType: types.JSONPatchType, extraFields: operationFields * maxJSONPatchOperations, toJSON: onlyJSON, apply: jsonMechanism(applyJSONPatch)},
+	{patchType: types.JSONPatchType, extraFields: operationFields * maxJSONPatchOperations, toJSON: onlyJSON,
+		apply: jsonMechanism(applyJSONPatch)},
 	{patchType: types.MergePatchType, toJSON: onlyJSON, apply: applyMergePatchToContent},
 	{patchType: types.StrategicMergePatchType, needsGoType: true, toJSON: onlyJSON, apply: applyStrategicMergePatch},
 	{patchType: types.ApplyYAMLPatchType, creates: true, toJSON: configurationAsJSON},
@@ -62,7 +63,7 @@ func onlyJSON(body []byte) ([]byte, error) {
 	return body, nil
 }
 
-// PatchTypes are the media types of patches that a resource accepts.
+// PatchTypes returns the media types of patches that a resource accepts.
 func PatchTypes(hasGoType bool) []string {
 	var patchTypes []string
 	for _, m := range patchMechanisms {
@@ -73,11 +74,12 @@ func PatchTypes(hasGoType bool) []string {
 	return patchTypes
 }
 
-// checksFields says whether the client wants to know of unknown and duplicate fields.
+// checksFields reports whether unknown and duplicate fields matter to the client.
 func (p *patcher) checksFields() bool { return p.fieldValidation != metav1.FieldValidationIgnore }
 
-// jsonMechanism applies a patch to an object's JSON. apply also returns what is wrong with the fields of the patch itself.
-func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, strictErrs []error, err error)) func(context.Context, *patcher, runtime.Object) (runtime.Object, schema.GroupVersion, error) {
+// jsonMechanism applies a patch to an object's JSON. apply also returns the strict errors of the patch itself.
+func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, strictErrs []error,
+	err error)) func(context.Context, *patcher, runtime.Object) (runtime.Object, schema.GroupVersion, error) {
 	return func(ctx context.Context, p *patcher, current runtime.Object) (runtime.Object, schema.GroupVersion, error) {
 		none := schema.GroupVersion{}
 		info, document, err := p.document(current)
@@ -106,14 +108,14 @@ func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, stri
 		if err := p.reportFields(ctx, string(patched), strictErrs); err != nil {
 			return nil, none, err
 		}
-		if untyped { // a patch that says something else is refused by the resource's validation: it is not converted
+		if untyped { // no conversion: validation refuses a patch to another version
 			return obj, p.scope.Kind.GroupVersion(), nil
 		}
 		return obj, gvk.GroupVersion(), nil
 	}
 }
 
-// document is an object as JSON, in the version of the request, and how that is read.
+// document encodes an object as JSON in the version of the request, and returns the serializer that decodes it again.
 func (p *patcher) document(current runtime.Object) (info runtime.SerializerInfo, document []byte, err error) {
 	info, ok := runtime.SerializerInfoForMediaType(p.scope.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	if !ok {
@@ -123,7 +125,7 @@ func (p *patcher) document(current runtime.Object) (info runtime.SerializerInfo,
 	return info, document, err
 }
 
-// reportFields warns of unknown and duplicate fields, or refuses them. value is what the patch made.
+// reportFields warns of unknown and duplicate fields, or refuses them. value is the patched object.
 func (p *patcher) reportFields(ctx context.Context, value string, strictErrs []error) error {
 	if len(strictErrs) == 0 {
 		return nil
@@ -135,7 +137,7 @@ func (p *patcher) reportFields(ctx context.Context, value string, strictErrs []e
 	return invalidPatch(value, runtime.NewStrictDecodingError(strictErrs))
 }
 
-// jsonPatchOp has the fields of an operation, for the check that there are no others.
+// jsonPatchOp has all fields of an operation, so that strict decoding finds any others.
 type jsonPatchOp struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -170,7 +172,7 @@ func applyJSONPatch(p *patcher, document []byte) ([]byte, []error, error) {
 	return patched, strictErrs, nil
 }
 
-// applyOperations makes an error of the library's panics: it dereferences values that an operation does not have.
+// applyOperations turns panics of the library into errors: it dereferences values that an operation lacks.
 func applyOperations(patch jsonpatch.Patch, document []byte) (_ []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -219,8 +221,8 @@ func applyStrategicMergePatch(ctx context.Context, p *patcher, current runtime.O
 	return obj, gv, nil
 }
 
-// interpretStrategicMergePatchError tells what is wrong with the form of a patch from what is wrong with its effect.
-// Whatever else the library complains of is in the patch too, for the object was valid.
+// interpretStrategicMergePatchError distinguishes a malformed patch from one that can't be applied. The object itself
+// was valid, so every other error of the library is about the patch, too.
 func interpretStrategicMergePatchError(err error) error {
 	switch {
 	case errors.Is(err, mergepatch.ErrNoListOfLists), errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys):
@@ -229,20 +231,21 @@ func interpretStrategicMergePatchError(err error) error {
 	return patchError(apierrors.NewBadRequest(err.Error()), "it is not a strategic merge patch")
 }
 
-// patchError is a Status for the client, and for traces and logs that the patch can't be applied, and why.
+// patchError returns a Status for the client. Traces and logs get only why.
 func patchError(status *apierrors.StatusError, why string) error {
 	return mask.ForClient(status, "the patch can't be applied: "+why)
 }
 
-// unprocessable is the 422 for a patch that is well-formed and can't be applied. Clients are not told why.
+// unprocessable returns the 422 for a well-formed patch that can't be applied. The client does not get the reason;
+// traces and logs do.
 func unprocessable(err error) error {
 	return patchError(
 		apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false),
 		err.Error())
 }
 
-// invalidPatch is the 422 for a patch that makes no valid object. The client is shown what it made: value, which may
-// hold a secret.
+// invalidPatch returns the 422 for a patch whose result is no valid object. It quotes value, the result, which may hold
+// a secret.
 func invalidPatch(value string, err error) error {
 	if answersItself(err) {
 		return err

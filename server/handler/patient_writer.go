@@ -10,19 +10,19 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// patientWriter is a response that somebody else writes, for as long as the client reads it. It bounds what no deadline of the
-// request does:
+// patientWriter is a response that other code writes, for as long as the client reads it. It limits two waits that no
+// deadline of the request limits:
 //
-//   - a client that takes nothing of what is written for watchWriteTimeout is cut off;
-//   - a connection that was taken over is closed when the request's context ends, and so when the server stops.
+//   - a client that reads nothing for watchWriteTimeout is cut off;
+//   - a hijacked connection is closed when the request's context ends, and so when the server stops.
 type patientWriter struct {
 	http.ResponseWriter
 	ctx   context.Context
 	timer *writeTimer
 }
 
-// Patiently returns a writer for an answer that somebody else gives, and the context in which they give it, which ends with the
-// server. The caller must call end.
+// Patiently returns a writer for a response that other code writes, and its context, which ends with the server. The
+// caller must call end.
 func Patiently(ctx context.Context, w http.ResponseWriter) (_ context.Context, out http.ResponseWriter, end func()) {
 	p, end := newPatientWriter(ctx, w)
 	return p.ctx, p, end
@@ -53,7 +53,7 @@ func (p *patientWriter) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// FlushError sends what has been written.
+// FlushError sends the bytes written so far.
 func (p *patientWriter) FlushError() error {
 	p.timer.begin()
 	defer p.timer.end()
@@ -73,7 +73,7 @@ func (p *patientWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return patientConn{conn}, rw, nil
 }
 
-// patientConn is a connection that was taken over.
+// patientConn is a hijacked connection.
 type patientConn struct{ net.Conn }
 
 func (c patientConn) Write(b []byte) (int, error) {

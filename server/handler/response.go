@@ -25,7 +25,7 @@ import (
 var metaCodecs = serializer.NewCodecFactory(metainternalversionscheme.Scheme,
 	serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf())
 
-// transformResponseObject answers with what came from rest, in the version and form that the client asked for. If it
+// transformResponseObject responds with the result of rest in the version and form that the client asked for. If it
 // returns an error, nothing has been written yet. A list that fails later is cut off.
 func transformResponseObject(ctx context.Context, scope *RequestScope, req *http.Request, w http.ResponseWriter, statusCode int,
 	mediaType negotiation.MediaTypeOptions, result runtime.Object) (err error) {
@@ -73,8 +73,8 @@ func transformResponseObject(ctx context.Context, scope *RequestScope, req *http
 	return nil
 }
 
-// withItems makes sure that an empty list has items: [], as clients expect, and not null. Lists are made for one request, so
-// this is ours to change.
+// withItems replaces the null items of an empty list by [], which clients expect. The list belongs to this request, so
+// it may be modified.
 func withItems(result runtime.Object) error {
 	if _, ok := result.(*object.Encoded); ok {
 		return nil
@@ -85,9 +85,10 @@ func withItems(result runtime.Object) error {
 	return meta.SetList(result, []runtime.Object{})
 }
 
-// transform calls do, which makes of a result what the client asked for, as a step. A list is transformed item by item later:
-// the step begins it.
-func transform(ctx context.Context, result runtime.Object, target *schema.GroupVersionKind, scope *RequestScope, do func(context.Context) error) (err error) {
+// transform calls do in a step. do converts a result to the form that the client asked for. The items of a list are
+// converted later, one by one; then do only prepares that.
+func transform(ctx context.Context, result runtime.Object, target *schema.GroupVersionKind, scope *RequestScope,
+	do func(context.Context) error) (err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerTransform, scope.Kind.Kind)
 	defer step.End(&err)
 	whyTransformed(step, result, target, scope)
@@ -122,9 +123,10 @@ func whyTransformed(step *trace.Step, result runtime.Object, target *schema.Grou
 	}
 }
 
-// doTransformObject makes of an object from rest what the client asked for: target, or the object in the request's
-// version. Watches use it too.
-func doTransformObject(ctx context.Context, obj runtime.Object, options *metav1.TableOptions, target *schema.GroupVersionKind, scope *RequestScope) (runtime.Object, error) {
+// doTransformObject converts an object from rest to the form that the client asked for: target, or the object in the
+// request's version. Watches use it, too.
+func doTransformObject(ctx context.Context, obj runtime.Object, options *metav1.TableOptions, target *schema.GroupVersionKind,
+	scope *RequestScope) (runtime.Object, error) {
 	if _, ok := obj.(*metav1.Status); ok {
 		return obj, nil
 	}
@@ -143,7 +145,7 @@ func doTransformObject(ctx context.Context, obj runtime.Object, options *metav1.
 	return nil, negotiation.NewNotAcceptableError(accepted)
 }
 
-// optionsForTransform are the query parameters of a table; nil if none was asked for.
+// optionsForTransform returns the query parameters of a table; nil if the client asks for none.
 func optionsForTransform(mediaType negotiation.MediaTypeOptions, req *http.Request) (*metav1.TableOptions, error) {
 	target := mediaType.Convert
 	if target == nil || target.Kind != "Table" || !isMetaVersion(target.GroupVersion()) {
@@ -163,8 +165,9 @@ func optionsForTransform(mediaType negotiation.MediaTypeOptions, req *http.Reque
 	}
 }
 
-// targetEncodingForTransform is the kind to encode and what encodes it.
-func targetEncodingForTransform(scope *RequestScope, mediaType negotiation.MediaTypeOptions) (schema.GroupVersionKind, runtime.NegotiatedSerializer) {
+// targetEncodingForTransform returns the kind to encode and its serializer.
+func targetEncodingForTransform(scope *RequestScope, mediaType negotiation.MediaTypeOptions) (schema.GroupVersionKind,
+	runtime.NegotiatedSerializer) {
 	if mediaType.Convert == nil {
 		return scope.Kind, scope.Serializer
 	}

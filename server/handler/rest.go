@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// The functions of this file are the door from the handlers to rest: one a verb, each a step.
+// Through the functions of this file the handlers call rest. Each verb has one, and each is a step.
 
 func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTGet, name)
@@ -35,11 +35,12 @@ func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.Ge
 	return rest.EncodedGet(r)(ctx, name, options)
 }
 
-func restGetWithOptions(ctx context.Context, r rest.GetterWithOptions, name string, options runtime.Object) (obj runtime.Object, err error) {
+func restGetWithOptions(ctx context.Context, r rest.GetterWithOptions, name string,
+	options runtime.Object) (obj runtime.Object, err error) {
 	return restGet(ctx, getterFor{r, options}, name, &metav1.GetOptions{})
 }
 
-// getterFor makes a Getter of one with options, for one request.
+// getterFor adapts a GetterWithOptions to a Getter for one request.
 type getterFor struct {
 	rest.GetterWithOptions
 	options runtime.Object
@@ -51,7 +52,8 @@ func (g getterFor) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 	return g.GetterWithOptions.Get(ctx, name, g.options)
 }
 
-func restConnect(ctx context.Context, r rest.Connecter[http.Handler], name string, options runtime.Object, responder rest.Responder) (h http.Handler, err error) {
+func restConnect(ctx context.Context, r rest.Connecter[http.Handler], name string, options runtime.Object,
+	responder rest.Responder) (h http.Handler, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTConnect, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
@@ -61,7 +63,8 @@ func restConnect(ctx context.Context, r rest.Connecter[http.Handler], name strin
 	return r.Connect(ctx, name, options, responder)
 }
 
-func restList(ctx context.Context, r rest.Lister, subject string, options *metainternalversion.ListOptions) (obj runtime.Object, err error) {
+func restList(ctx context.Context, r rest.Lister, subject string,
+	options *metainternalversion.ListOptions) (obj runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTList, subject)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
@@ -83,7 +86,7 @@ func noteVersion(step *trace.Step, resourceVersion string) {
 	}
 }
 
-// noteSelection notes in step what the client wants listed.
+// noteSelection adds the selection of a list to step.
 func noteSelection(step *trace.Step, options *metainternalversion.ListOptions) {
 	noteVersion(step, options.ResourceVersion)
 	if options.Limit > 0 {
@@ -118,7 +121,7 @@ func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtim
 	return obj, err
 }
 
-// nameJourney notes in a create's journey the name of the object, which the path does not have.
+// nameJourney adds the object's name to the journey of a create, whose path does not have it.
 func nameJourney(ctx context.Context, name string) {
 	journey := trace.FromContext(ctx)
 	if journey == nil {
@@ -131,7 +134,8 @@ func nameJourney(ctx context.Context, name string) {
 	})
 }
 
-// nameOf returns an object's name, "" if it has none. The key of an encoded object ends with it, so nothing is decoded.
+// nameOf returns an object's name, "" if it has none. The key of an encoded object ends with the name, so nothing needs
+// to be decoded.
 func nameOf(obj runtime.Object) string {
 	if encoded, ok := obj.(*object.Encoded); ok {
 		return path.Base(encoded.Key())
@@ -142,7 +146,7 @@ func nameOf(obj runtime.Object) string {
 	return ""
 }
 
-// namedCreaterAdapter makes a NamedCreater of a Creater, which finds the name in the object.
+// namedCreaterAdapter adapts a Creater, which finds the name in the object, to a NamedCreater.
 type namedCreaterAdapter struct{ rest.Creater }
 
 func (c namedCreaterAdapter) adapted() any { return c.Creater }
@@ -153,7 +157,8 @@ func (c namedCreaterAdapter) Create(ctx context.Context, _ string, obj runtime.O
 }
 
 func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
-	update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (obj runtime.Object, created bool, err error) {
+	update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (obj runtime.Object,
+	created bool, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTUpdate, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
@@ -201,8 +206,9 @@ func restDeleteCollection(ctx context.Context, r rest.CollectionDeleter, subject
 	})
 }
 
-// FinishRequest runs a write on the request's own goroutine. If the deadline passes, it returns a 504. A Status that is not
-// a success becomes an error. A write whose time is up does not begin, since etcd might still carry it out.
+// FinishRequest runs a write on the request's own goroutine. If the deadline passes, it returns a 504. It turns a
+// Status other than success into an error. A write whose deadline has passed does not begin, since etcd might still
+// carry it out.
 func FinishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runtime.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, requestTimedOut(err)
@@ -220,7 +226,7 @@ func FinishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runt
 	return obj, nil
 }
 
-// timedOut says whether err comes from the end of ctx. An error with a Status other than 500 has a better reason.
+// timedOut reports whether err comes from the end of ctx. An error with a Status other than 500 has a better reason.
 func timedOut(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() == nil {
 		return false
@@ -229,7 +235,7 @@ func timedOut(ctx context.Context, err error) bool {
 	return !errors.As(err, &carrier) || carrier.Status().Code == http.StatusInternalServerError
 }
 
-// requestTimedOut is the 504 for a request whose context ended with err.
+// requestTimedOut returns the 504 for a request whose context ended with err.
 func requestTimedOut(err error) error {
 	return apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", err), 0)
 }

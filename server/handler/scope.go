@@ -17,23 +17,23 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// FieldManager knows which client owns which field of an object.
+// FieldManager tracks which manager owns which field of an object.
 type FieldManager interface {
-	// Update makes manager the owner of what it changes between live and obj.
+	// Update makes manager the owner of the fields that differ between live and obj.
 	Update(live, obj runtime.Object, manager string) (runtime.Object, error)
-	// Apply merges what manager applies into live. With force it takes fields from their owners.
+	// Apply merges a configuration that manager applies into live. With force it takes fields from their owners.
 	Apply(live, applied runtime.Object, manager string, force bool) (runtime.Object, error)
 }
 
-// RequestScope is what the handlers know of one resource in one version. It is shared by requests and never modified.
+// RequestScope describes one resource in one version to the handlers. Requests share it and never modify it.
 type RequestScope struct {
 	Namer ScopeNamer
 
-	// Serializer has the media types of the resource. Its DecoderToVersion is asked to keep the version in which an
-	// object was sent, and to default it; conversion is UnsafeConvertor's.
+	// Serializer has the media types of the resource. Its DecoderToVersion must keep the version in which an object was
+	// sent and set the defaults. UnsafeConvertor does the conversion.
 	Serializer runtime.NegotiatedSerializer
-	// StandardSerializers, if any, are the only ones for the resource's own kind; a Table or PartialObjectMetadata may
-	// still be had from the others.
+	// StandardSerializers (optional) are the only serializers for the resource's own kind. A Table or
+	// PartialObjectMetadata may still use the others.
 	StandardSerializers []runtime.SerializerInfo
 
 	// ParameterCodec decodes a resource's own options. It may be nil for a resource without any.
@@ -43,46 +43,46 @@ type RequestScope struct {
 	Convertor runtime.ObjectConvertor
 	Defaulter runtime.ObjectDefaulter
 	Typer     runtime.ObjectTyper
-	// UnsafeConvertor may return its input, or something that shares memory with it. Of a list it is given the items one by
+	// UnsafeConvertor may return its input, or an object that shares memory with it. It gets the items of a list one by
 	// one, and the list without them.
 	UnsafeConvertor runtime.ObjectConvertor
 
-	// Authorizer decides what the authorization filter could not see, such as a create by PUT.
+	// Authorizer decides about permissions that the authorization filter can't see, such as a create by PUT.
 	Authorizer authorizer.UnconditionalAuthorizer
 	// Admit may be nil.
 	Admit admission.Interface
-	// FieldManager knows which client owns which field. Without one (nil) nobody owns fields, and there is no
-	// server-side apply.
+	// FieldManager tracks the owners of fields. If it is nil, fields have no owners, and there is no server-side apply.
 	FieldManager FieldManager
 	// FieldTypes know which lists and maps have an owner for each entry. They may be nil.
 	FieldTypes managedfields.TypeConverter
 	// EquivalentResourceMapper may be nil.
 	EquivalentResourceMapper runtime.EquivalentResourceMapper
 
-	// TableConvertor gets objects in the hub version. It is nil for a resource that has no tables.
+	// TableConvertor gets objects in the hub version. It is nil for a resource without tables.
 	TableConvertor rest.TableConvertor
 
 	Resource    schema.GroupVersionResource
 	Subresource string
-	// Kind is what clients send and get.
+	// Kind is the kind that clients send and get.
 	Kind schema.GroupVersionKind
-	// HubGroupVersion is the version in which objects go to and come from rest.
+	// HubGroupVersion is the version of the objects in calls of rest.
 	HubGroupVersion schema.GroupVersion
 	// MetaGroupVersion is the version of the meta group in which clients send options.
 	MetaGroupVersion schema.GroupVersion
 
-	// AcceptsGroupVersionDelegate, if not nil, says in which versions a body may come. Otherwise it is Kind's.
+	// AcceptsGroupVersionDelegate, if not nil, decides which versions of a body are accepted. Otherwise it must be
+	// Kind's version.
 	AcceptsGroupVersionDelegate GroupVersionAcceptor
 
 	// Metrics count watches; nil counts none.
 	Metrics *metrics.Metrics
 	// MaxRequestBodyBytes limits bodies; 0 is no limit.
 	MaxRequestBodyBytes int64
-	// MaxObjectFields limits the fields and list items of an object that is written; 0 is no limit.
+	// MaxObjectFields limits the fields and list items of a written object; 0 is no limit.
 	MaxObjectFields int
 }
 
-// GroupVersionAcceptor says in which versions a body may come.
+// GroupVersionAcceptor decides which versions of a body are accepted.
 type GroupVersionAcceptor interface {
 	AcceptsGroupVersion(gv schema.GroupVersion) bool
 }
@@ -94,14 +94,14 @@ func (scope *RequestScope) GetObjectTyper() runtime.ObjectTyper         { return
 func (scope *RequestScope) GetObjectDefaulter() runtime.ObjectDefaulter { return scope.Defaulter }
 func (scope *RequestScope) GetObjectConvertor() runtime.ObjectConvertor { return scope.Convertor }
 
-// GetFieldTypes is for policies, which merge what they apply.
+// GetFieldTypes returns the types for admission policies, which merge the configurations that they apply.
 func (scope *RequestScope) GetFieldTypes() managedfields.TypeConverter { return scope.FieldTypes }
 
 func (scope *RequestScope) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper {
 	return scope.EquivalentResourceMapper
 }
 
-// err answers with an error. Whatever fails because the request's time is up is a 504.
+// err responds with an error. It turns every error after the request's deadline into a 504.
 func (scope *RequestScope) err(err error, w http.ResponseWriter, req *http.Request) {
 	if timedOut(req.Context(), err) {
 		err = apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
@@ -109,7 +109,7 @@ func (scope *RequestScope) err(err error, w http.ResponseWriter, req *http.Reque
 	responsewriters.ErrorNegotiated(err, scope.Serializer, scope.Kind.GroupVersion(), w, req)
 }
 
-// AcceptsGroupVersion says whether a body may come in gv.
+// AcceptsGroupVersion reports whether a body may be in version gv.
 func (scope *RequestScope) AcceptsGroupVersion(gv schema.GroupVersion) bool {
 	if scope.AcceptsGroupVersionDelegate != nil {
 		return scope.AcceptsGroupVersionDelegate.AcceptsGroupVersion(gv)
@@ -117,7 +117,7 @@ func (scope *RequestScope) AcceptsGroupVersion(gv schema.GroupVersion) bool {
 	return gv == scope.Kind.GroupVersion()
 }
 
-// AllowsMediaTypeTransform says whether the resource can be had in a media type, as itself or as kind target.
+// AllowsMediaTypeTransform reports whether the resource is available in a media type, as itself or as kind target.
 func (scope *RequestScope) AllowsMediaTypeTransform(mimeType, mimeSubType string, target *schema.GroupVersionKind) bool {
 	if target == nil {
 		return scope.standardMediaType(mimeType, mimeSubType)
@@ -143,15 +143,15 @@ func (scope *RequestScope) standardMediaType(mimeType, mimeSubType string) bool 
 	return len(scope.StandardSerializers) == 0
 }
 
-// AllowsServerVersion says whether version is that of the meta group here.
+// AllowsServerVersion reports whether version is the resource's version of the meta group.
 func (scope *RequestScope) AllowsServerVersion(version string) bool {
 	return version == scope.MetaGroupVersion.Version
 }
 
-// AllowsStreamSchema says that watches are the only streams.
+// AllowsStreamSchema allows only watches.
 func (scope *RequestScope) AllowsStreamSchema(schema string) bool { return schema == "watch" }
 
-// isMetaVersion says whether gv has tables and partial objects.
+// isMetaVersion reports whether gv has tables and partial objects.
 func isMetaVersion(gv schema.GroupVersion) bool {
 	return gv == metav1.SchemeGroupVersion || gv == metav1beta1.SchemeGroupVersion
 }

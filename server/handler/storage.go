@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// method is a method that storages have, by its names: the first that a storage has is called. It knows where each type of
-// storage has it.
+// method is a method of storages. If a storage has several of its names, the first is called. places caches the source
+// location of the method for each type of storage.
 type method struct {
 	names  []string
 	places sync.Map // from reflect.Type to string
@@ -28,7 +28,7 @@ var (
 	connectMethod          = &method{names: []string{"Connect"}}
 )
 
-// note notes in step which storage answers, and the function that it answers by.
+// note adds to step the storage that answers and its function.
 func (m *method) note(step *trace.Step, storage any) {
 	if !step.Recording() {
 		return
@@ -44,7 +44,8 @@ func (m *method) note(step *trace.Step, storage any) {
 	step.Text("storage", place.(string))
 }
 
-// placeIn is "builtin.REST: registry.(*Store).GetEncoded, store/registry/get.go:28" for a type that embeds Store.
+// placeIn returns, for example, "builtin.REST: registry.(*Store).GetEncoded, store/registry/get.go:28" for a type that
+// embeds Store.
 func (m *method) placeIn(t reflect.Type) string {
 	name := typeName(t)
 	for _, method := range m.names {
@@ -55,7 +56,7 @@ func (m *method) placeIn(t reflect.Type) string {
 	return name
 }
 
-// typeName is the name of a type, with its package and without type parameters.
+// typeName returns the name of a type with its package, without type parameters.
 func typeName(t reflect.Type) string {
 	name, _, _ := strings.Cut(strings.TrimLeft(t.String(), "*"), "[")
 	return name

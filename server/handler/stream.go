@@ -12,9 +12,10 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// streamObject answers with a stream, such as a log. If it returns an error, nothing has been written yet. Of the stream,
-// nothing is recorded.
-func streamObject(ctx context.Context, scope *RequestScope, from rest.ResourceStreamer, out http.ResponseWriter, req *http.Request) (err error) {
+// streamObject responds with a stream, such as a log. If it returns an error, nothing has been written yet. The content
+// of the stream is not recorded.
+func streamObject(ctx context.Context, scope *RequestScope, from rest.ResourceStreamer, out http.ResponseWriter,
+	req *http.Request) (err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerStream, "")
 	defer step.End(&err)
 	w, end := newPatientWriter(ctx, out)
@@ -29,7 +30,7 @@ func streamObject(ctx context.Context, scope *RequestScope, from rest.ResourceSt
 	}
 	defer in.Close()
 	if wsstream.IsWebSocketRequest(req) {
-		// The client sees how the stream ended.
+		// The client sees the end of the stream.
 		_ = wsstream.NewReader(in, true, wsstream.NewDefaultReaderProtocols()).Copy(w, req.WithContext(w.ctx))
 		return nil
 	}
@@ -45,7 +46,7 @@ func streamObject(ctx context.Context, scope *RequestScope, from rest.ResourceSt
 	return nil
 }
 
-// flushing sends each piece at once.
+// flushing sends each write at once.
 type flushing struct{ *patientWriter }
 
 func (f flushing) Write(b []byte) (int, error) {

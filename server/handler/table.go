@@ -16,9 +16,10 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// asTable makes a table of an object or list in the hub version. Its rows hold the objects themselves, in the request's
-// version, or their metadata, or nothing, as options say.
-func asTable(ctx context.Context, result runtime.Object, options *metav1.TableOptions, scope *RequestScope, gv schema.GroupVersion) (table *metav1.Table, err error) {
+// asTable converts an object or list in the hub version to a table. Depending on options, its rows hold the objects in
+// the request's version, their metadata, or nothing.
+func asTable(ctx context.Context, result runtime.Object, options *metav1.TableOptions, scope *RequestScope,
+	gv schema.GroupVersion) (table *metav1.Table, err error) {
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no Table exists in group version %s", gv))
 	}
@@ -30,7 +31,8 @@ func asTable(ctx context.Context, result runtime.Object, options *metav1.TableOp
 	return table, err
 }
 
-func makeTable(ctx context.Context, result runtime.Object, options *metav1.TableOptions, scope *RequestScope, gv schema.GroupVersion) (*metav1.Table, error) {
+func makeTable(ctx context.Context, result runtime.Object, options *metav1.TableOptions, scope *RequestScope,
+	gv schema.GroupVersion) (*metav1.Table, error) {
 	table, err := scope.TableConvertor.ConvertToTable(ctx, result, options)
 	if err != nil {
 		return nil, err
@@ -48,7 +50,7 @@ func makeTable(ctx context.Context, result runtime.Object, options *metav1.Table
 	return table, nil
 }
 
-// partialJSON is what rowObject makes of an object, encoded: nil if it can't be had without decoding.
+// partialJSON returns the encoded result of rowObject. It returns nil if that would require decoding the object.
 func partialJSON(obj runtime.Object, include metav1.IncludeObjectPolicy, gv schema.GroupVersion) []byte {
 	encoded, ok := obj.(*object.Encoded)
 	if !ok || include != metav1.IncludeMetadata && include != "" {
@@ -58,13 +60,14 @@ func partialJSON(obj runtime.Object, include metav1.IncludeObjectPolicy, gv sche
 	return data
 }
 
-func rowObject(obj runtime.Object, include metav1.IncludeObjectPolicy, scope *RequestScope, gv schema.GroupVersion) (runtime.Object, error) {
+func rowObject(obj runtime.Object, include metav1.IncludeObjectPolicy, scope *RequestScope,
+	gv schema.GroupVersion) (runtime.Object, error) {
 	switch {
 	case include == metav1.IncludeObject:
 		if encoded, ok := obj.(*object.Encoded); ok {
 			obj = encoded.GetObject()
 		}
-		// The safe convertor: it also writes the kind into the object, which may be shared.
+		// The safe convertor copies: it also writes the kind into the object, which may be shared.
 		return scope.Convertor.ConvertToVersion(obj, scope.Kind.GroupVersion())
 	case include == metav1.IncludeMetadata, include == "", endsInitialEvents(obj):
 		partial, err := asPartialObjectMetadata(obj, gv)
@@ -79,8 +82,8 @@ func rowObject(obj runtime.Object, include metav1.IncludeObjectPolicy, scope *Re
 	return nil, apierrors.NewBadRequest(fmt.Sprintf("unrecognized includeObject value: %q", include))
 }
 
-// endsInitialEvents says whether obj is the bookmark after the initial events of a watch. Its annotation says so, and must
-// reach the client whatever it wants to see of objects.
+// endsInitialEvents reports whether obj is the bookmark after the initial events of a watch. Its annotation must reach
+// the client in every form of row.
 func endsInitialEvents(obj runtime.Object) bool {
 	m, err := meta.Accessor(obj)
 	return err == nil && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
@@ -88,7 +91,9 @@ func endsInitialEvents(obj runtime.Object) bool {
 
 func asPartialObjectMetadata(result runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
 	if meta.IsListType(result) {
-		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)", decoded(result)))
+		return nil,
+			negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)",
+				decoded(result)))
 	}
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
@@ -99,7 +104,9 @@ func asPartialObjectMetadata(result runtime.Object, gv schema.GroupVersion) (run
 func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
 	li, ok := result.(metav1.ListInterface)
 	if !ok {
-		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", decoded(result)))
+		return nil,
+			negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested "+
+				"object is not a list (%T)", decoded(result)))
 	}
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
@@ -107,7 +114,7 @@ func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) 
 	return makeMetadataList(li, result, gv)
 }
 
-// makeMetadataList is the list of the metadata of all items of a list; nil has none.
+// makeMetadataList returns the metadata of all items of list; a nil list has none.
 func makeMetadataList(li metav1.ListInterface, list runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
 	items := []metav1.PartialObjectMetadata{}
 	add := func(obj runtime.Object) error {

@@ -14,8 +14,9 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/listing"
 )
 
-// tableList is the table of a list, made row by row.
-func tableList(ctx context.Context, scope *RequestScope, list *object.List, options *metav1.TableOptions, gv schema.GroupVersion) (*listing.Document, error) {
+// tableList returns a list as a table, and makes its rows one by one.
+func tableList(ctx context.Context, scope *RequestScope, list *object.List, options *metav1.TableOptions,
+	gv schema.GroupVersion) (*listing.Document, error) {
 	whole, err := list.Empty()
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func tableList(ctx context.Context, scope *RequestScope, list *object.List, opti
 	}, nil
 }
 
-// scopeInList has the convertor for the items of a list, if the storage makes one.
+// scopeInList returns a scope with the convertor for the items of list, if the storage makes one.
 func scopeInList(ctx context.Context, scope *RequestScope, list *object.List) (*RequestScope, error) {
 	convertor, ok := scope.TableConvertor.(interface {
 		InList(context.Context, *object.List) (rest.TableConvertor, error)
@@ -53,8 +54,9 @@ func scopeInList(ctx context.Context, scope *RequestScope, list *object.List) (*
 	return &s, err
 }
 
-// rowOf is an item's row in a table.
-func rowOf(ctx context.Context, scope *RequestScope, item runtime.Object, options *metav1.TableOptions, gv schema.GroupVersion) (listing.Element, error) {
+// rowOf returns an item's row of the table.
+func rowOf(ctx context.Context, scope *RequestScope, item runtime.Object, options *metav1.TableOptions,
+	gv schema.GroupVersion) (listing.Element, error) {
 	table, err := makeTable(ctx, item, options, scope, gv)
 	if err != nil {
 		return listing.Element{}, err
@@ -66,7 +68,8 @@ func rowOf(ctx context.Context, scope *RequestScope, item runtime.Object, option
 	return listing.Element{Data: data}, err
 }
 
-// marshalRow is the row as JSON. The object in it may be JSON already, which encoding/json would read again, twice.
+// marshalRow encodes a row as JSON. An object in it that is JSON already is copied, because encoding/json would parse
+// it twice.
 func marshalRow(row *metav1.TableRow) ([]byte, error) {
 	if row.Object.Raw == nil || len(row.Conditions) > 0 {
 		return json.Marshal(row)

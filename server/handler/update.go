@@ -91,20 +91,20 @@ func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w htt
 	return transformResponseObject(ctx, scope, req, w, code, mediaType, result)
 }
 
-// update is what happens to an object that is updated, or created instead, on its way to storage.
+// update is the way of an object from a PUT or PATCH to storage, which updates or creates it.
 type update struct {
 	scope           *RequestScope
 	namespace, name string
 	creating        admission.Attributes // without objects
 	updating        admission.Attributes
-	// mayCreate are the attributes of the create that the authorization filter did not see.
+	// mayCreate holds the attributes of the create that the authorization filter did not check.
 	mayCreate authorizer.AttributesRecord
 
-	// manager owns what is changed.
+	// manager becomes the owner of the changed fields.
 	manager string
-	// withoutManagedFields is for an object that is too large with them.
+	// withoutManagedFields drops them from an object that is too large with them.
 	withoutManagedFields bool
-	// refused says that no next state was made of the object: then nothing was too large for etcd.
+	// refused is true if making the next state failed. Then etcd did not refuse the object as too large.
 	refused bool
 }
 
@@ -127,7 +127,7 @@ func newUpdate(ctx context.Context, scope *RequestScope, namespace, name, path s
 	}
 }
 
-// manageFields notes who owns what, each time that storage asks for the next state. It is a rest.TransformFunc.
+// manageFields records the owners each time that storage asks for the next state. It is a rest.TransformFunc.
 func (u *update) manageFields(ctx context.Context, newObj, oldObj runtime.Object) (runtime.Object, error) {
 	if u.withoutManagedFields {
 		return newObj, nil
@@ -137,7 +137,7 @@ func (u *update) manageFields(ctx context.Context, newObj, oldObj runtime.Object
 	return managed, err
 }
 
-// admit is mutating admission's turn, each time that storage asks for the next state. It is a rest.TransformFunc.
+// admit runs mutating admission each time that storage asks for the next state. It is a rest.TransformFunc.
 func (u *update) admit(ctx context.Context, newObj, oldObj runtime.Object) (runtime.Object, error) {
 	exists, err := hasUID(oldObj)
 	if err != nil {
@@ -162,8 +162,9 @@ func (u *update) validateUpdate() rest.ValidateObjectUpdateFunc {
 	return admissionToValidateObjectUpdateFunc(u.scope, u.updating)
 }
 
-// withAuthorization asks a, once and only if validate's turn comes, whether the user may do what attributes say.
-func withAuthorization(validate rest.ValidateObjectFunc, a authorizer.UnconditionalAuthorizer, attributes authorizer.Attributes) rest.ValidateObjectFunc {
+// withAuthorization authorizes attributes before validate, once, and only if validate is called at all.
+func withAuthorization(validate rest.ValidateObjectFunc, a authorizer.UnconditionalAuthorizer,
+	attributes authorizer.Attributes) rest.ValidateObjectFunc {
 	var (
 		once     sync.Once
 		decision authorizer.Decision
@@ -185,7 +186,7 @@ func withAuthorization(validate rest.ValidateObjectFunc, a authorizer.Unconditio
 	}
 }
 
-// hasUID says whether obj exists; storage asks for the next state of an empty object otherwise.
+// hasUID reports whether obj exists. For an object that does not exist, storage passes an empty one.
 func hasUID(obj runtime.Object) (bool, error) {
 	if obj == nil {
 		return false, nil
@@ -197,7 +198,7 @@ func hasUID(obj runtime.Object) (bool, error) {
 	return m.GetUID() != "", nil
 }
 
-// checkName makes sure that an object is the one that the path names.
+// checkName refuses an object whose name or namespace differs from the path.
 func checkName(obj runtime.Object, name, namespace string, namer ScopeNamer) error {
 	objNamespace, objName, err := namer.ObjectName(obj)
 	switch {
@@ -206,7 +207,8 @@ func checkName(obj runtime.Object, name, namespace string, namer ScopeNamer) err
 	case objName != name:
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", objName, name))
 	case namespace != "" && objNamespace != "" && objNamespace != namespace:
-		return apierrors.NewBadRequest(fmt.Sprintf("the namespace of the object (%s) does not match the namespace on the request (%s)", objNamespace, namespace))
+		return apierrors.NewBadRequest(fmt.Sprintf("the namespace of the object (%s) does not match the namespace on the request (%s)",
+			objNamespace, namespace))
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// handleWatch answers req with the events that the watcher sends, until the client goes, the time is up, the server shuts down or
-// the storage ends the watch. An error that it returns has not been answered.
+// handleWatch sends the watcher's events until the client disconnects, the timeout passes, the server shuts down or the
+// storage ends the watch. If it returns an error, nothing has been written yet.
 func (l *lister) handleWatch(w http.ResponseWriter, req *http.Request) (err error) {
 	scope := l.scope
 	ctx, step := trace.Start(req.Context(), trace.HandlerWatch, req.URL.Path)
@@ -44,7 +44,7 @@ func (l *lister) handleWatch(w http.ResponseWriter, req *http.Request) (err erro
 	if timeout > 0 {
 		ctx = rest.WithWatchEnd(ctx, time.Now().Add(timeout))
 	}
-	// The storage's watch ends when this returns, whatever became of it.
+	// The storage's watch ends when this function returns, for any reason.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	trace.OnDrop(ctx, func() { cancel(trace.ErrDropped) })
@@ -67,8 +67,8 @@ func (l *lister) handleWatch(w http.ResponseWriter, req *http.Request) (err erro
 	return err
 }
 
-// watchTimeout is how long a watch may last. Those that don't say are spread over a range, or all clients of a restarted
-// server would come back at the same moment for ever. 0 is without end.
+// watchTimeout returns the duration of a watch; 0 means no limit. Watches without a timeout get a random one. Otherwise
+// all clients of a restarted server would come back at the same moment for ever.
 func watchTimeout(opts *metainternalversion.ListOptions, minRequestTimeout time.Duration) time.Duration {
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
 		return time.Duration(*opts.TimeoutSeconds) * time.Second
@@ -76,12 +76,13 @@ func watchTimeout(opts *metainternalversion.ListOptions, minRequestTimeout time.
 	return time.Duration(float64(minRequestTimeout) * (1 + rand.Float64()))
 }
 
-// isWatchList says whether the client gets the present state first and a bookmark behind it.
+// isWatchList reports whether the client gets the existing objects first and a bookmark after them.
 func isWatchList(opts *metainternalversion.ListOptions) bool {
 	return opts.SendInitialEvents != nil && *opts.SendInitialEvents && opts.AllowWatchBookmarks
 }
 
-func startWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, opts *metainternalversion.ListOptions) (_ watch.Interface, err error) {
+func startWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope,
+	opts *metainternalversion.ListOptions) (_ watch.Interface, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTWatch, scope.Resource.Resource)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
@@ -93,30 +94,30 @@ func startWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, opts 
 
 // WatchServer sends the events of one watch to one client.
 //
-// It runs on the request's goroutine. Events are encoded as they come, into a buffer that is sent when no further event
-// is waiting or the buffer is large: a busy watch costs one write for many events, an idle one holds no buffer.
+// It runs on the request's goroutine. Events are encoded one by one into a buffer, which is sent when no further event
+// is waiting or the buffer is large. So a busy watch costs one write for many events, and an idle one holds no buffer.
 type WatchServer struct {
 	Watching watch.Interface
 	Scope    *RequestScope
-	// Timeout is how long it may last; 0 is without end.
+	// Timeout limits the duration of the watch; 0 means no limit.
 	Timeout time.Duration
-	// ServerShuttingDownCh is closed when the server goes. It may be nil.
+	// ServerShuttingDownCh closes when the server stops. It may be nil.
 	ServerShuttingDownCh <-chan struct{}
 
 	format  *watchFormat
 	encoder *watchEncoder
 	gzip    bool
-	// initialEvents says that the client gets the present state first, and a bookmark behind it.
+	// initialEvents is true if the client gets the existing objects first and a bookmark after them.
 	initialEvents bool
 	count         func(sizeBytes int) // for /metrics
 
 	sent int64
-	// ended is why it ended, and failure the error if it was one.
+	// ended is the reason for the end, and failure the error if there was one.
 	ended   trace.Reason
 	failure string
 }
 
-// serveWatchHandler prepares what sends the events of watcher in the form that the client asked for.
+// serveWatchHandler prepares the WatchServer that sends watcher's events in the form that the client asked for.
 func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType negotiation.MediaTypeOptions, req *http.Request,
 	timeout time.Duration, initialEvents bool) (*WatchServer, error) {
 	format := watchFormatFor(mediaType.Accepted.MediaType)
@@ -144,7 +145,7 @@ func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType n
 	return server, nil
 }
 
-// HandleHTTP sends the events as one response without end.
+// HandleHTTP sends the events as one endless response.
 func (s *WatchServer) HandleHTTP(w http.ResponseWriter, req *http.Request) {
 	stream := newHTTPStream(w, s.format, s.gzip)
 	if err := stream.begin(); err != nil {
@@ -154,21 +155,21 @@ func (s *WatchServer) HandleHTTP(w http.ResponseWriter, req *http.Request) {
 	s.serve(req.Context(), stream)
 }
 
-// eventStream is the way to a client.
+// eventStream is the connection to a client.
 type eventStream interface {
-	// framed says whether events follow each other in one stream of bytes and need their frames.
+	// framed reports whether events share one stream of bytes, and so need frames.
 	framed() bool
-	// event is called when one event more lies in b. It may send and empty b.
+	// event is called after each event that is added to b. It may send b and empty it.
 	event(b *watchBuffers) error
-	// flush sends what lies in b.
+	// flush sends the content of b.
 	flush(b *watchBuffers) error
-	// done is closed when the stream's client is known to be gone. It may be nil.
+	// done closes when the client is known to be gone. It may be nil.
 	done() <-chan struct{}
 }
 
 var errWatchEncoding = errors.New("an event could not be encoded")
 
-// serve sends events until there is a reason to end, which it leaves in s.ended.
+// serve sends events until the watch ends, and sets s.ended to the reason.
 func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 	var timeout <-chan time.Time
 	if s.Timeout > 0 {
@@ -183,7 +184,7 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 	var pending *watchBuffers // nil while idle
 	defer func() {
 		if pending != nil {
-			// What was encoded before the end is still the client's. If it is gone, nobody is left to tell.
+			// The client still gets the events that were encoded before the end. An error only means that it is gone.
 			_ = stream.flush(pending)
 			pending.release()
 		}
@@ -206,7 +207,7 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 			if !ok {
 				s.ended = trace.WatchEndedBelow
 				if ctx.Err() != nil {
-					s.ended = whyDone(ctx) // and the storage's watch with it
+					s.ended = whyDone(ctx) // which also ended the storage's watch
 				}
 				return
 			}
@@ -227,7 +228,7 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 	}
 }
 
-// whyDone is why the request of a watch has ended.
+// whyDone returns the reason why the context of a watch has ended.
 func whyDone(ctx context.Context) trace.Reason {
 	if errors.Is(context.Cause(ctx), trace.ErrDropped) {
 		return trace.WatchDropped
@@ -235,8 +236,8 @@ func whyDone(ctx context.Context) trace.Reason {
 	return trace.ClientGone
 }
 
-// send encodes event into b. One that can't be encoded ends the watch, with an ERROR event that says so: a client that
-// misses an event silently would be wrong about the world from then on.
+// send encodes event into b. If that fails, the watch ends with an ERROR event: a client that silently missed an event
+// would have wrong state from then on.
 func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuffers, event watch.Event) (err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerWatchEvent, string(event.Type))
 	defer step.End(&err)
@@ -272,7 +273,7 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 	return nil
 }
 
-// countListed counts, for /metrics, a watch whose initial events have been sent.
+// countListed counts for /metrics that the initial events of a watch have been sent.
 func (s *WatchServer) countListed(ctx context.Context) {
 	info, ok := request.RequestInfoFrom(ctx)
 	received, known := request.ReceivedTimestampFrom(ctx)
@@ -281,7 +282,7 @@ func (s *WatchServer) countListed(ctx context.Context) {
 	}
 }
 
-// sendError tells the client why the watch ends, if it can be told.
+// sendError sends the client an ERROR event with the reason for the end, if it can be encoded.
 func (s *WatchServer) sendError(ctx context.Context, stream eventStream, b *watchBuffers, why error) {
 	status := statusOf(why)
 	trace.AnswerFailed(ctx, int(status.Code))
@@ -290,7 +291,7 @@ func (s *WatchServer) sendError(ctx context.Context, stream eventStream, b *watc
 	}
 }
 
-// statusOf is what the client is told of an event that can't be encoded.
+// statusOf returns the Status of an ERROR event.
 func statusOf(err error) metav1.Status {
 	var carrier apierrors.APIStatus
 	if !errors.As(err, &carrier) {
@@ -299,7 +300,7 @@ func statusOf(err error) metav1.Status {
 	return carrier.Status()
 }
 
-// tellWriter joins event to the request whose write caused it.
+// tellWriter links event to the request whose write caused it.
 func tellWriter(ctx context.Context, event watch.Event) {
 	if trace.FromContext(ctx) == nil || event.Type == watch.Bookmark || event.Type == watch.Error {
 		return
@@ -317,7 +318,7 @@ func tellWriter(ctx context.Context, event watch.Event) {
 	}
 }
 
-// describeEvent tells step what event is about, if anybody listens.
+// describeEvent adds the event's object to step, if the step is recorded.
 func describeEvent(step *trace.Step, event watch.Event) {
 	if !step.Recording() {
 		return

@@ -15,17 +15,19 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// watchEncoder makes bytes of the events of one watch. It is not for several goroutines.
+// watchEncoder encodes the events of one watch. It is not safe for concurrent use.
 type watchEncoder struct {
 	scope  *RequestScope
 	format *watchFormat
 	target *schema.GroupVersionKind
-	// table is nil unless tables were asked for. It is this watch's own, for it changes after the first event.
+	// table is nil unless the client asks for tables. Each watch has its own copy, because it changes after the first
+	// event.
 	table  *metav1.TableOptions
 	object runtime.Encoder
 }
 
-func newWatchEncoder(scope *RequestScope, mediaType negotiation.MediaTypeOptions, format *watchFormat, req *http.Request) (*watchEncoder, error) {
+func newWatchEncoder(scope *RequestScope, mediaType negotiation.MediaTypeOptions, format *watchFormat,
+	req *http.Request) (*watchEncoder, error) {
 	table, err := optionsForTransform(mediaType, req)
 	if err != nil {
 		return nil, err
@@ -77,7 +79,7 @@ func (e *watchEncoder) encode(ctx context.Context, b *watchBuffers, event watch.
 	return nil
 }
 
-// keptBytes are what an encoder wrote of an object.Encoded: in one piece, which is kept with the object and does not change.
+// keptBytes keeps the slice that an object.Encoded writes: one piece, which the object keeps and never changes.
 type keptBytes []byte
 
 func (k *keptBytes) Write(p []byte) (int, error) {

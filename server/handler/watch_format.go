@@ -10,31 +10,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// watchFormat is how events are written in a media type.
+// watchFormat describes the encoding of events in a media type.
 type watchFormat struct {
-	mediaType   string // that the client accepts
-	contentType string // that the response has
+	mediaType   string // the accepted media type
+	contentType string // the Content-Type of the response
 	objectType  string // the media type of the object inside an event
-	text        bool   // a WebSocket message of it is text
-	// frame comes before each event of a stream of bytes; a WebSocket message needs none.
+	text        bool   // whether its WebSocket messages are text
+	// frame precedes each event of a stream of bytes; a WebSocket message needs none.
 	frame string
-	// sized says that the frame is to hold the length of its event.
+	// sized is true if the frame holds the length of its event.
 	sized bool
-	// head writes what stands before an encoded object of some size in its event; tail stands behind it.
+	// head writes the part of an event before the encoded object, which has the given size; tail follows the object.
 	head func(out *bytes.Buffer, eventType string, size int)
 	tail string
 }
 
-// watchFormats are those in which a watch can be had. YAML is none: who accepts that first is answered 406, as by the Kubernetes
-// API server.
+// watchFormats lists the formats of watches. YAML is not among them: a client that prefers it gets a 406, as from a
+// kube-apiserver.
 var watchFormats = []*watchFormat{
 	{
 		mediaType: runtime.ContentTypeJSON, contentType: runtime.ContentTypeJSON, objectType: runtime.ContentTypeJSON,
 		text: true, head: writeJSONHead, tail: jsonTail,
 	},
 	{
-		mediaType: runtime.ContentTypeProtobuf, contentType: runtime.ContentTypeProtobuf + ";stream=watch", objectType: runtime.ContentTypeProtobuf,
-		frame: "\x00\x00\x00\x00", sized: true, head: writeProtobufHead,
+		mediaType: runtime.ContentTypeProtobuf, contentType: runtime.ContentTypeProtobuf + ";stream=watch",
+		objectType: runtime.ContentTypeProtobuf, frame: "\x00\x00\x00\x00", sized: true, head: writeProtobufHead,
 	},
 }
 
@@ -47,8 +47,8 @@ func watchFormatFor(mediaType string) *watchFormat {
 	return nil
 }
 
-// write adds an event to b, in a frame if the stream needs one. A large object that nobody will change is not copied: a
-// client that does not read it would hold a copy each.
+// write adds an event to b, in a frame if the stream needs one. It does not copy a large object that is kept and
+// immutable: otherwise each client that stops reading would hold a copy.
 func (f *watchFormat) write(b *watchBuffers, framed bool, eventType string, object []byte, kept bool) {
 	if f.text {
 		object = bytes.TrimSuffix(object, []byte("\n"))
@@ -70,7 +70,7 @@ func (f *watchFormat) write(b *watchBuffers, framed bool, eventType string, obje
 	}
 }
 
-// writeJSONHead and jsonTail are what encoding/json would write for a metav1.WatchEvent.
+// writeJSONHead and jsonTail surround the object as encoding/json does in a metav1.WatchEvent.
 func writeJSONHead(out *bytes.Buffer, eventType string, _ int) {
 	out.WriteString(`{"type":"`)
 	out.WriteString(eventType)
@@ -79,7 +79,7 @@ func writeJSONHead(out *bytes.Buffer, eventType string, _ int) {
 
 const jsonTail = "}\n"
 
-// writeProtobufHead writes a metav1.WatchEvent but for the raw object, which is its last field.
+// writeProtobufHead writes a metav1.WatchEvent up to the raw object, which is its last field.
 func writeProtobufHead(out *bytes.Buffer, eventType string, size int) {
 	head := out.AvailableBuffer()
 	head = protowire.AppendTag(head, 1, protowire.BytesType) // WatchEvent.Type
@@ -91,21 +91,21 @@ func writeProtobufHead(out *bytes.Buffer, eventType string, size int) {
 	out.Write(head)
 }
 
-// watchBuffers are what a watch needs while it has something to send.
+// watchBuffers holds the buffers of a watch while it has events to send.
 type watchBuffers struct {
-	out bytes.Buffer // events; of the last one what stands before object, if that is set
-	// object is large, and others have it too. Behind it comes tail.
+	out bytes.Buffer // events; if object is set, the last one only up to object
+	// object is a large object, shared with other watches. tail follows it.
 	object []byte
 	tail   string
 
-	encoded   bytes.Buffer // the object of the event at hand
+	encoded   bytes.Buffer // the object of the current event
 	allocator runtime.Allocator
 }
 
-// size is how much there is to send.
+// size returns the number of bytes to send.
 func (b *watchBuffers) size() int { return b.out.Len() + len(b.object) + len(b.tail) }
 
-// writeTo sends it.
+// writeTo writes them to w.
 func (b *watchBuffers) writeTo(w io.Writer) error {
 	for _, p := range [][]byte{b.out.Bytes(), b.object, []byte(b.tail)} {
 		if len(p) == 0 {
@@ -124,9 +124,9 @@ func (b *watchBuffers) reset() {
 }
 
 const (
-	// watchFlushBytes is how much is held back in the hope of more.
+	// watchFlushBytes limits the bytes that wait for further events.
 	watchFlushBytes = 64 << 10
-	// watchKeepBytes is how large a buffer may be to be used again.
+	// watchKeepBytes limits the size of buffers that go back to the pool.
 	watchKeepBytes = 1 << 20
 )
 

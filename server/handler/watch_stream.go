@@ -55,8 +55,8 @@ func (s *httpStream) flush(b *watchBuffers) error {
 	return s.timer.control.Flush()
 }
 
-// write compresses what lies in b by itself: an idle watch holds no compressor. The end of the data lies in a block of its own, or a
-// reader that finds it together with data would wait for what comes next before it hands the data out.
+// write compresses the content of b by itself, so that an idle watch holds no compressor. The end of the data is a
+// block of its own. If it shared a block with data, a reader would wait for more before it returned the data.
 func (s *httpStream) write(b *watchBuffers) error {
 	if !s.gzip {
 		return b.writeTo(s.w)

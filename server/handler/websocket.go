@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/websocket"
 )
 
-// isWebSocketRequest says whether the client wants to go on in WebSocket.
+// isWebSocketRequest reports whether the client asks to switch to WebSocket.
 func isWebSocketRequest(req *http.Request) bool {
 	if !strings.EqualFold(req.Header.Get("Upgrade"), "websocket") {
 		return false
@@ -27,8 +27,8 @@ func isWebSocketRequest(req *http.Request) bool {
 	return false
 }
 
-// HandleWebSocket sends each event as a message. It takes any Origin: the CORS filter has refused the pages of other sites.
-// An error that it returns has not been answered.
+// HandleWebSocket sends each event as a message. It accepts any Origin: the CORS filter has refused pages of other
+// sites. If it returns an error, nothing has been written yet.
 func (s *WatchServer) HandleWebSocket(w http.ResponseWriter, req *http.Request) error {
 	w.Header().Set("Content-Type", s.format.contentType)
 	conn, rw, err := http.NewResponseController(w).Hijack()
@@ -37,7 +37,7 @@ func (s *WatchServer) HandleWebSocket(w http.ResponseWriter, req *http.Request) 
 	}
 	server := websocket.Server{
 		Handler: func(ws *websocket.Conn) { s.handleWS(ws, req) },
-		// One protocol must be chosen of those that are offered; events are the same in all.
+		// The server must choose one of the offered protocols; events are the same in all.
 		Handshake: func(config *websocket.Config, _ *http.Request) error {
 			config.Protocol = config.Protocol[:min(len(config.Protocol), 1)]
 			return nil
@@ -47,7 +47,7 @@ func (s *WatchServer) HandleWebSocket(w http.ResponseWriter, req *http.Request) 
 	return nil
 }
 
-// hijacked is a response whose connection was taken over already, wherever in the chain of writers that was possible.
+// hijacked is a response whose connection was hijacked already, by whichever of its writers could do it.
 type hijacked struct {
 	http.ResponseWriter
 	conn net.Conn
@@ -60,7 +60,7 @@ func (s *WatchServer) handleWS(ws *websocket.Conn, req *http.Request) {
 	stream := &webSocketStream{ws: ws, text: s.format.text, gone: make(chan struct{})}
 	go stream.discard()
 	defer func() {
-		// Bounded, since the farewell may not be taken either.
+		// The deadline is needed, since the client may not read the closing frame either.
 		_ = ws.SetDeadline(time.Now().Add(watchWriteTimeout))
 		_ = ws.Close()
 		<-stream.gone
@@ -75,11 +75,11 @@ type webSocketStream struct {
 	gone chan struct{}
 }
 
-// discard reads until the connection is closed. Clients have nothing to say; reading answers their pings and notices
-// that they close.
+// discard reads until the connection is closed. Clients send no messages; reading answers their pings and notices when
+// they close.
 func (s *webSocketStream) discard() {
 	defer close(s.gone)
-	// How the connection ended makes no difference.
+	// Any end of the connection is the same here.
 	_, _ = io.Copy(io.Discard, s.ws)
 }
 
@@ -98,5 +98,5 @@ func (s *webSocketStream) event(b *watchBuffers) error {
 	return websocket.Message.Send(s.ws, b.out.Bytes())
 }
 
-// flush has nothing to do: event sent it.
+// flush does nothing: event has sent it.
 func (s *webSocketStream) flush(*watchBuffers) error { return nil }

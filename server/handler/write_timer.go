@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// watchWriteTimeout is how long a client may take nothing of what is written to it. Then its watch ends: what it does
-// not read would pile up in the storage.
+// watchWriteTimeout is the time after which a client that reads nothing loses its watch. Otherwise unread events would
+// pile up in the storage.
 const watchWriteTimeout = 30 * time.Second
 
-// writeTimer ends a write that takes too long. A write deadline alone would not do: it also ends an HTTP/2 stream on which
-// nothing is written.
+// writeTimer ends a write that takes too long. A write deadline alone would not do: it also ends an HTTP/2 stream on
+// which nothing is written. mu guards writing.
 type writeTimer struct {
 	control *http.ResponseController
 	timeout time.Duration
 	timer   *time.Timer
 
 	mu sync.Mutex
-	// writing says that a write is under way. The timer must not touch the response otherwise: once the handler has returned,
-	// a writer of HTTP/2 panics, and nothing recovers in a timer.
+	// writing is true during a write. Otherwise the timer must not touch the response: once the handler has returned, a
+	// writer of HTTP/2 panics, and nothing recovers from a panic in a timer.
 	writing bool
 }
 
@@ -39,7 +39,7 @@ func (t *writeTimer) expire() {
 	}
 }
 
-// begin is called before a write.
+// begin must be called before a write.
 func (t *writeTimer) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +47,7 @@ func (t *writeTimer) begin() {
 	t.timer.Reset(t.timeout)
 }
 
-// end is called after a write. It returns once the timer has ended the write, if it is about to.
+// end must be called after a write. If the timer is about to end the write, end waits for that.
 func (t *writeTimer) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,9 +1,9 @@
 // Package health answers /healthz, /livez and /readyz: whether the server works, should not be restarted, and can serve
 // requests.
 //
-// In come named checks. Out goes "ok", or a line for each check with ?verbose or if one fails. Each check also has its own path.
-// The reason of a failure goes to the log and not to the client, which may be anybody, unless the error is a [Reason] and the
-// client is authenticated. A check whose error is a [Warning] passes: ?verbose shows it to such clients.
+// In come named checks. Out goes "ok", or a line for each check with ?verbose or if one fails. Each check also has its
+// own path. The reason of a failure goes to the log. Unauthenticated clients don't get it, and others only if the error
+// is a [Reason]. A check whose error is a [Warning] passes: ?verbose shows it to authenticated clients.
 package health
 
 import (
@@ -21,7 +21,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Check checks one thing. Its error says why it failed.
+// Check is one named check. Its error is the reason of a failure.
 type Check struct {
 	Name string
 	Run  func(ctx context.Context) error
@@ -32,15 +32,15 @@ type Reason string
 
 func (r Reason) Error() string { return string(r) }
 
-// Warning is the error of a check that passes: all that it checks works, but for what the warning names. Whoever reports it logs
-// it, too.
+// Warning is the error of a check that passes: everything works except for the problem that it names. The code that
+// returns a Warning must log it, too.
 type Warning string
 
 func (w Warning) Error() string { return string(w) }
 
 const withheld = "reason withheld"
 
-// told returns what the client may know about a failed check.
+// told returns the part of a failure that the client may see.
 func told(ctx context.Context, err error) string {
 	var reason Reason
 	if authenticated(ctx) && errors.As(err, &reason) {
@@ -62,12 +62,13 @@ type Endpoint struct {
 	slis   *SLIs
 }
 
-// NewEndpoint makes the handler of path and all below it. slis count what it finds when all checks are asked; it may be nil.
+// NewEndpoint makes the handler of path and of all paths below it. slis (may be nil) counts the results whenever all
+// checks run.
 func NewEndpoint(path string, log *slog.Logger, slis *SLIs, checks ...Check) *Endpoint {
 	return &Endpoint{path: path, checks: checks, log: log, slis: slis}
 }
 
-// Paths are the paths that the endpoint serves.
+// Paths returns the paths that the endpoint serves.
 func (e *Endpoint) Paths() []string {
 	paths := []string{e.path}
 	for _, c := range e.checks {
@@ -76,7 +77,7 @@ func (e *Endpoint) Paths() []string {
 	return paths
 }
 
-// Ping always passes, since the server answers.
+// Ping always passes, since the server responds.
 var Ping = Check{Name: "ping", Run: func(context.Context) error { return nil }}
 
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -21,13 +21,13 @@ import (
 // Authority signs certificates. It is immutable: a renewed one is another Authority with the same key.
 type Authority struct {
 	dir *DataDir
-	// name is that of its files.
+	// name is the base name of its files.
 	name    string
 	cert    *x509.Certificate
 	key     *ecdsa.PrivateKey
 	certPEM []byte
 	now     func() time.Time
-	// renewed says that its certificate replaced an older one.
+	// renewed is true if its certificate replaced an older one.
 	renewed bool
 }
 
@@ -35,17 +35,18 @@ const (
 	authorityName  = "ca"
 	authorityYears = 10
 	leafYears      = 1
-	// clockSkew is how far a client's clock may be behind.
+	// clockSkew is the tolerated lag of a client's clock.
 	clockSkew = 5 * time.Minute
-	// renewBefore is how long before its end a certificate is renewed, or warned about if kx did not make it.
+	// renewBefore is the time before its end at which a certificate is renewed. If kx did not make it, kx warns at that
+	// time.
 	renewBefore = 30 * 24 * time.Hour
 	// renewAuthorityBefore is long enough that no certificate outlives the authority beside it in a kubeconfig.
 	renewAuthorityBefore = (leafYears*366 + 30) * 24 * time.Hour
 )
 
-// LoadAuthority reads the directory's authority, or makes it at the first start. One that is about to end, or that is not valid
-// yet because a clock was wrong, gets a new certificate for its key: signatures of the key stay valid, and clients may keep
-// the old certificate.
+// LoadAuthority reads the directory's authority, or makes it at the first start. If its certificate is about to end, or
+// is not valid yet because a clock was wrong, LoadAuthority makes a new one for the same key: signatures of the key
+// stay valid, and clients may keep the old certificate.
 func LoadAuthority(d *DataDir) (*Authority, error) { return loadAuthority(d, authorityName, time.Now) }
 
 func loadAuthority(d *DataDir, name string, now func() time.Time) (*Authority, error) {
@@ -57,7 +58,7 @@ func loadAuthority(d *DataDir, name string, now func() time.Time) (*Authority, e
 	case errors.Is(certErr, fs.ErrNotExist) && errors.Is(keyErr, fs.ErrNotExist):
 		return a.make()
 	case errors.Is(certErr, fs.ErrNotExist) && keyErr == nil:
-		// A first start was interrupted, or somebody removed the certificate.
+		// A first start was interrupted, or the certificate was removed.
 		key, err := parseKey(keyPEM)
 		if err != nil {
 			return nil, fmt.Errorf("read the authority's key in %s: %w; remove it to have a new one made", keyFile, err)
@@ -65,15 +66,18 @@ func loadAuthority(d *DataDir, name string, now func() time.Time) (*Authority, e
 		a.key = key
 		return a.renew()
 	case certErr != nil || keyErr != nil:
-		return nil, fmt.Errorf("read the certificate authority: %w; remove both %s and %s to have a new one made", errors.Join(certErr, keyErr), certFile, keyFile)
+		return nil, fmt.Errorf("read the certificate authority: %w; remove both %s and %s to have a new one made",
+			errors.Join(certErr, keyErr), certFile, keyFile)
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
-		return nil, fmt.Errorf("read the certificate authority in %s and %s: %w; remove both to have a new one made", certFile, keyFile, err)
+		return nil, fmt.Errorf("read the certificate authority in %s and %s: %w; remove both to have a new one made", certFile,
+			keyFile, err)
 	}
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("the key in %s is a %T, not an ECDSA key: remove it and %s to have new ones made", keyFile, pair.PrivateKey, certFile)
+		return nil, fmt.Errorf("the key in %s is a %T, not an ECDSA key: remove it and %s to have new ones made", keyFile,
+			pair.PrivateKey, certFile)
 	}
 	a.cert, a.key, a.certPEM = pair.Leaf, key, certPEM
 	if a.ends() {
@@ -107,7 +111,7 @@ func (a *Authority) renew() (*Authority, error) {
 		BasicConstraintsValid: true,
 	}
 	if a.cert != nil {
-		template.SubjectKeyId = a.cert.SubjectKeyId // what the key has signed names its signer so
+		template.SubjectKeyId = a.cert.SubjectKeyId // signed certificates name their signer by it
 	}
 	der, err := a.sign(template, template, &a.key.PublicKey, authorityYears)
 	if err != nil {
@@ -129,7 +133,7 @@ func (a *Authority) renew() (*Authority, error) {
 	return next, nil
 }
 
-// ends says whether the authority's certificate must be renewed. One that kx did not make is left alone.
+// ends reports whether the authority's certificate must be renewed. It returns false for one that kx did not make.
 func (a *Authority) ends() bool {
 	return a.isOwn() && ends(a.cert, a.now(), renewAuthorityBefore)
 }
@@ -140,7 +144,7 @@ func (a *Authority) isOwn() bool {
 
 func (a *Authority) commonName() string { return "kx-" + a.name }
 
-// ends says whether a certificate ends within some time, or is not valid yet.
+// ends reports whether a certificate ends within some time, or is not valid yet.
 func ends(cert *x509.Certificate, now time.Time, within time.Duration) bool {
 	return now.Before(cert.NotBefore) || now.Add(within).After(cert.NotAfter)
 }
@@ -148,14 +152,15 @@ func ends(cert *x509.Certificate, now time.Time, within time.Duration) bool {
 // CertPEM returns the authority's certificate.
 func (a *Authority) CertPEM() []byte { return a.certPEM }
 
-// ServingCert makes a certificate for a server at these hosts and the names that every API server has. Each start makes a new
-// one, which is not saved.
+// ServingCert makes a certificate for a server at these hosts, with the names that every API server has. Each start
+// makes a new one, which is not saved.
 func (a *Authority) ServingCert(hosts []string) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kx"},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:    []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
+		DNSNames: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+			"kubernetes.default.svc.cluster.local"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	if name, err := os.Hostname(); err == nil {
@@ -175,7 +180,7 @@ func (a *Authority) ServingCert(hosts []string) (tls.Certificate, error) {
 	return tls.X509KeyPair(append(certPEM, a.certPEM...), keyPEM)
 }
 
-// ClientCert makes a certificate for a user and their groups.
+// ClientCert makes a certificate for a user with groups.
 func (a *Authority) ClientCert(user string, groups ...string) (certPEM, keyPEM []byte, err error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
@@ -184,8 +189,8 @@ func (a *Authority) ClientCert(user string, groups ...string) (certPEM, keyPEM [
 	})
 }
 
-// Sign signs a client certificate for somebody else's key, which is valid no longer than the authority's own. Only the subject, the
-// alternative names, the usages and the times are the caller's.
+// Sign signs a client certificate for a foreign key. It takes only the subject, the alternative names, the usages and
+// the times from template, and cuts the validity to the authority's own.
 func (a *Authority) Sign(template *x509.Certificate, public any) (certPEM []byte, err error) {
 	leaf := &x509.Certificate{
 		Subject: template.Subject, DNSNames: template.DNSNames, IPAddresses: template.IPAddresses, EmailAddresses: template.EmailAddresses,

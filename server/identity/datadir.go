@@ -13,7 +13,7 @@ import (
 // DataDir is a directory that this process has locked.
 type DataDir struct {
 	Path string
-	// Warnings says who else can read the directory.
+	// Warnings lists other users' access to the directory.
 	Warnings []string
 
 	ephemeral bool
@@ -26,8 +26,8 @@ const (
 	lockBegins = "pid "
 )
 
-// OpenDataDir creates path if it is missing, and locks it. It fails with one sentence if another process has it, or if other
-// users could change its content.
+// OpenDataDir creates path if it is missing, and locks it. It fails if another process has locked it, or if other users
+// could change its content.
 func OpenDataDir(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w; choose another with --data-dir", err)
@@ -71,7 +71,7 @@ func OpenEphemeral(path string) (*DataDir, error) {
 	return d, nil
 }
 
-// SetOwner writes the owner into the lock file, for those who are refused.
+// SetOwner writes the owner into the lock file, for the error message of other processes.
 func (d *DataDir) SetOwner(address string) error {
 	text := fmt.Sprintf(lockBegins+"%d %s\n", os.Getpid(), address)
 	if err := d.lock.Truncate(0); err != nil {
@@ -95,14 +95,15 @@ func owner(file string) string {
 // File returns the path of a file in the directory.
 func (d *DataDir) File(name string) string { return filepath.Join(d.Path, name) }
 
-// KeptFiles returns the names of the files that clients and tokens believe the server by: a server over a copy of them is the same one
-// to them. needed are in each directory, and optional ones are made when they are first used.
+// KeptFiles returns the names of the files that make up the server's identity: for clients and tokens, a server on a
+// copy of them is the same server. Every directory has the needed ones; the optional ones are created when they are
+// first used.
 func KeptFiles() (needed, optional []string) {
 	return []string{authorityName + ".crt", authorityName + ".key"},
 		[]string{proxyName + ".crt", proxyName + ".key", tokenKeyName, "kubeconfig"}
 }
 
-// WriteFile replaces a file of the directory, which only its owner can read.
+// WriteFile replaces a file of the directory. Only the owner can read it.
 func (d *DataDir) WriteFile(name string, data []byte) error {
 	return writeFile(d.File(name), data, 0o600)
 }

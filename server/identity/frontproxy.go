@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// proxyName is that of the files of the front proxy's authority. It is not the authority of clients: who may get a certificate of
-	// that one for any name could say to extension API servers that they are anybody.
+	// proxyName is the base name of the files of the front proxy's authority. It differs from the authority of clients:
+	// otherwise a user who may get a client certificate for any name could impersonate all users to extension API
+	// servers.
 	proxyName = "front-proxy-ca"
 
-	// ProxyUser is who the certificate of a front proxy names.
+	// ProxyUser is the name in the certificate of a front proxy.
 	ProxyUser = "front-proxy-client"
 )
 
-// FrontProxy is this server as extension API servers see it, which believe it when it says in headers who asks. Its authority is made
-// when it is first needed.
+// FrontProxy holds the certificate by which extension API servers trust this server's headers about users. Its
+// authority is made when it is first needed. mu guards authority and current.
 type FrontProxy struct {
 	dir *DataDir
 
@@ -26,10 +27,10 @@ type FrontProxy struct {
 	current   *tls.Certificate
 }
 
-// NewFrontProxy makes the one of a directory.
+// NewFrontProxy returns the front proxy of a directory.
 func NewFrontProxy(d *DataDir) *FrontProxy { return &FrontProxy{dir: d} }
 
-// CA returns the certificate, in PEM, by which its certificates are verified.
+// CA returns the certificate, in PEM, that verifies its certificates.
 func (p *FrontProxy) CA() ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +62,7 @@ func (p *FrontProxy) Certificate() (*tls.Certificate, error) {
 	return p.current, nil
 }
 
-// load is for who holds mu.
+// load loads the authority. The caller holds mu.
 func (p *FrontProxy) load() (err error) {
 	if p.authority == nil {
 		p.authority, err = loadAuthority(p.dir, proxyName, time.Now)

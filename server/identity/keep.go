@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// keepEvery is how often certificates are checked, and warnEvery how often kx warns of those that it can't renew.
+	// keepEvery is the time between checks of certificates, and warnEvery the time between warnings of those that kx
+	// can't renew.
 	keepEvery = time.Hour
 	warnEvery = 24 * time.Hour
 )
@@ -30,7 +31,7 @@ func (t *TLS) Keep(ctx context.Context) {
 	}
 }
 
-// WriteKubeconfig writes an administrator's kubeconfig for the server at an address. Keep renews it from then on.
+// WriteKubeconfig writes an administrator's kubeconfig for the server at an address. From then on Keep renews it.
 func (t *TLS) WriteKubeconfig(file, server string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +46,8 @@ func (t *TLS) writeKubeconfig() (err error) {
 	return err
 }
 
-// renew renews certificates that end soon, or are not valid yet because a clock was wrong. It retries failures an hour later.
+// renew renews certificates that end soon, or are not valid yet because a clock was wrong. After a failure, Keep tries
+// again an hour later.
 func (t *TLS) renew() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +88,7 @@ func (t *TLS) tellRenewal(what string, cert *x509.Certificate, err error) {
 	t.log.Info("renewed a certificate", "certificate", what, "ends", cert.NotAfter)
 }
 
-// measure sets the metrics that say when each certificate ends. The caller holds t.mu.
+// measure sets the metrics of certificates' ends. The caller holds t.mu.
 func (t *TLS) measure() {
 	t.Metrics.CertificateEnds("authority", t.authority.cert.NotAfter)
 	t.Metrics.CertificateEnds("serving", t.serving.Load().Leaf.NotAfter)
@@ -98,13 +100,14 @@ func (t *TLS) measure() {
 	}
 }
 
-// given is a certificate from a file, which somebody else must renew.
+// given is a certificate from a file, which kx can't renew.
 type given struct {
 	flag, file string
 	cert       *x509.Certificate
 }
 
-// given returns the certificates whose end makes a file useless: in a chain the first to end, among authorities the last.
+// given returns the certificate of each file whose end makes the file useless: in a chain the first one to end, among
+// authorities the last one.
 func (f Files) given(a *Authority) (all []given) {
 	add := func(flag, file string, better func(a, b *x509.Certificate) bool) {
 		var chosen *x509.Certificate
@@ -130,7 +133,8 @@ func (f Files) given(a *Authority) (all []given) {
 	return all
 }
 
-// certificates returns the certificates of a PEM file. It ignores errors, which the file's user reports.
+// certificates returns the certificates of a PEM file. It ignores errors, because the code that uses the file reports
+// them.
 func certificates(file string) (certs []*x509.Certificate) {
 	if file == "" {
 		return nil
@@ -166,6 +170,7 @@ func (t *TLS) warn() {
 		default:
 			continue
 		}
-		t.log.Warn(text, "flag", "--"+g.flag, "file", g.file, slog.String("subject", g.cert.Subject.String()), "begins", g.cert.NotBefore, "ends", g.cert.NotAfter)
+		t.log.Warn(text, "flag", "--"+g.flag, "file", g.file, slog.String("subject", g.cert.Subject.String()), "begins",
+			g.cert.NotBefore, "ends", g.cert.NotAfter)
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// ErrInUse says that another process owns a data directory.
+// ErrInUse is the error if another process owns a data directory.
 var ErrInUse = errors.New("the data directory is in use by another kx")
 
-// inUse is ErrInUse with a message for one directory.
+// inUse is an ErrInUse that names the directory.
 type inUse struct{ text string }
 
 func (e *inUse) Error() string        { return e.text }
 func (e *inUse) Is(target error) bool { return target == ErrInUse }
 
-// Owner is the process that has the lock of a data directory, or had it last.
+// Owner is the process that has, or had last, the lock of a data directory.
 type Owner struct {
 	PID     int
-	Address string // empty as long as it does not serve yet
+	Address string // empty until it serves
 }
 
 // ReadOwner reads the lock file of the data directory at path. The process in it may have ended.
@@ -31,13 +31,13 @@ func ReadOwner(path string) (Owner, error) {
 	if err != nil {
 		return Owner{}, err
 	}
-	// The file is empty between truncation and writing, when nobody serves yet.
+	// The file is empty between truncation and writing, when the server does not serve yet.
 	var o Owner
 	_, _ = fmt.Sscanf(strings.TrimSpace(string(data)), "pid %d %s", &o.PID, &o.Address)
 	return o, nil
 }
 
-// InUse says whether a process has the lock of the data directory at path, and which.
+// InUse reports whether a process has the lock of the data directory at path, and which one.
 func InUse(path string) (Owner, bool) {
 	lock, err := fileutil.TryLockFile(filepath.Join(path, LockName), os.O_RDWR|noFollow, 0o600)
 	if err == nil {
@@ -46,6 +46,6 @@ func InUse(path string) (Owner, bool) {
 	if !errors.Is(err, fileutil.ErrLocked) {
 		return Owner{}, false
 	}
-	owner, _ := ReadOwner(path) // who it is helps, and is not needed
+	owner, _ := ReadOwner(path) // the owner is only for the message
 	return owner, true
 }

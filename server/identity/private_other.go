@@ -6,7 +6,7 @@ import "io/fs"
 
 const noFollow = 0
 
-// permissions returns only the owner's: on this system, file modes say nothing about others.
+// permissions returns only the owner's permissions: on this system, file modes say nothing about other users.
 func permissions(info fs.FileInfo) fs.FileMode { return info.Mode().Perm() & 0o700 }
 
 func syncDir(string) error { return nil }

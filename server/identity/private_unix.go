@@ -16,7 +16,7 @@ const noFollow = unix.O_NOFOLLOW
 
 func permissions(info fs.FileInfo) fs.FileMode { return info.Mode().Perm() }
 
-// syncDir makes changes of a directory's names survive a crash of the machine.
+// syncDir makes changes to the names in a directory survive a crash of the machine.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -25,7 +25,7 @@ func syncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// links returns how many names a file has.
+// links returns the number of a file's hard links.
 func links(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink)
@@ -33,11 +33,12 @@ func links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// checkOwner refuses what belongs to another user, who could change it at any time, unless that is the superuser.
+// checkOwner refuses a file of another user, who could change it at any time. The superuser is allowed.
 func checkOwner(what string, info fs.FileInfo, flag string) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if me := os.Geteuid(); ok && stat.Uid != 0 && int(stat.Uid) != me {
-		return fmt.Errorf("%s belongs to user %d, and this is user %d: run kx as its owner, or choose another with %s", what, stat.Uid, me, flag)
+		return fmt.Errorf("%s belongs to user %d, and this is user %d: run kx as its owner, or choose another with %s", what,
+			stat.Uid, me, flag)
 	}
 	return nil
 }

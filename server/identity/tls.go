@@ -14,21 +14,21 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// Files names files of keys and certificates from outside. Each name may be empty.
+// Files names files with keys and certificates that kx did not make. Each name may be empty.
 type Files struct {
 	TLSCert, TLSKey string
 	ClientCA        string
-	// RequestHeaderCA has the authorities of proxies whose headers say who asks. Their certificates are no users' ones.
+	// RequestHeaderCA has the authorities of proxies that name users in headers. Their certificates identify no users.
 	RequestHeaderCA string
 	// EtcdCert and EtcdCA are read only to know when they end.
 	EtcdCert, EtcdCA string
 }
 
-// TLS has a server's serving certificate and the authorities that it accepts. Keep renews what the directory's authority
-// signed.
+// TLS holds a server's serving certificate and the authorities that it accepts. Keep renews the certificates that the
+// directory's authority signed.
 type TLS struct {
 	Config *tls.Config
-	// Metrics (optional) tell when certificates end.
+	// Metrics (optional) record the ends of certificates.
 	Metrics *metrics.Metrics
 
 	requestHeaderCAs *x509.CertPool
@@ -38,17 +38,17 @@ type TLS struct {
 	hosts   []string
 	given   []given
 	serving atomic.Pointer[tls.Certificate]
-	// ownServing says that the directory's authority signed the serving certificate.
+	// ownServing is true if the directory's authority signed the serving certificate.
 	ownServing bool
 	clientCAs  atomic.Pointer[x509.CertPool]
 
-	// mu guards the rest.
+	// mu guards the fields below it.
 	mu        sync.Mutex
 	authority *Authority
 	serverCA  []byte
-	// renewedCA is closed when clients verify the server by another certificate, and replaced.
+	// renewedCA closes when serverCA changes, and is replaced then.
 	renewedCA chan struct{}
-	// clientCA is the PEM of the other authority whose client certificates are accepted.
+	// clientCA is the PEM of the authorities in --client-ca-file.
 	clientCA   []byte
 	kubeconfig struct {
 		file, server string
@@ -57,8 +57,8 @@ type TLS struct {
 	warned time.Time
 }
 
-// NewTLS makes the server's TLS configuration from files, or from the directory's own authority where a file is not given. The
-// directory's authority is always accepted, since it signed the administrator's certificate.
+// NewTLS makes the server's TLS configuration from files, and from the directory's own authority in place of missing
+// files. The directory's authority is always accepted, since it signed the administrator's certificate.
 func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, error) {
 	t := &TLS{log: log, now: a.now, hosts: hosts, authority: a, serverCA: a.CertPEM(), renewedCA: make(chan struct{})}
 	if files.ClientCA != "" {
@@ -104,20 +104,20 @@ func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, 
 	return t, nil
 }
 
-// ClientCAs returns the authorities whose client certificates are accepted at present.
+// ClientCAs returns the authorities whose client certificates are accepted now.
 func (t *TLS) ClientCAs() *x509.CertPool { return t.clientCAs.Load() }
 
-// RequestHeaderCAs returns the authorities of proxies whose headers say who asks, nil for none.
+// RequestHeaderCAs returns the authorities of proxies that name users in headers, nil for none.
 func (t *TLS) RequestHeaderCAs() *x509.CertPool { return t.requestHeaderCAs }
 
-// ClientCAsPEM returns them in PEM.
+// ClientCAsPEM returns the authorities of ClientCAs in PEM.
 func (t *TLS) ClientCAsPEM() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Concat(t.authority.CertPEM(), t.clientCA)
 }
 
-// SignClient signs a client certificate, which this server accepts as long as it is valid.
+// SignClient signs a client certificate. This server accepts it as long as it is valid.
 func (t *TLS) SignClient(template *x509.Certificate, public any) (certPEM []byte, err error) {
 	t.mu.Lock()
 	authority := t.authority
@@ -125,8 +125,8 @@ func (t *TLS) SignClient(template *x509.Certificate, public any) (certPEM []byte
 	return authority.Sign(template, public)
 }
 
-// ServerCAPEM returns the certificates by which clients verify the server: its authority's, or all of the given file, which may
-// hold its own authority or a chain. renewed is closed when they are others.
+// ServerCAPEM returns the certificates by which clients verify the server: its authority's, or those of the given file,
+// which may hold its own authority or a chain. renewed closes when they change.
 func (t *TLS) ServerCAPEM() (pem []byte, renewed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +165,8 @@ func (t *TLS) serveOwn(a *Authority) error {
 	return nil
 }
 
-// certificate returns the serving certificate for a connection. It renews one that a jump of the clock has made invalid.
+// certificate returns the serving certificate for a connection. It renews one that a jump of the clock has made
+// invalid.
 func (t *TLS) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if cert := t.serving.Load(); !t.ownServing || !ends(cert.Leaf, t.now(), 0) {
 		return cert, nil

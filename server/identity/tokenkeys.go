@@ -14,11 +14,12 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// tokenKeyName is the file of the key that signs tokens of service accounts, named as in clusters that kubeadm made.
+// tokenKeyName is the file of the key that signs tokens of service accounts. It has the same name in clusters of
+// kubeadm.
 const tokenKeyName = "sa.key"
 
-// TokenKey returns the key that signs tokens of service accounts: the one in a file that a flag names, or else the directory's own,
-// which is made at the first start.
+// TokenKey returns the key that signs tokens of service accounts: the one in a file that a flag names, or else the
+// directory's own, which is made at the first start.
 func TokenKey(d *DataDir, given string) (crypto.Signer, error) {
 	if given != "" {
 		const flag = "--service-account-signing-key-file"
@@ -37,7 +38,9 @@ func TokenKey(d *DataDir, given string) (crypto.Signer, error) {
 		return makeTokenKey(file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the key that signs tokens of service accounts: %w; remove %s to have a new one made, which makes all tokens so far invalid", err, file)
+		return nil,
+			fmt.Errorf("read the key that signs tokens of service accounts: %w; remove %s to have a new one made, which "+
+				"makes all tokens so far invalid", err, file)
 	}
 	return key, nil
 }

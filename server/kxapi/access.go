@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/authorization"
 )
 
-// AccessREST is the storage of access reviews. To create one is to have it answered; it is not kept.
+// AccessREST is the storage of access reviews. Creating one answers it; it is not kept.
 type AccessREST struct{ authorizer *authz.Authorizer }
 
 func (r *AccessREST) New() runtime.Object     { return &v1alpha1.AccessReview{} }
@@ -25,7 +25,8 @@ func (r *AccessREST) NamespaceScoped() bool   { return false }
 func (r *AccessREST) GetSingularName() string { return "accessreview" }
 
 // Create answers a review.
-func (r *AccessREST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+func (r *AccessREST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc,
+	_ *metav1.CreateOptions) (runtime.Object, error) {
 	review := obj.(*v1alpha1.AccessReview).DeepCopy()
 	if s := &review.Spec; s.User == "" && len(s.Groups) == 0 {
 		if u, ok := request.UserFrom(ctx); ok {

@@ -16,14 +16,14 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// catchUpWait is how long a cache may take to see what etcd has, before a get shows it as it is.
+// catchUpWait limits the time for a cache to catch up with etcd before a get shows it.
 const catchUpWait = time.Second
 
-// caches are the watch caches of this process. They have no watch: a cache changes with every event and every read, and to
-// report that would be more work than the cache itself does.
+// caches are the watch caches of this process. They have no watch: a cache changes with every event and every read, and
+// reporting that would be more work than the cache itself does.
 type caches struct {
 	caches   *cacher.Caches
-	journeys *trace.Recorder // of the requests whose watches the caches serve
+	journeys *trace.Recorder // has the journeys of the watches
 }
 
 func (c *caches) resource() *anyResource {
@@ -42,7 +42,7 @@ func (c *caches) find(name string) (*cacher.Cacher, error) {
 	return nil, apierrors.NewNotFound(groupResource(cachesPlural), name)
 }
 
-// get returns one cache with its watches, after it had the time to see what etcd has.
+// get returns one cache with its watches, after giving it time to catch up with etcd.
 func (c *caches) get(ctx context.Context, name string) (*v1alpha1.Cache, error) {
 	found, err := c.find(name)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *caches) get(ctx context.Context, name string) (*v1alpha1.Cache, error) 
 	return cache, nil
 }
 
-// nameClients fills in which programs watch.
+// nameClients fills in the programs of the watches.
 func (c *caches) nameClients(watchers []v1alpha1.CacheWatcher) {
 	for i := range watchers {
 		if w := &watchers[i]; w.Journey != "" {
@@ -83,8 +83,9 @@ func (c *caches) all(ctx context.Context) (all []*v1alpha1.Cache, err error) {
 	return all, nil
 }
 
-// hearOut lets those that seem to lag hear from etcd first: it tells a watch nothing as long as nobody changes what the watch is for,
-// so such a cache is behind in its revision and lacks nothing. A cache that says why it lags is held back, and would not hear.
+// hearOut gives caches that seem to lag time to hear from etcd. etcd sends a watch nothing while the watched keys do
+// not change, so such a cache lags in its revision but lacks no object. A cache that states a reason for its lag is
+// held back, and would hear nothing.
 func (c *caches) hearOut(ctx context.Context, found []*cacher.Cacher) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpWait)
 	defer cancel()
@@ -97,7 +98,7 @@ func (c *caches) hearOut(ctx context.Context, found []*cacher.Cacher) {
 	hearing.Wait()
 }
 
-// cacheFields are the fields that field selectors know.
+// cacheFields returns the fields for field selectors.
 func cacheFields(c *v1alpha1.Cache) fields.Set {
 	return fields.Set{
 		"metadata.name": c.Name, "spec.group": c.Spec.Group, "spec.resource": c.Spec.Resource, "status.state": string(c.Status.State),
@@ -112,7 +113,7 @@ var states = map[cacher.State]v1alpha1.CacheState{
 	cacher.Refilling:     v1alpha1.CacheRefilling,
 }
 
-// cacheOf is a copy of what a cache is at this moment, with its watches.
+// cacheOf copies the current state of a cache, with its watches.
 func cacheOf(c *cacher.Cacher) *v1alpha1.Cache {
 	resource, seen := c.Resource(), c.Inspect()
 	cache := &v1alpha1.Cache{
@@ -144,7 +145,7 @@ func cacheOf(c *cacher.Cacher) *v1alpha1.Cache {
 	return cache
 }
 
-// cacheWatcherOf is a watch of a cache that has seen everything up to a revision.
+// cacheWatcherOf describes a watch of a cache that is at a revision.
 func cacheWatcherOf(w *cacher.WatcherInfo, revision int64) v1alpha1.CacheWatcher {
 	watcher := v1alpha1.CacheWatcher{
 		ID: w.ID, Journey: w.Journey, User: escape.Line(w.User), Key: escape.Line(w.Key), Since: metav1.NewMicroTime(w.Since),

@@ -23,17 +23,17 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// checks is the subresource check of caches. It is read, since a comparison changes nothing.
+// checks is the subresource check of caches. It is a get, because a comparison changes nothing.
 func (c *caches) checks() *anyResource {
 	return declare(resource[*v1alpha1.CacheCheck]{plural: cachesPlural, get: c.check})
 }
 
-// objects is the subresource object of caches: ?namespace= and ?name= say which object.
+// objects is the subresource object of caches: ?namespace= and ?name= select the object.
 func (c *caches) objects() *anyResource {
 	return declare(resource[*v1alpha1.CachedObject]{plural: cachesPlural, query: readObjectQuery, get: c.object})
 }
 
-// check reads all of a resource in etcd and compares it with what the cache has at the same revision.
+// check reads all objects of a resource in etcd and compares them with those of the cache at the same revision.
 func (c *caches) check(ctx context.Context, name string) (*v1alpha1.CacheCheck, error) {
 	cache, err := c.find(name)
 	if err != nil {
@@ -64,11 +64,12 @@ func (c *caches) check(ctx context.Context, name string) (*v1alpha1.CacheCheck, 
 
 type objectKey struct{}
 
-// readObjectQuery reads which object is meant.
+// readObjectQuery reads the query parameters that select the object.
 func readObjectQuery(ctx context.Context, query url.Values) (context.Context, error) {
 	meta := metav1.ObjectMeta{Namespace: query.Get("namespace"), Name: query.Get("name")}
 	if meta.Name == "" {
-		return ctx, apierrors.NewBadRequest("the query must say which object: ?namespace=...&name=..., or ?name=... if it is in no namespace")
+		return ctx,
+			apierrors.NewBadRequest("the query must say which object: ?namespace=...&name=..., or ?name=... if it is in no namespace")
 	}
 	for _, part := range []string{meta.Namespace, meta.Name} {
 		if problems := content.IsPathSegmentName(part); len(problems) > 0 {
@@ -78,7 +79,7 @@ func readObjectQuery(ctx context.Context, query url.Values) (context.Context, er
 	return context.WithValue(ctx, objectKey{}, meta), nil
 }
 
-// object returns an object as the cache has it, beside what etcd has.
+// object returns an object's states in the cache and in etcd.
 func (c *caches) object(ctx context.Context, name string) (*v1alpha1.CachedObject, error) {
 	cache, err := c.find(name)
 	if err != nil {
@@ -101,10 +102,10 @@ func (c *caches) object(ctx context.Context, name string) (*v1alpha1.CachedObjec
 	}, nil
 }
 
-// secrets are masked: a user who may read caches need not be allowed to read Secrets.
+// The objects of secrets are masked: a user who may read caches may not be allowed to read Secrets.
 var secrets = corev1.Resource("secrets")
 
-// stateOf is one state of an object as clients see it, nil if there is none.
+// stateOf returns one state of an object for clients, nil if it does not exist.
 func stateOf(resource schema.GroupResource, e *object.Encoded) *v1alpha1.ObjectState {
 	if e == nil {
 		return nil
@@ -119,7 +120,7 @@ func stateOf(resource schema.GroupResource, e *object.Encoded) *v1alpha1.ObjectS
 	return state
 }
 
-// jsonOf is an object as JSON, in its storage version, masked if it is a Secret.
+// jsonOf encodes an object as JSON in its storage version, masked if it is a Secret.
 func jsonOf(e *object.Encoded, secret bool) ([]byte, error) {
 	if data, _, ok := e.JSON(); ok && !secret {
 		return mask.JSON(bytes.TrimSpace(data), false)
@@ -128,7 +129,7 @@ func jsonOf(e *object.Encoded, secret bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A decoded Go type has lost its kind. Others share the object, so a copy gets the kind back.
+	// A decoded Go type lacks its kind. The object is shared, so a copy gets the kind back.
 	if kinds, _, err := builtin.Scheme.ObjectKinds(obj); err == nil {
 		obj = obj.DeepCopyObject()
 		obj.GetObjectKind().SetGroupVersionKind(kinds[0])

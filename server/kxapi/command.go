@@ -25,11 +25,11 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// CommandREST is the storage of journeys/step. To create a command is to carry it out.
+// CommandREST is the storage of journeys/step. Creating a command carries it out.
 type CommandREST struct {
 	journeys *journeys
 	allow    *recordings
-	// tend keeps the leases of breakpoints: somebody works with what they hold.
+	// tend renews the leases of breakpoints, because a command shows that a user works with them.
 	tend func()
 }
 
@@ -44,7 +44,8 @@ var actions = map[v1alpha1.JourneyAction]trace.Action{
 }
 
 // Create gives a held request a command, and returns its journey when it is held again or has ended.
-func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (runtime.Object, error) {
 	command := obj.(*v1alpha1.JourneyCommand)
 	if err := r.allows(command.Spec.Action, name); err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Objec
 	return r.journeys.whole(ctx, j), nil
 }
 
-// allows checks that the server allows a command: to end a watch is a fault, all others need breakpoints.
+// allows checks that the server allows a command now: ending a watch is a fault, all others need breakpoints.
 func (r *CommandREST) allows(action v1alpha1.JourneyAction, name string) error {
 	err := r.allow.refuse("breakpoints", v1alpha1.AllowBreakpoints)
 	if action == v1alpha1.ActionDrop {
@@ -90,7 +91,7 @@ func (r *CommandREST) allows(action v1alpha1.JourneyAction, name string) error {
 	return nil
 }
 
-// readCommand reads a command and says what is wrong with it.
+// readCommand parses and validates a command.
 func readCommand(s *v1alpha1.JourneyCommandSpec, by string) (trace.Command, field.ErrorList) {
 	spec, errs := field.NewPath("spec"), field.ErrorList(nil)
 	known := append(slices.Sorted(maps.Keys(actions)), v1alpha1.ActionDrop, v1alpha1.ActionEdit)
@@ -131,7 +132,7 @@ func carryOut(j *trace.Journey, step int, s *v1alpha1.JourneyCommandSpec, cmd tr
 	return j.Tell(step, cmd)
 }
 
-// refusal is the answer to a command that could not be carried out.
+// refusal returns the client's error for a command that could not be carried out.
 func refusal(j *trace.Journey, name string, err error) error {
 	switch {
 	case errors.Is(err, trace.ErrNotHeld):
@@ -147,7 +148,8 @@ func refusal(j *trace.Journey, name string, err error) error {
 	case errors.Is(err, trace.ErrNoFail):
 		return apierrors.NewBadRequest(err.Error() + "; these can: " + stepsThat(func(i trace.Info) bool { return i.Fails }))
 	case errors.Is(err, trace.ErrNoObject):
-		return apierrors.NewBadRequest(err.Error() + "; these have one, at their start: " + stepsThat(func(i trace.Info) bool { return i.Edits }))
+		return apierrors.NewBadRequest(err.Error() + "; these have one, at their start: " +
+			stepsThat(func(i trace.Info) bool { return i.Edits }))
 	}
 	return apierrors.NewBadRequest(err.Error())
 }
@@ -162,7 +164,8 @@ func stepsThat(can func(trace.Info) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// mergeInto changes an object in place and returns the names of the fields. It leaves out their values, which may be secret.
+// mergeInto changes an object in place and returns the names of the changed fields. It omits their values, which may be
+// secret.
 func mergeInto(obj runtime.Object, patch []byte) (string, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(patch, &fields); err != nil {
@@ -189,7 +192,7 @@ func mergeInto(obj runtime.Object, patch []byte) (string, error) {
 	return "edited while held: " + strings.Join(leaves(nil, "", fields), ", "), nil
 }
 
-// sameIdentity refuses an edit of what identifies an object: its key is settled.
+// sameIdentity refuses an edit of the fields that identify an object, because its key is already determined.
 func sameIdentity(before, after runtime.Object) error {
 	b, err := meta.Accessor(before)
 	if err != nil {
@@ -208,7 +211,7 @@ func sameIdentity(before, after runtime.Object) error {
 	return nil
 }
 
-// leaves are the paths of the fields that a patch sets, in order.
+// leaves returns the paths of the fields that a patch sets, in order.
 func leaves(to []string, at string, fields map[string]any) []string {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		path := at + "." + name

@@ -15,10 +15,10 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
-// CompactFunc makes etcd forget the history before a revision, 0 being the present one, and returns that revision.
+// CompactFunc makes etcd forget the history before a revision, and returns that revision. 0 stands for the current one.
 type CompactFunc func(ctx context.Context, revision int64) (int64, error)
 
-// CompactionREST is the storage of compactions. To create one is to compact etcd; it is not kept.
+// CompactionREST is the storage of compactions. Creating one compacts etcd; it is not kept.
 type CompactionREST struct {
 	compact CompactFunc
 	allow   *recordings
@@ -31,8 +31,9 @@ func (r *CompactionREST) Destroy()                {}
 func (r *CompactionREST) NamespaceScoped() bool   { return false }
 func (r *CompactionREST) GetSingularName() string { return "compaction" }
 
-// Create compacts etcd and waits for the end of it.
-func (r *CompactionREST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+// Create compacts etcd and waits until that is done.
+func (r *CompactionREST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (runtime.Object, error) {
 	compaction := obj.(*v1alpha1.Compaction).DeepCopy()
 	if err := r.allow.refuse("compactions", v1alpha1.AllowFaults); err != nil {
 		return nil, apierrors.NewForbidden(compactionResource, compaction.Name, err)

@@ -14,26 +14,27 @@ import (
 )
 
 const (
-	// journeysABatch is how many new journeys a follower is sent at most in each batch, 3,000 a second.
+	// journeysABatch limits the new journeys in each batch of a follower: 3,000 per second.
 	journeysABatch = 100
 
-	// bookmarkEvery is how often a client that takes bookmarks learns how far it is while nothing matches.
+	// bookmarkEvery is the time between bookmarks while nothing matches, for clients that take them.
 	bookmarkEvery = 10 * time.Second
 
-	// installsEvery is how often a follower who asks for installs looks whether there are others: a definition makes some.
+	// installsEvery is the time between checks for new installs, for a follower that asks for them. A definition makes
+	// some.
 	installsEvery = time.Second
 
-	// SampledAnnotation is on a bookmark: the number of new journeys that the watch left out since the one before.
+	// SampledAnnotation of a bookmark is the number of new journeys that the watch omitted since the previous one.
 	SampledAnnotation = "kx.dev/left-out"
 )
 
 // follower is one watch of journeys.
 //
-// Purpose: to tell one client what happens, without anybody waiting for it.
+// Purpose: to tell one client what happens, while no other code waits for it.
 //
-//  1. Only follow touches what is below selection.
-//  2. sent holds the journeys that the client knows. It hears nothing of any other, such as one that was left out, unless
-//     that begins to match.
+//  1. Only follow touches the fields below selection.
+//  2. sent holds the journeys that the client knows. The client gets no event of any other journey, such as an omitted
+//     one, unless that begins to match.
 type follower struct {
 	feed
 	recorder  *trace.Recorder
@@ -41,11 +42,12 @@ type follower struct {
 
 	seq  uint64
 	sent map[*trace.Journey]bool
-	// installs are those that the client knows, by name; nil if it does not ask for any. looked is when they were looked for.
+	// installs holds the installs that the client knows, by name; nil if it does not ask for any. looked is the time of
+	// the last check.
 	installs map[string]v1alpha1.Journey
 	looked   time.Time
 	leftOut  int
-	told     time.Time // when the client was last told of a resourceVersion
+	told     time.Time // when the client last got a resourceVersion
 }
 
 func newFollower(recorder *trace.Recorder, s selection) *follower {
@@ -74,7 +76,7 @@ func (f *follower) follow(ctx context.Context, initial bool) {
 	f.run(ctx, f.wait, f.sendNew)
 }
 
-// wait waits until something may have happened.
+// wait waits until there may be changes.
 func (f *follower) wait(ctx context.Context) bool {
 	if f.installs == nil {
 		return f.recorder.Wait(ctx, f.seq) == nil
@@ -84,7 +86,7 @@ func (f *follower) wait(ctx context.Context) bool {
 	return f.recorder.Wait(some, f.seq) == nil || ctx.Err() == nil
 }
 
-// sendInstalls sends those that the client does not know, and takes back those that are no more.
+// sendInstalls sends the installs that the client does not know, and deletes those that are gone.
 func (f *follower) sendInstalls(ctx context.Context) bool {
 	if f.installs == nil || time.Since(f.looked) < installsEvery {
 		return true
@@ -105,7 +107,7 @@ func (f *follower) sendInstalls(ctx context.Context) bool {
 	return true
 }
 
-// remember notes the journeys that the client knows: those that it asked for, as of the change that it starts after.
+// remember sets the journeys that the client knows: the matching ones as of the change after which the watch starts.
 func (f *follower) remember() {
 	then, _ := f.recorder.List()
 	later, _ := f.recorder.Since(f.seq) // if some are lost, sendNew ends the watch
@@ -122,7 +124,7 @@ func (f *follower) remember() {
 	}
 	f.installs = f.selection.installsByName("")
 	maps.DeleteFunc(f.installs, func(_ string, j v1alpha1.Journey) bool {
-		return time.Since(j.Status.Started.Time) < installsEvery // it may have come since the list
+		return time.Since(j.Status.Started.Time) < installsEvery // it may be newer than the list
 	})
 	for _, c := range then {
 		if !began[c.Journey] && f.selection.wanted(c, ended[c.Journey]) {
@@ -131,8 +133,8 @@ func (f *follower) remember() {
 	}
 }
 
-// repeat sends what the client should know. A delivery before [trace.Recorder.TellDeliveries] was no change, so a journey may match
-// since the client's list.
+// repeat sends the matching journeys that the client has. A delivery before [trace.Recorder.TellDeliveries] was no
+// change, so a journey may have begun to match since the client's list.
 func (f *follower) repeat(ctx context.Context) bool {
 	changes, _ := f.recorder.List()
 	for _, c := range changes {
@@ -146,7 +148,7 @@ func (f *follower) repeat(ctx context.Context) bool {
 	return true
 }
 
-// sendAll sends the journeys that are kept, and the bookmark behind them if the client asked for one.
+// sendAll sends the kept journeys, and then a bookmark if the client asked for one.
 func (f *follower) sendAll(ctx context.Context) bool {
 	var changes []trace.Change
 	changes, f.seq = f.recorder.List()
@@ -167,7 +169,7 @@ func (f *follower) sendAll(ctx context.Context) bool {
 	return !endsInitial(f.selection.options) || f.bookmark(ctx, setEndOfInitial)
 }
 
-// sendNew sends what has happened since the last time.
+// sendNew sends the changes since the last call.
 func (f *follower) sendNew(ctx context.Context) bool {
 	changes, lost := f.recorder.Since(f.seq)
 	if lost > 0 {
@@ -184,7 +186,7 @@ func (f *follower) sendNew(ctx context.Context) bool {
 	for i, c := range changes {
 		f.seq = c.Seq
 		if c.Type == trace.Began && endsAmong(changes[i+1:], c.Journey) {
-			continue // one event tells all of a journey that is over, and none tells of one that is discarded
+			continue // a finished journey needs only its last event, and a discarded one none
 		}
 		eventType, j := f.eventOf(c)
 		if j == nil {
@@ -212,7 +214,7 @@ func (f *follower) sendNew(ctx context.Context) bool {
 	return time.Since(f.told) <= bookmarkEvery || f.bookmark(ctx, func(metav1.Object) {})
 }
 
-// endsAmong says whether a journey ends, or is discarded, in one of the next few changes.
+// endsAmong reports whether a journey ends, or is discarded, in one of the next few changes.
 func endsAmong(changes []trace.Change, j *trace.Journey) bool {
 	const few = 16
 	for _, c := range changes[:min(few, len(changes))] {
@@ -223,7 +225,7 @@ func endsAmong(changes []trace.Change, j *trace.Journey) bool {
 	return false
 }
 
-// eventOf is the event by which this client hears of a change; there is none if the journey is nil.
+// eventOf returns this client's event for a change. The journey is nil if there is none.
 func (f *follower) eventOf(c trace.Change) (watch.EventType, *v1alpha1.Journey) {
 	known := f.sent[c.Journey]
 	if c.Type == trace.Forgotten {
@@ -247,7 +249,7 @@ func (f *follower) eventOf(c trace.Change) (watch.EventType, *v1alpha1.Journey) 
 	return "", nil
 }
 
-// bookmark tells the client up to which change it knows everything.
+// bookmark sends the change up to which the client knows everything.
 func (f *follower) bookmark(ctx context.Context, mark func(metav1.Object)) bool {
 	j := &v1alpha1.Journey{}
 	j.ResourceVersion = f.selection.text(f.seq)

@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// Config is the server that the group shows.
+// Config holds the parts of the server that the group shows.
 type Config struct {
 	Journeys *trace.Recorder
 	Caches   *cacher.Caches
@@ -27,15 +27,15 @@ type Config struct {
 	Moments  *Moments
 	// Compact compacts etcd's history. See [etcd3.CompactNow].
 	Compact CompactFunc
-	// Servers returns the servers of the chain, in the order in which they are asked.
+	// Servers returns the servers of the chain in their order.
 	Servers func() []Server
-	// Controllers (optional) returns those that the server runs, nil before they are started.
+	// Controllers (optional) returns the server's controllers, nil before they are started.
 	Controllers func() *controller.Controllers
 	// Authorizer answers access reviews.
 	Authorizer *authz.Authorizer
-	// Fair says that requests are let in by priority and fairness.
+	// Fair is true with priority and fairness.
 	Fair bool
-	// Source has the files that the server was built of: core, server and store.
+	// Source has the files from which the server was built: core, server and store.
 	Source fs.FS
 }
 
@@ -47,7 +47,7 @@ func (c *Config) prefix() string {
 	return c.Etcd.Decoder.Prefix
 }
 
-// NewAPIGroupInfo is the group of a server.
+// NewAPIGroupInfo returns the group of a server.
 func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 	journeys := newJourneys(c.Journeys, c.Servers)
 	recordings := newRecordings(c.Journeys, c.Allow)

@@ -17,32 +17,32 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 )
 
-// installs are the journeys that no request made: how each resource came to be served, and its storage came to be made. There is
-// one for each version of a resource that is installed at present. They are made of the servers' notes when somebody asks, so
-// they push no request out, and are never pushed out.
+// installs are journeys without a request: they show how each resource came to be served, and how its storage was made.
+// Each installed version of a resource has one. They are made on demand from the servers' notes. So they push no
+// request out of the recorder, and are never pushed out.
 type installs struct {
 	recorder *trace.Recorder
 	servers  func() []Server
 
-	// mu guards the numbers that the present installs have in their names.
+	// mu guards numbers and last. The names of the current installs contain these numbers.
 	mu      sync.Mutex
 	numbers map[installKey]int
 	last    int
 }
 
-// installKey is one installation: what serves a definition may be made several times.
+// installKey identifies one installation. The serving info of a definition may be made several times.
 type installKey struct {
 	resource schema.GroupVersionResource
 	made     time.Time
 }
 
-// install is one of them, before it is made into a journey.
+// install is one install, before it is made into a journey.
 type install struct {
 	key    installKey
 	name   string
 	server string
 	way    func(*trace.Way)
-	// by is the journey of the request that made it, and cause the write of the definition it was made from.
+	// by is the journey of the request that made it, and cause the write of the definition from which it was made.
 	by    string
 	cause trace.Cause
 }
@@ -51,8 +51,7 @@ func newInstalls(recorder *trace.Recorder, servers func() []Server) *installs {
 	return &installs{recorder: recorder, servers: servers, numbers: map[installKey]int{}}
 }
 
-// wantsInstalls says whether a client asks for installs. They are only listed for those who name the verb: everybody else asks for
-// requests.
+// wantsInstalls reports whether a client asks for installs by naming the verb. All other clients get only requests.
 func (s selection) wantsInstalls() bool {
 	if s.filter.Names("verb", v1alpha1.VerbInstall) {
 		return true
@@ -64,7 +63,7 @@ func (s selection) wantsInstalls() bool {
 	return ok && verb == v1alpha1.VerbInstall
 }
 
-// present are the installs in the order of their numbers.
+// present returns the current installs in the order of their numbers.
 func (i *installs) present() []*install {
 	if i.servers == nil {
 		return nil
@@ -107,7 +106,7 @@ func ofServer(s *served) (all []*install) {
 	return all
 }
 
-// ofInstalled is the install of a resource that was there when the server began.
+// ofInstalled returns the install of a resource that was installed at the start.
 func ofInstalled(s *served, one *endpoint.Installed) *install {
 	subresources := subresourcesOf(s.installed, one.Resource)
 	return &install{
@@ -122,7 +121,7 @@ func ofInstalled(s *served, one *endpoint.Installed) *install {
 	}
 }
 
-// ofDefinition is the install of a version of a custom resource.
+// ofDefinition returns the install of a version of a custom resource.
 func ofDefinition(s *served, d *crd.Serving, one *endpoint.Installed) *install {
 	return &install{
 		key: installKey{one.Resource, d.Made}, server: s.Name, by: d.By, cause: d.Cause,
@@ -143,13 +142,13 @@ func (i *install) record() trace.Record {
 	return record
 }
 
-// whole is the journey with its steps.
+// whole returns the journey with its steps.
 func (i *install) whole(version string) *v1alpha1.Journey {
 	record := i.record()
 	return journeyOf(&record, version)
 }
 
-// find finds an install by its name; nil if there is none.
+// find returns the install with a name; nil if there is none.
 func (i *installs) find(name string) *install {
 	if !strings.HasPrefix(name, i.recorder.Process()+"-i") {
 		return nil
@@ -162,7 +161,7 @@ func (i *installs) find(name string) *install {
 	return nil
 }
 
-// pickInstalls are the installs that a client asks for, without their steps.
+// pickInstalls returns the installs that a client asks for, without their steps.
 func (s selection) pickInstalls(version string) []v1alpha1.Journey {
 	if !s.wantsInstalls() {
 		return nil
@@ -178,7 +177,7 @@ func (s selection) pickInstalls(version string) []v1alpha1.Journey {
 	return picked
 }
 
-// installsByName is pickInstalls by name; nil if the client asks for none.
+// installsByName returns pickInstalls by name; nil if the client asks for none.
 func (s selection) installsByName(version string) map[string]v1alpha1.Journey {
 	if !s.wantsInstalls() {
 		return nil
@@ -190,7 +189,7 @@ func (s selection) installsByName(version string) map[string]v1alpha1.Journey {
 	return byName
 }
 
-// effects are the installs that a journey made, or that are of the state of a definition that it wrote.
+// effects returns the installs that a journey made, or that belong to a definition's state that it wrote.
 func (i *installs) effects(of *v1alpha1.Journey) (effects []v1alpha1.Effect) {
 	if of.Status.Revision == 0 && !slices.ContainsFunc(of.Status.Steps, buildsServingInfo) {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 var levels = map[trace.Level]string{trace.Steps: "Steps", trace.Objects: "Objects"}
 
-// journeyFields are the fields that field selectors know.
+// journeyFields returns the fields for field selectors.
 func journeyFields(j *v1alpha1.Journey) fields.Set {
 	return fields.Set{
 		"metadata.name": j.Name, "spec.verb": j.Spec.Verb, "spec.group": j.Spec.Group, "spec.resource": j.Spec.Resource,
@@ -25,7 +25,7 @@ func journeyFields(j *v1alpha1.Journey) fields.Set {
 	}
 }
 
-// journeyOf is a record as clients see it at a resourceVersion. Its texts are escaped.
+// journeyOf converts a record for clients, with a resourceVersion. It escapes the texts.
 func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 	j := &v1alpha1.Journey{
 		ObjectMeta: metav1.ObjectMeta{
@@ -38,8 +38,8 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 			Method: r.Request.Method, URI: r.Request.URI, Verb: r.Request.Verb,
 			Group: r.Request.Group, Version: r.Request.Version, Resource: r.Request.Resource, Subresource: r.Request.Subresource,
 			Namespace: r.Request.Namespace, Name: r.Request.Name, ContentType: r.Request.ContentType,
-			User: r.Request.User, ImpersonatedUser: r.Request.ImpersonatedUser, UserAgent: r.Request.UserAgent, SourceIP: r.Request.SourceIP, AuditID: r.Request.AuditID,
-			TraceID: r.Span.TraceID(),
+			User: r.Request.User, ImpersonatedUser: r.Request.ImpersonatedUser, UserAgent: r.Request.UserAgent,
+			SourceIP: r.Request.SourceIP, AuditID: r.Request.AuditID, TraceID: r.Span.TraceID(),
 		},
 		Status: v1alpha1.JourneyStatus{
 			Phase: v1alpha1.JourneyComplete, Started: metav1.NewMicroTime(r.Started), TookMicros: r.Took.Microseconds(),
@@ -49,7 +49,7 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 		},
 	}
 	if r.Running {
-		// One whose request has ended may still record what parts of its expressions came to.
+		// A journey whose request has ended may still record the values of parts of its expressions.
 		j.Status.Phase, j.Status.TookMicros = v1alpha1.JourneyRunning, 0
 	}
 	if len(r.Held) > 0 {
@@ -75,11 +75,11 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 	return j
 }
 
-// effectOf is a journey that another one caused, which began at a time.
+// effectOf describes a journey that was caused by one that started at began.
 func effectOf(r *trace.Record, began time.Time) v1alpha1.Effect {
 	e := v1alpha1.Effect{
-		Journey: r.ID, UserAgent: r.Request.UserAgent, Verb: r.Request.Verb, Resource: r.Request.Resource, Subresource: r.Request.Subresource,
-		Revision: r.Revision, AfterMicros: r.Started.Sub(began).Microseconds(),
+		Journey: r.ID, UserAgent: r.Request.UserAgent, Verb: r.Request.Verb, Resource: r.Request.Resource,
+		Subresource: r.Request.Subresource, Revision: r.Revision, AfterMicros: r.Started.Sub(began).Microseconds(),
 	}
 	for _, text := range []*string{&e.UserAgent, &e.Verb, &e.Resource, &e.Subresource} {
 		*text = escape.Line(*text)

@@ -17,10 +17,10 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// endWait is how long a get waits for the end of a journey that still runs.
+// endWait limits the wait of a get for the end of a running journey.
 const endWait = time.Second
 
-// journeys are what happened to the requests of this process.
+// journeys are the records of this process's requests.
 type journeys struct {
 	versions
 	recorder *trace.Recorder
@@ -50,7 +50,7 @@ func (j *journeys) get(ctx context.Context, name string) (*v1alpha1.Journey, err
 	return nil, nil
 }
 
-// whole returns a journey with its steps. One that still runs is given a moment to end, unless it is held.
+// whole returns a journey with its steps. It waits a moment for a running one to end, unless that is held.
 func (j *journeys) whole(ctx context.Context, found *trace.Journey) *v1alpha1.Journey {
 	ctx, cancel := context.WithTimeout(ctx, endWait)
 	defer cancel()
@@ -78,7 +78,7 @@ func (j *journeys) readQuery(ctx context.Context, query url.Values) (context.Con
 	return context.WithValue(ctx, filterKey{}, f), nil
 }
 
-// selection is the journeys that a client asks for.
+// selection selects the journeys that a client asks for.
 type selection struct {
 	versions
 	filter   filter.Filter
@@ -92,7 +92,7 @@ func (j *journeys) selection(ctx context.Context, options *metainternalversion.L
 	return selection{j.versions, f, options, j.resource(), j.installs}
 }
 
-// pick returns the journey without its steps, nil if the client did not ask for it. The filter may look at the steps.
+// pick returns the journey without its steps, or nil if it does not match. The filter may look at the steps.
 func (s selection) pick(c trace.Change) *v1alpha1.Journey {
 	j := s.summary(c)
 	if s.wants(j, c.Journey) {
@@ -101,9 +101,9 @@ func (s selection) pick(c trace.Change) *v1alpha1.Journey {
 	return nil
 }
 
-// wanted says whether a client whose list is from before change c has the journey. ran says that the journey ended since.
-// The steps of a forgotten journey are not known: if the filter asks about them, the client may have it. The end of a
-// journey that it does not have costs a client nothing.
+// wanted reports whether the journey matched for a client whose list is from before change c. ran is true if the
+// journey has ended since. The steps of a forgotten journey are unknown. If the filter depends on them, wanted returns
+// true: an event about the end of a journey that it does not have costs a client nothing.
 func (s selection) wanted(c trace.Change, ran bool) bool {
 	j := s.summary(c)
 	if ran {
@@ -119,7 +119,7 @@ func (s selection) wanted(c trace.Change, ran bool) bool {
 // forgotten is a journey whose steps are not known any more.
 type forgotten struct {
 	filter.WithSteps
-	asked bool // whether the filter asked for the steps
+	asked bool // whether the filter depends on the steps
 }
 
 func (f *forgotten) Field(name string) (filter.Value, bool) {
@@ -137,8 +137,7 @@ func (s selection) summary(c trace.Change) *v1alpha1.Journey {
 	return journeyOf(&record, s.text(c.Seq))
 }
 
-// wants says whether the client asks for a journey, of which it gets the summary. The steps are read only if the filter
-// asks about them.
+// wants reports whether a journey matches, given its summary. It reads the steps only if the filter depends on them.
 func (s selection) wants(summary *v1alpha1.Journey, journey *trace.Journey) bool {
 	if !s.resource.selects(s.options, summary) {
 		return false
@@ -149,7 +148,7 @@ func (s selection) wants(summary *v1alpha1.Journey, journey *trace.Journey) bool
 	return s.filter.Match(&recorded{WithSteps: subject.Of(summary), journey: journey})
 }
 
-// recorded is a journey whose steps are read when the filter asks for them.
+// recorded is a journey whose steps are read when the filter needs them.
 type recorded struct {
 	filter.WithSteps // the summary
 	journey          *trace.Journey
@@ -173,7 +172,7 @@ func (r *recorded) read() filter.WithSteps {
 	return r.whole
 }
 
-// list returns the journeys that are kept, in the order in which they began. Installs come before requests.
+// list returns the kept journeys in the order in which they began. Installs come before requests.
 func (j *journeys) list(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	s := j.selection(ctx, options)
 	if err := s.resource.refusePages(options); err != nil {
@@ -204,8 +203,8 @@ func (j *journeys) tooOld(version string, last uint64) error {
 	return expired("too old resource version: %s (%s)", version, j.text(last))
 }
 
-// watch follows the journeys: ADDED when one begins (or begins to match), MODIFIED when it ends, DELETED when it is
-// forgotten.
+// watch follows the journeys. It sends ADDED when one begins (or begins to match), MODIFIED when it ends, and DELETED
+// when it is forgotten.
 func (j *journeys) watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	_, last := j.recorder.List()
 	start, initial, err := j.start(options, last)

@@ -20,27 +20,27 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// Etcd is what lies below the API, and how to read it.
+// Etcd gives access to the storage below the API, and decodes it.
 type Etcd struct {
 	Live    *admin.Live
 	Decoder *admin.Decoder
 }
 
 const (
-	// keysAPage is how many keys and directories a list has at most.
+	// keysAPage limits the keys and directories in a list.
 	keysAPage = 1000
-	// A list reads no more than this to measure directories: well below a second of etcd's time.
+	// These limit what a list reads to measure directories, to well below a second of etcd's time.
 	measuredKeys  = 50_000
 	measuredBytes = 64 << 20
 )
 
 const keysPlural = "keys"
 
-// keys is what etcd has, as it is stored. It bypasses everything that guards objects: whoever may read keys may read the objects of
-// everybody, whatever their roles say of these.
+// keys are the keys of etcd with their stored values. They bypass all protection of objects: a user who may read keys
+// may read all objects, whatever their roles allow.
 type keys struct {
 	*Etcd
-	journeys *trace.Recorder // of the writes that a key's history names
+	journeys *trace.Recorder // has the journeys of the writes in a key's history
 }
 
 func (k *keys) resource() *anyResource {
@@ -50,7 +50,7 @@ func (k *keys) resource() *anyResource {
 	})
 }
 
-// keyQuery are the query parameters that only keys have.
+// keyQuery holds the query parameters that only keys have.
 type keyQuery struct{ prefix, key, revision string }
 
 type keyQueryKey struct{}
@@ -69,7 +69,7 @@ func keyQueryOf(ctx context.Context) keyQuery {
 	return q
 }
 
-// keyError is an error of etcd as clients see it.
+// keyError converts an error of etcd for clients.
 func keyError(err error) error {
 	switch {
 	case err == nil:
@@ -84,7 +84,7 @@ func keyError(err error) error {
 	return apierrors.NewInternalError(err)
 }
 
-// revision reads the revision that a client asks for; the present one if the text is empty.
+// revision parses the revision that a client asks for; an empty text stands for the current one.
 func (e *Etcd) revision(text string, head admin.Head) (int64, error) {
 	if text == "" || text == "0" {
 		return head.Revision, nil
@@ -96,7 +96,7 @@ func (e *Etcd) revision(text string, head admin.Head) (int64, error) {
 	return 0, apierrors.NewBadRequest(err.Error())
 }
 
-// open returns the key of a name and the revisions that etcd has.
+// open returns the key of a name, and the revisions that etcd has.
 func (k *keys) open(ctx context.Context, name string) (key string, head admin.Head, err error) {
 	if key, err = v1alpha1.KeyOfName(name); err != nil {
 		return "", head, apierrors.NewBadRequest(err.Error())
@@ -114,10 +114,10 @@ func (k *keys) get(ctx context.Context, name string) (*v1alpha1.Key, error) {
 	return k.read(ctx, key, keyQueryOf(ctx).revision, head)
 }
 
-// read reads a key; nil if there is none.
+// read returns a key; nil if it does not exist.
 //
-// A key that was not written since a compacted revision is what it was then, so it can be read at that revision: each
-// revision of a key's history can.
+// A compacted revision can still be read if the key has not changed between it and the compaction. So every revision in
+// a key's history is readable.
 func (e *Etcd) read(ctx context.Context, key, text string, head admin.Head) (*v1alpha1.Key, error) {
 	asked, err := e.revision(text, head)
 	at := asked
@@ -143,7 +143,7 @@ func (e *Etcd) read(ctx context.Context, key, text string, head admin.Head) (*v1
 	return out, nil
 }
 
-// keyOf is a key as clients see it, without its value.
+// keyOf converts a key for clients, without its value.
 func (e *Etcd) keyOf(kv *admin.KV, bytes, revision int64) *v1alpha1.Key {
 	k := &v1alpha1.Key{
 		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.KeyName(kv.Key), ResourceVersion: strconv.FormatInt(kv.ModRevision, 10)},
@@ -166,14 +166,14 @@ func lease(id int64) string {
 	return strconv.FormatInt(id, 16)
 }
 
-// directoryOf is a directory as clients see it.
+// directoryOf converts a directory for clients.
 func (e *Etcd) directoryOf(c admin.Child, revision int64) *v1alpha1.Key {
 	k := &v1alpha1.Key{
 		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.KeyName(c.Path)},
 		Spec:       v1alpha1.KeySpec{Key: c.Path, Directory: true},
 		Status:     v1alpha1.KeyStatus{Revision: revision, Keys: c.Keys, Bytes: c.Bytes, Measured: c.Measured, ModRevision: c.Revision},
 	}
-	// Some key below it says of which resource they are.
+	// The path of any key below it shows their resource.
 	some := c.Path + "x"
 	if _, rest, ok := admin.SplitKey(e.Decoder.Prefix, some); ok && len(rest) > 0 {
 		if l, ok := admin.Locate(e.Decoder.Prefix, some); ok {
@@ -183,7 +183,7 @@ func (e *Etcd) directoryOf(c admin.Child, revision int64) *v1alpha1.Key {
 	return k
 }
 
-// keyPage is a continue token: where a list continues, and at which revision.
+// keyPage is a continue token: the place and the revision at which a list continues.
 type keyPage struct {
 	Prefix   []byte `json:"p"`
 	From     []byte `json:"f"`
@@ -209,9 +209,9 @@ func readKeyPage(token, prefix string) (p keyPage, err error) {
 	return p, nil
 }
 
-// list returns what lies right below ?prefix=, or right below the root: keys without their values, and directories with the
-// number and size of their keys. With ?key= it returns that key with its value, or nothing. All pages of a list are of the
-// revision of the first.
+// list returns the entries directly below ?prefix=, or below the root: keys without their values, and directories with
+// the number and size of their keys. With ?key= it returns that key with its value, or nothing. All pages of a list
+// have the revision of the first.
 func (k *keys) list(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	q := keyQueryOf(ctx)
 	head, err := k.Live.Head(ctx)
@@ -256,8 +256,8 @@ func (k *keys) list(ctx context.Context, options *metainternalversion.ListOption
 	return list, nil
 }
 
-// listRevision is the revision of a list. A resourceVersion is a revision of etcd. The present one serves every
-// resourceVersion that does not ask for an exact match.
+// listRevision returns the revision of a list. A resourceVersion is a revision of etcd. The current revision satisfies
+// every resourceVersion that does not ask for an exact match.
 func (k *keys) listRevision(q keyQuery, options *metainternalversion.ListOptions, head admin.Head) (int64, error) {
 	text := q.revision
 	if options.ResourceVersion != "" && options.ResourceVersion != "0" {
@@ -279,8 +279,9 @@ func (e *Etcd) child(c admin.Child, revision int64) *v1alpha1.Key {
 	return e.keyOf(c.KV, c.Bytes, revision)
 }
 
-// one lists the key that ?key= names.
-func (k *keys) one(ctx context.Context, q keyQuery, head admin.Head, options *metainternalversion.ListOptions, list *v1alpha1.KeyList) (runtime.Object, error) {
+// one lists the key of ?key=.
+func (k *keys) one(ctx context.Context, q keyQuery, head admin.Head, options *metainternalversion.ListOptions,
+	list *v1alpha1.KeyList) (runtime.Object, error) {
 	found, err := k.read(ctx, q.key, q.revision, head)
 	if err != nil {
 		return nil, err
@@ -292,7 +293,7 @@ func (k *keys) one(ctx context.Context, q keyQuery, head admin.Head, options *me
 	return list, nil
 }
 
-// keyFields are the fields that field selectors know.
+// keyFields returns the fields for field selectors.
 func keyFields(k *v1alpha1.Key) fields.Set {
 	return fields.Set{
 		"metadata.name": k.Name, "spec.group": k.Spec.Group, "spec.resource": k.Spec.Resource,

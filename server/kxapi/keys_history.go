@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// revisionsMost is how many revisions a history has at most. They are the latest.
+	// revisionsMost limits the revisions of a history to the latest ones.
 	revisionsMost = 1000
-	// revisionBytesMost bounds the memory for their values.
+	// revisionBytesMost limits the memory for their values.
 	revisionBytesMost = 32 << 20
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// valueOf is the value of a key as clients see it: decrypted, decoded and masked.
+// valueOf converts the value of a key for clients: decrypted, decoded and masked.
 func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 	out := &v1alpha1.KeyValue{}
 	v, err := e.Decoder.Decode(kv.Key, kv.Value)
@@ -33,7 +33,7 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 			out.Text = string(v.Plain)
 		}
 	case secret:
-		// Masked as in journeys. A value at a Secret's key that is no Secret is not shown at all.
+		// Masked as in journeys. Another kind of value at a Secret's key is not shown at all.
 		if isSecretKind(v) {
 			out.Object = &runtime.RawExtension{Raw: mask.Object(&unstructured.Unstructured{Object: v.Object}, true)}
 		}
@@ -52,7 +52,7 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 	return out
 }
 
-// masked is an object's JSON with the secrets within it masked, and whether there are any.
+// masked returns an object's JSON with its secrets masked, and whether it has any.
 func masked(object map[string]any) (data []byte, found bool, err error) {
 	whole, err := json.Marshal(object)
 	if err != nil {
@@ -62,7 +62,7 @@ func masked(object map[string]any) (data []byte, found bool, err error) {
 	return data, !bytes.Equal(data, whole), err
 }
 
-// errorText tells clients why a value can't be read.
+// errorText explains to clients why a value can't be read.
 func errorText(err error, secret bool) string {
 	if secret {
 		return mask.Error(err)
@@ -70,7 +70,7 @@ func errorText(err error, secret bool) string {
 	return escape.Line(err.Error())
 }
 
-// isSecret says whether to mask a value, by its key or by its kind. v is nil if the value can't be read.
+// isSecret reports whether to mask a value, by its key or by its kind. v is nil if the value can't be read.
 func (e *Etcd) isSecret(key string, v *admin.Value) bool {
 	if path, _, ok := admin.SplitKey(e.Decoder.Prefix, key); ok && path == "secrets" {
 		return true

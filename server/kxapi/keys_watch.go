@@ -14,13 +14,13 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// keyEventsMost is how many events may wait for a client.
+// keyEventsMost limits the events that wait for a client.
 const keyEventsMost = 1024
 
-// keyFollower is one watch of keys: etcd's own, without values.
+// keyFollower is one watch of keys. It is etcd's own watch, without values.
 //
-// It takes events as etcd sends them, since etcd's client keeps every event that is not taken. A client that leaves more
-// than keyEventsMost of them unread gets 410 Expired.
+// It takes events as fast as etcd sends them, because etcd's client keeps every event that is not taken. A client with
+// more than keyEventsMost unread events gets 410 Expired.
 type keyFollower struct {
 	feed
 	keys    *keys
@@ -28,11 +28,13 @@ type keyFollower struct {
 	options *metainternalversion.ListOptions
 }
 
-// watch follows the keys that begin with ?prefix=, or the one of ?key=, from after the resourceVersion or from now on. It
-// does not send the present state first, which a level of the tree is not.
+// watch follows the keys below ?prefix=, or the one of ?key=, after the resourceVersion or from now on. It does not
+// send the existing keys first: a list shows one level of the tree, and a watch follows all levels.
 func (k *keys) watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
-		return nil, apierrors.NewBadRequest("sendInitialEvents: a watch of keys begins with the next change: list first, and watch from the list's resourceVersion on")
+		return nil,
+			apierrors.NewBadRequest("sendInitialEvents: a watch of keys begins with the next change: list first, and watch " +
+				"from the list's resourceVersion on")
 	}
 	from := int64(0)
 	if version := options.ResourceVersion; version != "" && version != "0" {
@@ -64,7 +66,7 @@ func (k *keys) watch(ctx context.Context, options *metainternalversion.ListOptio
 	return f, nil
 }
 
-// take passes on what etcd sent. It returns false after the last event.
+// take passes an event of etcd on. It returns false after the last one.
 func (f *keyFollower) take(e admin.Event, err error) bool {
 	if err != nil {
 		f.fail(keyError(err))
@@ -93,7 +95,7 @@ func keyEventType(e admin.Event, k *v1alpha1.Key) watch.EventType {
 	return watch.Modified
 }
 
-// fail ends the watch. The channel has room for this event behind keyEventsMost others.
+// fail ends the watch. The channel has room for this event after keyEventsMost others.
 func (f *keyFollower) fail(err error) {
 	var carrier apierrors.APIStatus
 	if !errors.As(err, &carrier) {

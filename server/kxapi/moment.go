@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// momentEvery is how often etcd is asked for its revision, and so how exact a moment is.
+	// momentEvery is the time between queries of etcd's revision, and so the precision of a moment.
 	momentEvery = time.Second
-	// mostMoments are remembered: an hour of them, if there are writes in each second.
+	// mostMoments limits the remembered moments: an hour of them, if there are writes in each second.
 	mostMoments = 3600
 )
 
-// Moments remembers when etcd reached which revision, since etcd keeps no times. It is in memory, and bounded. What it remembers is of
-// one history of etcd: it begins anew when etcd goes back.
+// Moments remembers when etcd reached which revision, since etcd keeps no times. It is in memory, and bounded. It
+// begins anew when etcd's revision goes back, because its moments belong to one history of etcd. mu guards ring.
 type Moments struct {
-	revision func(context.Context) (int64, error) // of a majority
+	revision func(context.Context) (int64, error) // etcd's revision, confirmed by a majority
 
 	mu   sync.Mutex
-	ring []moment // in the order of time, and of revisions
+	ring []moment // ordered by time and by revision
 }
 
 type moment struct {
@@ -36,12 +36,12 @@ type moment struct {
 	revision int64
 }
 
-// NewMoments remembers what revision returns.
+// NewMoments remembers the results of revision.
 func NewMoments(revision func(context.Context) (int64, error)) *Moments {
 	return &Moments{revision: revision}
 }
 
-// Run asks etcd for its revision until ctx ends. An etcd that does not answer makes no moments.
+// Run queries etcd's revision until ctx ends. An etcd that does not answer makes no moments.
 func (m *Moments) Run(ctx context.Context) {
 	tick := time.NewTicker(momentEvery)
 	defer tick.Stop()
@@ -60,8 +60,9 @@ func (m *Moments) Run(ctx context.Context) {
 	}
 }
 
-// saw remembers a revision that is newer than the last one. One that is older tells of another history, as after a restore: Run asks
-// for one revision at a time, and a majority of the members answers, so within a history they only grow.
+// saw remembers a revision that is newer than the last one. An older one belongs to another history, for example after
+// a restore. Within a history the revisions only grow: Run queries one at a time, and a majority of the members
+// answers.
 func (m *Moments) saw(at time.Time, revision int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,7 +80,7 @@ func (m *Moments) saw(at time.Time, revision int64) {
 	m.ring = append(m.ring, moment{at, revision})
 }
 
-// at is the last moment that is not after t. If none is, ok is false and oldest is the first that is remembered.
+// at returns the last moment that is not after t. If there is none, ok is false and oldest is the first one remembered.
 func (m *Moments) at(t time.Time) (found, oldest moment, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +101,7 @@ func (m *Moments) resource() *anyResource {
 	})
 }
 
-// get finds the moment of a time, or of so long ago, by this server's clock.
+// get returns the moment of a time, or of a duration before now, by this server's clock.
 func (m *Moments) get(_ context.Context, name string) (*v1alpha1.Moment, error) {
 	t, err := parseMoment(name, time.Now())
 	if err != nil {
@@ -117,7 +118,7 @@ func (m *Moments) get(_ context.Context, name string) (*v1alpha1.Moment, error) 
 		t.UTC().Format(time.RFC3339), oldest.revision, oldest.at.UTC().Format(time.RFC3339))
 }
 
-// parseMoment reads a time, or how long ago it was.
+// parseMoment parses a time, or a duration before now.
 func parseMoment(name string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(strings.TrimPrefix(name, "-")); err == nil && ago >= 0 {
 		return now.Add(-ago), nil

@@ -29,8 +29,8 @@ type groupObject interface {
 	metav1.Object
 }
 
-// resource declares a resource of the group, or a subresource. etcd holds nothing of it: the functions answer from the
-// state of the server at that moment. A verb whose function is nil does not exist.
+// resource declares a resource of the group, or a subresource. etcd holds nothing of it: the functions return the
+// current state of the server. A verb whose function is nil does not exist.
 type resource[T groupObject] struct {
 	plural, singular string
 	shortNames       []string
@@ -40,14 +40,15 @@ type resource[T groupObject] struct {
 	empty   runtime.Object
 	columns []table.Column
 	row     func(T) metav1.TableRow
-	// fields (optional) are those that field selectors know, with the values of an object. Without it they know the name.
+	// fields (optional) returns the fields for field selectors, with the values of an object. Without it they know only
+	// the name.
 	fields func(T) fields.Set
 
 	// query (optional) reads the resource's own query parameters.
 	query func(ctx context.Context, query url.Values) (context.Context, error)
-	// get returns nil if nothing has the name.
+	// get returns nil if no object has the name.
 	get func(ctx context.Context, name string) (T, error)
-	// all returns all objects, unversioned: selectors pick from them. list is for a resource with versions or pages.
+	// all returns all objects, unversioned; selectors choose among them. list is for a resource with versions or pages.
 	all   func(ctx context.Context) ([]T, error)
 	list  func(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error)
 	watch func(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error)
@@ -57,20 +58,20 @@ func groupResource(plural string) schema.GroupResource {
 	return schema.GroupResource{Group: v1alpha1.GroupName, Resource: plural}
 }
 
-// anyResource is a resource whose functions take and return any object. What all resources do is written for it: the compiler
-// repeats the methods of a generic type for each type argument.
+// anyResource is a resource whose functions take and return any object. The code that all resources share is written
+// for it, because the compiler repeats the methods of a generic type for each type argument.
 type anyResource struct {
-	// resource lacks row: table has it.
+	// resource lacks row, which table has.
 	resource[groupObject]
 
 	// pointer is the Go type of the objects.
 	pointer reflect.Type
 	table   *table.Generator
-	// source has get and all as the resource declares them: the structure shows where these are written.
+	// source holds the original get and all of the declaration, because the structure shows where they are written.
 	source struct{ get, all any }
 }
 
-// declare makes the functions of a resource assert its type. A function that the resource lacks stays nil.
+// declare wraps the functions of a resource in type assertions. A function that the resource lacks stays nil.
 func declare[T groupObject](r resource[T]) *anyResource {
 	made := &anyResource{pointer: reflect.TypeFor[T](), resource: resource[groupObject]{
 		plural: r.plural, singular: r.singular, shortNames: r.shortNames, objects: r.objects, empty: r.empty, columns: r.columns,
@@ -104,7 +105,7 @@ func declare[T groupObject](r resource[T]) *anyResource {
 	return made
 }
 
-// escaped escapes the cells of a row: most of what this group shows was written by others.
+// escaped escapes the cells of a row, because most texts in this group come from other clients.
 func escaped(row metav1.TableRow) metav1.TableRow {
 	for i := range row.Cells {
 		if text, ok := row.Cells[i].(string); ok {
@@ -114,13 +115,13 @@ func escaped(row metav1.TableRow) metav1.TableRow {
 	return row
 }
 
-// kind is that of the objects.
+// kind returns the kind of the objects.
 func (r *anyResource) kind() schema.GroupVersionKind {
 	return v1alpha1.SchemeGroupVersion.WithKind(r.pointer.Elem().Name())
 }
 
-// storage returns the resource's storage. The installer offers the verbs whose interfaces the storage implements, so each
-// set of functions has a type of its own.
+// storage returns the resource's storage. The installer offers the verbs whose interfaces the storage implements, so
+// each set of functions has a type of its own.
 func (r *anyResource) storage() rest.Storage {
 	switch {
 	case r.all == nil && r.list == nil:
@@ -199,7 +200,7 @@ func (r *anyResource) names() string {
 	return r.plural
 }
 
-// refusePages refuses a continue token. A list of few objects is sent whole whatever the limit, which servers may do.
+// refusePages refuses a continue token. A list of few objects ignores the limit and is always whole, as the API allows.
 func (r *anyResource) refusePages(options *metainternalversion.ListOptions) error {
 	if options.Continue == "" {
 		return nil
@@ -207,7 +208,7 @@ func (r *anyResource) refusePages(options *metainternalversion.ListOptions) erro
 	return apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %s are listed whole", r.names()))
 }
 
-// listOf returns the list of those objects that the selectors pick.
+// listOf returns the list of the objects that the selectors match.
 func (r *anyResource) listOf(objects []groupObject, options *metainternalversion.ListOptions,
 	resourceVersion string) (runtime.Object, error) {
 	items := []runtime.Object{}
@@ -221,7 +222,7 @@ func (r *anyResource) listOf(objects []groupObject, options *metainternalversion
 	return list, meta.SetList(list, items)
 }
 
-// selects says whether the selectors pick an object. Without options they pick all.
+// selects reports whether the selectors match an object. Without options they match all.
 func (r *anyResource) selects(options *metainternalversion.ListOptions, o groupObject) bool {
 	if options == nil {
 		return true
@@ -249,11 +250,11 @@ func (w watcher) Watch(ctx context.Context, options *metainternalversion.ListOpt
 	return w.watch(ctx, options)
 }
 
-// declaration is the resource of a storage.
+// declaration is the declared resource of a storage.
 type declaration interface {
-	// addFields registers the fields that field selectors know.
+	// addFields registers the fields for field selectors.
 	addFields(s *runtime.Scheme)
-	// function does a verb; nil if it does not come from the declaration.
+	// function returns the function of a verb; nil if it does not come from the declaration.
 	function(verb string) any
 }
 
@@ -273,7 +274,7 @@ func (r *anyResource) function(verb string) any {
 
 func (r *anyResource) addFields(s *runtime.Scheme) {
 	if r.fields == nil {
-		return // the scheme knows the name itself
+		return // the scheme already knows metadata.name
 	}
 	known := r.fields(r.newObject())
 	utilruntime.Must(s.AddFieldLabelConversionFunc(r.kind(), func(label, value string) (string, string, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// maxDelay bounds how long a step is delayed.
+// maxDelay limits the delay of a step.
 const maxDelay = 10 * time.Minute
 
 func newBreakpoints(recorder *trace.Recorder, allow *recordings) ruleStorage {
@@ -39,7 +39,7 @@ func newFaults(recorder *trace.Recorder, allow *recordings) ruleStorage {
 	}, recorder.Control())
 }
 
-// oneOf fills in the first of the values for an empty one, and refuses a value that is not among them.
+// oneOf replaces an empty value by the first of values, and refuses a value that is not among them.
 func oneOf[T ~string](at *field.Path, value *T, values ...T) field.ErrorList {
 	if *value == "" {
 		*value = values[0]
@@ -57,7 +57,7 @@ func atLeast(at *field.Path, value, least int64) field.ErrorList {
 	return nil
 }
 
-// parser makes rules of objects.
+// parser makes rules from objects.
 type parser struct{ recorder *trace.Recorder }
 
 func (p parser) filter(at *field.Path, text string) (filter.Filter, field.ErrorList) {
@@ -71,12 +71,13 @@ func (p parser) filter(at *field.Path, text string) (filter.Filter, field.ErrorL
 	return f, nil
 }
 
-// breakpoint fills in the defaults and returns the rule and its lease.
+// breakpoint sets the defaults and returns the rule and its lease.
 func (p parser) breakpoint(b *v1alpha1.Breakpoint) (*trace.Rule, time.Duration, field.ErrorList) {
 	spec, s := field.NewPath("spec"), &b.Spec
 	f, errs := p.filter(spec.Child("filter"), s.Filter)
 	if s.Filter == "" {
-		errs = append(errs, field.Required(spec.Child("filter"), "an empty filter would hold every request, and those that it is deleted with; verb:* holds all"))
+		errs = append(errs, field.Required(spec.Child("filter"),
+			"an empty filter would hold every request, and those that it is deleted with; verb:* holds all"))
 	}
 	errs = append(errs, oneOf(spec.Child("at"), &s.At, v1alpha1.AtStart, v1alpha1.AtEnd)...)
 	errs = append(errs, oneOf(spec.Child("action"), &s.Action, v1alpha1.BreakpointHold, v1alpha1.BreakpointTrace)...)
@@ -93,7 +94,7 @@ func (p parser) breakpoint(b *v1alpha1.Breakpoint) (*trace.Rule, time.Duration, 
 	return rule, time.Duration(s.LeaseSeconds) * time.Second, errs
 }
 
-// fault fills in the defaults and returns the rule.
+// fault sets the defaults and returns the rule.
 func (p parser) fault(f *v1alpha1.Fault) (*trace.Rule, time.Duration, field.ErrorList) {
 	spec, s := field.NewPath("spec"), &f.Spec
 	parsed, errs := p.filter(spec.Child("filter"), s.Filter)
@@ -101,7 +102,8 @@ func (p parser) fault(f *v1alpha1.Fault) (*trace.Rule, time.Duration, field.Erro
 		errs = append(errs, field.Required(spec.Child("effect"), "what goes wrong"))
 	} else {
 		errs = append(errs, oneOf(spec.Child("effect"), &s.Effect,
-			v1alpha1.FaultDelay, v1alpha1.FaultFail, v1alpha1.FaultTimeoutAfterCommit, v1alpha1.FaultDropWatch, v1alpha1.FaultStaleCache)...)
+			v1alpha1.FaultDelay, v1alpha1.FaultFail, v1alpha1.FaultTimeoutAfterCommit, v1alpha1.FaultDropWatch,
+			v1alpha1.FaultStaleCache)...)
 	}
 	errs = append(errs, atLeast(spec.Child("skip"), s.Skip, 0)...)
 	errs = append(errs, atLeast(spec.Child("count"), s.Count, 0)...)
@@ -172,7 +174,7 @@ func checkCode(at *field.Path, code int32) field.ErrorList {
 	return nil
 }
 
-// reasons are those of injected errors: clients tell errors apart by them.
+// reasons maps the codes of injected errors to reasons, by which clients distinguish errors.
 var reasons = map[int32]metav1.StatusReason{
 	http.StatusBadRequest:            metav1.StatusReasonBadRequest,
 	http.StatusUnauthorized:          metav1.StatusReasonUnauthorized,
@@ -189,7 +191,7 @@ var reasons = map[int32]metav1.StatusReason{
 	http.StatusGatewayTimeout:        metav1.StatusReasonTimeout,
 }
 
-// injectedError looks to a client like any error of its code.
+// injectedError returns an error that looks to a client like any other of its code.
 func injectedError(code, retryAfterSeconds int32, message string) error {
 	status := metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reasons[code], Message: message}
 	if code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable {

@@ -24,18 +24,18 @@ import (
 )
 
 const (
-	// maxRules bounds the breakpoints, and the faults: every step asks each of them.
+	// maxRules limits the breakpoints, and also the faults: every step checks each of them.
 	maxRules = 64
-	// maxDeleted is how many deletions are kept: a watch can start before them.
+	// maxDeleted limits the deletions that are kept for watches which start before them.
 	maxDeleted = 256
 )
 
-// ruleKind is what breakpoints and faults differ in.
+// ruleKind holds the differences between breakpoints and faults.
 type ruleKind[T groupObject] struct {
-	// allows returns an error if the server does not take the object now, whatever it says.
+	// allows returns an error if the server refuses the object now, whatever it says.
 	allows func(T) error
-	// parse fills in what the object leaves out, and returns its rule and its lease: how long it stays while nobody tends the
-	// rules, 0 for ever.
+	// parse sets the object's defaults, and returns its rule and its lease. The lease is the time for which the object
+	// stays after the last client tended the rules, 0 for ever.
 	parse     func(T) (*trace.Rule, time.Duration, field.ErrorList)
 	setStatus func(T, v1alpha1.RuleStatus)
 	// setTime says that a lease is a time: it is over then, whoever tends the rules.
@@ -44,14 +44,15 @@ type ruleKind[T groupObject] struct {
 	ended func()
 }
 
-// rules are the breakpoints or the faults of this process. They are in its memory only.
+// rules are the breakpoints or the faults of this process. They are only in its memory.
 //
-// Purpose: to be like any other resource to kubectl and informers, and to keep nobody waiting who reports a hit.
+// Purpose: to be like any other resource to kubectl and informers, and never to delay a request that reports a hit.
 //
 //  1. A stored object never changes. Its status is looked up for each reader.
-//  2. The version of an object grows when its rule is hit. Followers read at their own pace what has a newer version than
-//     they have sent, so a rule that is hit very often costs them no more than one that is hit now and then.
+//  2. The version of an object grows when its rule is hit. Followers read, at their own pace, the objects with a newer
+//     version than they have sent. So a rule with very many hits costs them no more than one with few.
 //  3. The control's lock may be taken under mu, never mu under the control's.
+//  4. mu guards the fields below it.
 type rules struct {
 	*anyResource
 	ruleKind[groupObject]
@@ -65,10 +66,10 @@ type rules struct {
 	lost     uint64        // the version of the latest deletion that is not kept
 	wake     chan struct{} // closed and replaced by each change
 	watches  int
-	tendedAt time.Time // when a client last showed interest
+	tendedAt time.Time // when a client last tended the rules
 }
 
-// ruleEntry is one object. The rule of a deleted one is removed.
+// ruleEntry is one object. If it is deleted, its rule is removed.
 type ruleEntry struct {
 	object           groupObject // without status and version
 	rule             *trace.Rule
@@ -102,7 +103,7 @@ func rulesOf(r *anyResource, kind ruleKind[groupObject], control *trace.Control)
 	return ruleStorage{watcher{newLister(r)}, s}
 }
 
-// Destroy ends the timers of leases.
+// Destroy stops the timers of leases.
 func (r *rules) Destroy() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +124,8 @@ func (r *rules) changed(e *ruleEntry) {
 	r.wake = make(chan struct{})
 }
 
-func (r *rules) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (r *rules) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (runtime.Object, error) {
 	object := copyOf(obj.(groupObject))
 	if object.GetName() == "" && object.GetGenerateName() != "" {
 		object.SetName(object.GetGenerateName() + utilrand.String(5))
@@ -174,7 +176,8 @@ func (r *rules) add(e *ruleEntry, dryRun bool) error {
 	case r.entries[name] != nil:
 		return apierrors.NewAlreadyExists(groupResource(r.plural), name)
 	case len(r.entries) >= maxRules:
-		return apierrors.NewForbidden(groupResource(r.plural), name, fmt.Errorf("there are %d %s already, and no more may be", maxRules, r.plural))
+		return apierrors.NewForbidden(groupResource(r.plural), name,
+			fmt.Errorf("there are %d %s already, and no more may be", maxRules, r.plural))
 	case dryRun:
 		return nil
 	}
@@ -186,7 +189,7 @@ func (r *rules) add(e *ruleEntry, dryRun bool) error {
 	if e.lease > 0 {
 		e.timer = time.AfterFunc(e.lease, func() { r.expire(e) })
 	}
-	// The control calls Changed with no lock held, so it can be asked under this one.
+	// The control calls Changed with no lock held, so calling it under this lock is safe.
 	if err := r.control.Add(e.rule); err != nil {
 		r.remove(e)
 		return apierrors.NewServiceUnavailable(err.Error())
@@ -194,7 +197,7 @@ func (r *rules) add(e *ruleEntry, dryRun bool) error {
 	return nil
 }
 
-// hit runs on the goroutine of a request.
+// hit gives an object a new version. It runs on the goroutine of a request.
 func (r *rules) hit(e *ruleEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,7 +206,7 @@ func (r *rules) hit(e *ruleEntry) {
 	}
 }
 
-// show is the object as clients see it.
+// show returns the object for clients, with status and version.
 func (r *rules) show(e *ruleEntry) groupObject {
 	object := copyOf(e.object)
 	r.mu.Lock()
@@ -241,7 +244,7 @@ func (r *rules) get(_ context.Context, name string) (groupObject, error) {
 	return r.show(e), nil
 }
 
-// selected returns the entries that the selectors pick, by name, and the version at which they are those.
+// selected returns the entries that the selectors match, sorted by name, and the version of this state.
 func (r *rules) selected(options *metainternalversion.ListOptions) ([]*ruleEntry, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -272,13 +275,15 @@ func (r *rules) list(_ context.Context, options *metainternalversion.ListOptions
 	return r.listOf(items, options, r.text(last))
 }
 
-func (r *rules) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (r *rules) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	e, err := r.find(name)
 	if err != nil {
 		return nil, false, err
 	}
 	if e.kept {
-		return nil, false, apierrors.NewForbidden(groupResource(r.plural), name, errors.New("it says what the flags of kx serve allow, and stays"))
+		return nil, false, apierrors.NewForbidden(groupResource(r.plural), name,
+			errors.New("it says what the flags of kx serve allow, and stays"))
 	}
 	shown := r.show(e)
 	if err := validate(ctx, copyOf(shown)); err != nil {
@@ -286,7 +291,8 @@ func (r *rules) Delete(ctx context.Context, name string, validate rest.ValidateO
 	}
 	if options != nil {
 		if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != e.object.GetUID() {
-			return nil, false, apierrors.NewConflict(groupResource(r.plural), name, fmt.Errorf("the UID in the precondition (%s) is not that of the object (%s)", *p.UID, e.object.GetUID()))
+			return nil, false, apierrors.NewConflict(groupResource(r.plural), name,
+				fmt.Errorf("the UID in the precondition (%s) is not that of the object (%s)", *p.UID, e.object.GetUID()))
 		}
 		if len(options.DryRun) > 0 {
 			return shown, true, nil
@@ -316,7 +322,7 @@ func (r *rules) DeleteCollection(ctx context.Context, validate rest.ValidateObje
 	return r.listOf(items, selected, "")
 }
 
-// end deletes an object, unless it is deleted already, and lets the requests go on that it holds.
+// end deletes an object, unless it is deleted already, and releases the requests that it holds.
 func (r *rules) end(e *ruleEntry) {
 	r.mu.Lock()
 	r.remove(e)
@@ -335,7 +341,7 @@ func (r *rules) clear() {
 	}
 }
 
-// remove forgets an object. The caller holds mu.
+// remove removes an object. The caller holds mu.
 func (r *rules) remove(e *ruleEntry) {
 	name := e.object.GetName()
 	if r.entries[name] != e {
@@ -354,14 +360,14 @@ func (r *rules) remove(e *ruleEntry) {
 	}
 }
 
-// tend notes that a client is interested in the rules.
+// tend notes that a client still uses the rules.
 func (r *rules) tend() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tendedAt = time.Now()
 }
 
-// expire deletes an object whose lease is over: nobody tended the rules for that long.
+// expire deletes an object whose lease is over, because no client has tended the rules for that long.
 func (r *rules) expire(e *ruleEntry) {
 	r.mu.Lock()
 	if r.entries[e.object.GetName()] != e {

@@ -19,7 +19,7 @@ type ruleFollower struct {
 	sent uint64 // the version up to which everything is sent
 }
 
-// watch sends MODIFIED when an object's rule was hit, once or more.
+// watch sends MODIFIED after one or more hits of an object's rule.
 func (r *rules) watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	_, last, _ := r.after(0)
 	start, initial, err := r.start(options, last)
@@ -36,7 +36,7 @@ func (r *rules) watch(ctx context.Context, options *metainternalversion.ListOpti
 	return f, nil
 }
 
-// watching counts the watches: no lease ends while there are any.
+// watching counts the watches. No lease ends while there are any.
 func (r *rules) watching(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,14 +44,15 @@ func (r *rules) watching(n int) {
 	r.tendedAt = time.Now()
 }
 
-// ruleChange is a change as of a version.
+// ruleChange is a change at a version.
 type ruleChange struct {
 	entry     *ruleEntry
 	version   uint64
 	eventType watch.EventType
 }
 
-// after returns the changes after version seq, and the latest version. It is not ok if some of the changes are forgotten.
+// after returns the changes after version seq, and the latest version. ok is false if some of the changes are not kept
+// any more.
 func (r *rules) after(seq uint64) (changes []ruleChange, now uint64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +60,7 @@ func (r *rules) after(seq uint64) (changes []ruleChange, now uint64, ok bool) {
 		return nil, r.last, false
 	}
 	for _, e := range r.deleted {
-		if e.created > seq { // the client that created it may wait for its end
+		if e.created > seq { // the creating client may wait for its deletion
 			changes = append(changes, ruleChange{e, e.created, watch.Added})
 		}
 		if e.version > seq {
@@ -104,7 +105,7 @@ func (f *ruleFollower) follow(ctx context.Context, initial bool) {
 	f.run(ctx, func(ctx context.Context) bool { return f.rules.wait(ctx, f.sent) }, f.sendNew)
 }
 
-// sendAll sends the present objects, and the bookmark behind them if the client asked for one.
+// sendAll sends the existing objects, and then a bookmark if the client asked for one.
 func (f *ruleFollower) sendAll(ctx context.Context) bool {
 	entries, last := f.rules.selected(f.options)
 	f.sent = last
@@ -133,7 +134,7 @@ func (f *ruleFollower) sendNew(ctx context.Context) bool {
 			continue
 		}
 		object := f.rules.show(c.entry)
-		// The version of the change, and not of a hit since then: the next batch tells of that.
+		// The version of the change, not of a later hit, which comes with the next batch.
 		object.SetResourceVersion(f.rules.text(c.version))
 		if !f.send(ctx, c.eventType, object) {
 			return false

@@ -17,10 +17,10 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// sources are the files that this server was built of. They have no watch: they do not change while the server runs.
+// sources are the files from which this server was built. They have no watch, because they never change.
 type sources struct {
 	files fs.FS
-	// index has the files in the order of their paths, without their text. The first request makes it.
+	// index returns the files in the order of their paths, without their text. The first call makes it.
 	index func() ([]v1alpha1.Source, error)
 }
 
@@ -86,7 +86,7 @@ func (s *sources) all(context.Context) (all []*v1alpha1.Source, err error) {
 	return all, err
 }
 
-// sourceFields are the fields that field selectors know.
+// sourceFields returns the fields for field selectors.
 func sourceFields(s *v1alpha1.Source) fields.Set {
 	return fields.Set{"metadata.name": s.Name, "spec.package": s.Spec.Package, "spec.file": s.Spec.File}
 }

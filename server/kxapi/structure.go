@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// Server is one of the servers of a chain. Installed and Definitions are nil where the server has none.
+// Server is one of the servers of a chain. Installed and Definitions are nil if the server has none.
 type Server struct {
 	Name    string
 	Handler http.Handler
@@ -27,21 +27,22 @@ type Server struct {
 
 // structure is the map of a server. It has no watch: much of it never changes, and the rest changes with every request.
 //
-// Nothing is listed here a second time: the filters are those of the chain, the servers tell what is installed in them,
-// and the source says what each is for.
+// It keeps no list of its own: the filters come from the chain, the servers report their resources, and the source
+// explains each part.
 type structure struct {
 	servers     func() []Server
 	controllers func() *controller.Controllers
 	caches      *cacher.Caches
 	// keys is the prefix of all keys in etcd.
 	keys string
-	// fair says that requests are let in by priority and fairness.
+	// fair is true with priority and fairness.
 	fair bool
 	code func() (*code, error)
 }
 
-// newStructure is the map of the servers of a chain, in their order. files is their source.
-func newStructure(servers func() []Server, controllers func() *controller.Controllers, caches *cacher.Caches, files fs.FS, keys string, fair bool) *structure {
+// newStructure returns the map of the servers of a chain, in their order. files is their source.
+func newStructure(servers func() []Server, controllers func() *controller.Controllers, caches *cacher.Caches, files fs.FS,
+	keys string, fair bool) *structure {
 	return &structure{servers, controllers, caches, keys, fair, sync.OnceValues(func() (*code, error) { return readCode(files) })}
 }
 
@@ -52,7 +53,7 @@ func (s *structure) resource() *anyResource {
 	})
 }
 
-// get returns one part with everything that is known about it.
+// get returns one part with all details.
 func (s *structure) get(ctx context.Context, name string) (*v1alpha1.Structure, error) {
 	parts, err := s.draw(ctx, name)
 	if err != nil || len(parts) == 0 {
@@ -64,7 +65,7 @@ func (s *structure) get(ctx context.Context, name string) (*v1alpha1.Structure, 
 // all returns the parts in brief.
 func (s *structure) all(ctx context.Context) ([]*v1alpha1.Structure, error) { return s.draw(ctx, "") }
 
-// structureFields are the fields that field selectors know.
+// structureFields returns the fields for field selectors.
 func structureFields(s *v1alpha1.Structure) fields.Set {
 	set := fields.Set{"metadata.name": s.Name, "spec.part": string(s.Spec.Part), "spec.group": "", "spec.resource": "", "spec.server": ""}
 	switch r, d := s.Spec.Resource, s.Spec.Definition; {
@@ -76,8 +77,8 @@ func structureFields(s *v1alpha1.Structure) fields.Set {
 	return set
 }
 
-// known is what the source says. Who asks first waits until it is read, but not longer than they want to: a server that stops waits
-// for its requests.
+// known returns the parsed source. The first callers wait until it is parsed, but no longer than their contexts last,
+// because a stopping server waits for its requests.
 func (s *structure) known(ctx context.Context) (*code, error) {
 	read := make(chan struct{})
 	go func() {
@@ -92,7 +93,7 @@ func (s *structure) known(ctx context.Context) (*code, error) {
 	}
 }
 
-// draw draws one part whole, or all in brief if the name is empty.
+// draw draws one part in full, or all parts in brief if the name is empty.
 func (s *structure) draw(ctx context.Context, name string) ([]*v1alpha1.Structure, error) {
 	code, err := s.known(ctx)
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *structure) draw(ctx context.Context, name string) ([]*v1alpha1.Structur
 	return d.parts, nil
 }
 
-// served is a server and what it has at one moment.
+// served is a server with its resources and definitions at one moment.
 type served struct {
 	Server
 	installed   []endpoint.Installed

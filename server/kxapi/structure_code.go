@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// code finds functions and types in the embedded source. What runs says in which file and line it is, and the source says how
-// it is called there, with the comment above it.
+// code finds functions and types in the embedded source. Running code knows its file and line; the source adds its name
+// there and the comment above it.
 type code struct {
 	byName map[string]v1alpha1.CodePlace
 	byFile map[string][]v1alpha1.CodePlace // in the order of their lines
@@ -48,7 +48,7 @@ func (c *code) read(file, text string) {
 			continue
 		}
 		name := ""
-		switch { // most lines are looked at no further: patterns take their time
+		switch { // most lines match no prefix, so the slow patterns are skipped
 		case strings.HasPrefix(one, "func "):
 			if m := functionLine.FindStringSubmatch(one); m != nil {
 				if name = m[2]; m[1] != "" {
@@ -77,7 +77,7 @@ func (c *code) read(file, text string) {
 	}
 }
 
-// paragraph is the first paragraph of a comment, without directives.
+// paragraph returns the first paragraph of a comment, without directives.
 func paragraph(doc []string) string {
 	var text []string
 	for _, line := range doc {
@@ -91,10 +91,10 @@ func paragraph(doc []string) string {
 	return strings.Join(text, " ")
 }
 
-// methodValue takes from the name of a method value what the names of methods in the source do not have.
+// methodValue removes the parts of a method value's name that names of methods in the source lack.
 var methodValue = strings.NewReplacer("(*", "", ")", "", "[...]", "", "-fm", "")
 
-// function is the place of a function that runs. A function literal has the name of the function that it is in.
+// function returns the place of a running function. A function literal has the name of the function around it.
 func (c *code) function(f any) v1alpha1.CodePlace {
 	site := trace.SiteOf(f)
 	if place, ok := c.byName[methodValue.Replace(site.Function)]; ok {
@@ -108,8 +108,8 @@ func (c *code) function(f any) v1alpha1.CodePlace {
 	return withUpstream(place)
 }
 
-// upstream are the functions that steps name, by their names in kx and upstream. Custom resources have storages whose types are
-// called as those of the built-in resources: their names have the room before them.
+// upstream maps the names of functions, in kx and upstream, to the steps that name them. Types of storages of custom
+// resources have the same names as those of built-in ones, so their keys begin with the room.
 var upstream = sync.OnceValue(func() map[string]trace.Info {
 	all := map[string]trace.Info{}
 	for _, id := range trace.All() {
@@ -136,7 +136,8 @@ func withUpstream(p v1alpha1.CodePlace) v1alpha1.CodePlace {
 	return p
 }
 
-// storage is the place of a storage: of its type or, if it is made from a resource, of the type that does the resource's get.
+// storage returns the place of a storage: of its type or, if it is made from a resource, of the type whose function
+// gets the resource.
 func (c *code) storage(s rest.Storage) v1alpha1.CodePlace {
 	if made, ok := s.(declaration); ok {
 		does := c.function(made.function("get")).Name
@@ -147,7 +148,7 @@ func (c *code) storage(s rest.Storage) v1alpha1.CodePlace {
 	return c.typeOf(reflect.TypeOf(s))
 }
 
-// placeOf is the place of a function, or of the type of any other value.
+// placeOf returns the place of a function, or of the type of any other value.
 func (c *code) placeOf(does any) v1alpha1.CodePlace {
 	if t := reflect.TypeOf(does); t.Kind() != reflect.Func {
 		return c.typeOf(t)
@@ -155,7 +156,7 @@ func (c *code) placeOf(does any) v1alpha1.CodePlace {
 	return c.function(does)
 }
 
-// typeOf is the place of a type.
+// typeOf returns the place of a type.
 func (c *code) typeOf(t reflect.Type) v1alpha1.CodePlace {
 	name := typeName(t)
 	if place, ok := c.byName[name]; ok {
@@ -166,7 +167,7 @@ func (c *code) typeOf(t reflect.Type) v1alpha1.CodePlace {
 
 const modulePath = "github.com/kx-apiserver/kx/"
 
-// typeName is the name of a type with its package, without type parameters.
+// typeName returns the name of a type with its package, without type parameters.
 func typeName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -175,7 +176,7 @@ func typeName(t reflect.Type) string {
 	return strings.TrimPrefix(t.PkgPath(), modulePath) + "." + name
 }
 
-// method is the place of a method of v, which may be of a type that v embeds.
+// method returns the place of a method of v, which may belong to a type that v embeds.
 func (c *code) method(v reflect.Value, name string) *v1alpha1.CodePlace {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {

@@ -21,18 +21,18 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// drawing is a map that is being drawn.
+// drawing is a map in progress.
 type drawing struct {
 	code   *code
 	caches *cacher.Caches
 	keys   string
-	only   string // the name of the part to draw whole; empty for all in brief
+	only   string // the name of the part to draw in full; empty for all in brief
 	parts  []*v1alpha1.Structure
-	// fair says that requests are let in by priority and fairness.
+	// fair is true with priority and fairness.
 	fair bool
 }
 
-// add keeps a part, and returns it if the rest of it is to be drawn too.
+// add keeps a part. It returns the part if its details are to be drawn, too.
 func (m *drawing) add(name string, spec v1alpha1.StructureSpec) *v1alpha1.Structure {
 	if m.only != "" && m.only != name {
 		return nil
@@ -49,7 +49,8 @@ func (m *drawing) filters() {
 		info := f.Step.Info()
 		m.add("filter:"+strings.TrimPrefix(info.Name, "filter."), v1alpha1.StructureSpec{
 			Part: v1alpha1.PartFilter, Title: info.Title, Source: m.code.function(f.With),
-			Filter: &v1alpha1.StructureFilter{Position: int32(i + 1), Step: info.Name, Upstream: info.Upstream.Symbol, UpstreamFile: info.Upstream.File},
+			Filter: &v1alpha1.StructureFilter{Position: int32(i + 1), Step: info.Name, Upstream: info.Upstream.Symbol,
+				UpstreamFile: info.Upstream.File},
 		})
 	}
 }
@@ -80,7 +81,7 @@ func (m *drawing) chain(servers []served) {
 	}
 }
 
-// all are the resources of a server, including the custom ones.
+// all returns the resources of a server, including the custom ones.
 func (s *served) all() []endpoint.Installed {
 	all := slices.Clone(s.installed)
 	for i := range s.definitions {
@@ -144,7 +145,7 @@ func subresourcesOf(all []endpoint.Installed, resource schema.GroupVersionResour
 	return subresources
 }
 
-// resourceName is the name of the part of a resource.
+// resourceName returns the name of a resource's part.
 func resourceName(r schema.GroupVersionResource) string {
 	if r.Group == "" {
 		return r.Resource + "." + r.Version
@@ -163,7 +164,7 @@ func (m *drawing) cache(resource schema.GroupResource) *v1alpha1.StructureCache 
 	return &v1alpha1.StructureCache{Name: resource.String(), State: states[seen.State], Items: int64(seen.Items), Bytes: seen.Bytes}
 }
 
-// called is the method of a storage by which a verb is done. A patch is an update.
+// called maps verbs to methods of storages. A patch is an update.
 var called = map[string]string{
 	"get": "Get", "list": "List", "watch": "Watch", "create": "Create", "update": "Update", "patch": "Update",
 	"delete": "Delete", "deletecollection": "DeleteCollection",
@@ -185,7 +186,7 @@ func (m *drawing) storage(one *endpoint.Installed) v1alpha1.StructureStorage {
 	return s
 }
 
-// calls is the function that does a verb.
+// calls returns the function of a verb.
 func (m *drawing) calls(storage rest.Storage, verb string) *v1alpha1.CodePlace {
 	if made, ok := storage.(declaration); ok {
 		if does := made.function(verb); does != nil {
@@ -199,18 +200,19 @@ func (m *drawing) calls(storage rest.Storage, verb string) *v1alpha1.CodePlace {
 	return m.code.method(reflect.ValueOf(storage), called[verb])
 }
 
-// storeDepth is how deep in a storage its Store may lie.
+// storeDepth limits how deep inside a storage its Store is searched.
 const storeDepth = 4
 
-// strategies are those of the storage's Store that its verbs use. The storages of subresources have their Store in an
-// unexported field, so it is looked for by reflection, which reads types only.
+// strategies returns the strategies of the storage's Store that its verbs use. Storages of subresources have their
+// Store in an unexported field, so it is found by reflection, which only reads types.
 func (m *drawing) strategies(one *endpoint.Installed) []v1alpha1.StructureStrategy {
 	store := storeIn(reflect.ValueOf(one.Storage), storeDepth)
 	if !store.IsValid() {
 		return nil
 	}
 	var all []v1alpha1.StructureStrategy
-	for _, s := range []struct{ verb, field string }{{"create", "CreateStrategy"}, {"update", "UpdateStrategy"}, {"delete", "DeleteStrategy"}} {
+	for _, s := range []struct{ verb, field string }{{"create", "CreateStrategy"}, {"update", "UpdateStrategy"},
+		{"delete", "DeleteStrategy"}} {
 		has := slices.ContainsFunc(one.Routes, func(r endpoint.Route) bool { return r.Verb == s.verb })
 		if f := store.FieldByName(s.field); has && !f.IsNil() {
 			all = append(all, v1alpha1.StructureStrategy{For: s.verb, Type: m.strategy(one.Storage, f.Elem().Type())})
@@ -219,7 +221,7 @@ func (m *drawing) strategies(one *endpoint.Installed) []v1alpha1.StructureStrate
 	return all
 }
 
-// strategy is a type, or the declaration of the resource if the type only carries that out.
+// strategy returns the place of a type, or of the resource's declaration if the type only carries that out.
 func (m *drawing) strategy(storage rest.Storage, t reflect.Type) v1alpha1.CodePlace {
 	if declared, ok := storage.(interface{ Declaration() string }); ok && typeName(t) == "server/builtin.Strategy" {
 		if place, ok := m.code.byName[strings.TrimPrefix(declared.Declaration(), modulePath)]; ok {
@@ -260,7 +262,7 @@ func (m *drawing) definitions(s *served) {
 	}
 }
 
-// titleOf is the state of a definition.
+// titleOf describes the state of a definition.
 func titleOf(s *crd.Serving) string {
 	d := s.Definition
 	switch {
@@ -274,7 +276,7 @@ func titleOf(s *crd.Serving) string {
 	return "served"
 }
 
-// controllers adds what the server does by itself.
+// controllers adds the server's controllers.
 func (m *drawing) controllers(all *controller.Controllers) {
 	if all == nil {
 		return
@@ -299,12 +301,13 @@ func (m *drawing) controllers(all *controller.Controllers) {
 func definitionOf(s *crd.Serving) *v1alpha1.StructureDefinition {
 	spec, status := &s.Definition.Spec, &s.Definition.Status
 	out := &v1alpha1.StructureDefinition{
-		Group: spec.Group, Resource: spec.Names.Plural, Kind: spec.Names.Kind, Scope: string(spec.Scope), StoredVersions: status.StoredVersions,
-		Versions: []v1alpha1.StructureVersion{},
+		Group: spec.Group, Resource: spec.Names.Plural, Kind: spec.Names.Kind, Scope: string(spec.Scope),
+		StoredVersions: status.StoredVersions, Versions: []v1alpha1.StructureVersion{},
 	}
 	for i := range spec.Versions {
 		v := &spec.Versions[i]
-		out.Versions = append(out.Versions, v1alpha1.StructureVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, Deprecated: v.Deprecated})
+		out.Versions = append(out.Versions, v1alpha1.StructureVersion{Name: v.Name, Served: v.Served, Storage: v.Storage,
+			Deprecated: v.Deprecated})
 	}
 	for _, c := range status.Conditions {
 		out.Conditions = append(out.Conditions, v1alpha1.StructureCondition{

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// touchedOf says in a journey's status what is and was done to the request.
+// touchedOf records in a journey's status the present and past interventions in the request.
 func touchedOf(status *v1alpha1.JourneyStatus, r *trace.Record) {
 	status.HeldMicros = r.HeldFor.Microseconds()
 	for _, h := range r.Held {
@@ -34,7 +34,7 @@ func edge(end bool) v1alpha1.StepEdge {
 	return v1alpha1.AtStart
 }
 
-// actionsOf are the commands that a held step obeys.
+// actionsOf returns the commands that a held step accepts.
 func actionsOf(h trace.HeldStep) []v1alpha1.JourneyAction {
 	actions := []v1alpha1.JourneyAction{
 		v1alpha1.ActionNext, v1alpha1.ActionInto, v1alpha1.ActionOut, v1alpha1.ActionContinue, v1alpha1.ActionDelay,

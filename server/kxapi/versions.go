@@ -13,16 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// versions turns the numbers of this process's changes into resourceVersions: it is what is added to them. It is the time at
-// which the process began, and so above all versions of an earlier process. A client that comes back after a restart is
-// told to list again, and does not wait for a number that is still to come.
+// versions converts the numbers of this process's changes into resourceVersions, by adding its value. The value is the
+// time of the start of the process, and so is above all versions of an earlier process. A client that comes back after
+// a restart gets an error and lists again, instead of waiting for a number that is still to come.
 type versions uint64
 
 func newVersions() versions { return versions(time.Now().UnixMicro()) }
 
 func (v versions) text(number uint64) string { return strconv.FormatUint(uint64(v)+number, 10) }
 
-// number is the change that a resourceVersion names. last is the latest change.
+// number returns the change of a resourceVersion. last is the latest change.
 func (v versions) number(resourceVersion string, last uint64) (uint64, error) {
 	version, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
@@ -34,7 +34,7 @@ func (v versions) number(resourceVersion string, last uint64) (uint64, error) {
 	return version - uint64(v), nil
 }
 
-// start is the change after which a watch begins, and whether the present objects come first.
+// start returns the change after which a watch begins, and whether the existing objects come first.
 func (v versions) start(options *metainternalversion.ListOptions, last uint64) (number uint64, initial bool, err error) {
 	version := options.ResourceVersion
 	initial = version == "" || version == "0"
@@ -52,10 +52,10 @@ func expired(format string, args ...any) *apierrors.StatusError {
 	return apierrors.NewResourceExpired(fmt.Sprintf(format, args...))
 }
 
-// batchEvery is how often a watch is sent what happened: as often as a screen is drawn.
+// batchEvery is the time between batches of a watch, the same as between frames of a screen.
 const batchEvery = 33 * time.Millisecond
 
-// feed is a watch. One goroutine feeds it at the client's pace, so nobody else waits for the client.
+// feed is a watch. One goroutine feeds it at the client's pace, so no other goroutine waits for the client.
 type feed struct {
 	events chan watch.Event
 	stop   context.CancelFunc
@@ -64,7 +64,7 @@ type feed struct {
 func (f *feed) ResultChan() <-chan watch.Event { return f.events }
 func (f *feed) Stop()                          { f.stop() }
 
-// send returns false if the client has gone.
+// send returns false if the client has disconnected.
 func (f *feed) send(ctx context.Context, eventType watch.EventType, object runtime.Object) bool {
 	select {
 	case f.events <- watch.Event{Type: eventType, Object: object}:
@@ -74,12 +74,13 @@ func (f *feed) send(ctx context.Context, eventType watch.EventType, object runti
 	}
 }
 
-// fallBehind ends the watch of a client that did not keep up.
+// fallBehind ends the watch of a client that has not kept up.
 func (f *feed) fallBehind(ctx context.Context) {
 	f.send(ctx, watch.Error, &expired("too old resource version: the watch fell behind: list again").ErrStatus)
 }
 
-// run waits and sends until one of the two returns false. The first change is sent at once, those after it in batches.
+// run calls wait and send in turn until one of them returns false. The first change is sent at once, later ones in
+// batches.
 func (f *feed) run(ctx context.Context, wait, send func(context.Context) bool) {
 	pause := time.NewTimer(batchEvery)
 	defer pause.Stop()
@@ -93,7 +94,7 @@ func (f *feed) run(ctx context.Context, wait, send func(context.Context) bool) {
 	}
 }
 
-// endsInitial says whether a watch wants a bookmark that ends the initial events.
+// endsInitial reports whether a watch asks for a bookmark that ends the initial events.
 func endsInitial(options *metainternalversion.ListOptions) bool {
 	return options.SendInitialEvents != nil && options.AllowWatchBookmarks
 }

@@ -30,9 +30,9 @@ var (
 	watchLabels     = []string{"group", "version", "resource"}
 )
 
-// Metrics are the metrics of one server. A nil *Metrics counts no watches and no certificates.
+// Metrics holds the metrics of one server. A nil *Metrics counts no watches and no certificates.
 type Metrics struct {
-	// Registry has these metrics, and those of the rooms that register theirs with it.
+	// Registry has these metrics, and those of the other packages that register with it.
 	Registry *prometheus.Registry
 
 	requestTotal, dropped, aborted, watchEvents                 *prometheus.CounterVec
@@ -41,8 +41,8 @@ type Metrics struct {
 	connections                                                 prometheus.Gauge
 	refusedConnections, cutOffConnections                       prometheus.Counter
 
-	// known has the series that there are: to find one by its labels takes as long as much of a read from the cache.
-	// There are no more than the metrics themselves keep.
+	// known caches the series of each combination of labels, because a lookup by labels takes as long as much of a
+	// cached read. The metrics themselves keep as many entries.
 	known sync.Map // seriesKey → *series
 }
 
@@ -88,10 +88,12 @@ func New() *Metrics {
 			[]float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300},
 			append(slices.Clone(watchLabels), "scope")...),
 
-		deprecated: gauge("apiserver_requested_deprecated_apis", "1 for each deprecated version of a resource that a client has asked for, and the release that does not have it any more.",
+		deprecated: gauge("apiserver_requested_deprecated_apis",
+			"1 for each deprecated version of a resource that a client has asked for, and the release that does not have it any more.",
 			"group", "version", "resource", "subresource", "removed_release"),
 		certificateEnds: gauge("kx_certificate_expiration_timestamp_seconds",
-			"When a certificate that the server works with expires, by what it is for or the flag that gave it. Those of clients are in apiserver_client_certificate_expiration_seconds.",
+			"When a certificate that the server works with expires, by what it is for or the flag that gave it. Those of "+
+				"clients are in apiserver_client_certificate_expiration_seconds.",
 			"certificate"),
 
 		connections: f.NewGauge(prometheus.GaugeOpts{
@@ -105,14 +107,14 @@ func New() *Metrics {
 	}
 }
 
-// Request is one request to be counted.
+// Request is one request to count.
 type Request struct {
 	Info        *request.RequestInfo
-	DryRun      string // what the client asked for in dryRun
+	DryRun      string // the client's dryRun parameter
 	LongRunning bool
 }
 
-// verb is the API server's word for the verb label.
+// verb returns the value of the verb label.
 func (q Request) verb() string {
 	switch q.Info.Verb {
 	case "deletecollection":
@@ -135,7 +137,7 @@ func (q Request) verb() string {
 	return "other"
 }
 
-// scope is what the request is about: one resource, those of a namespace, or of the whole cluster.
+// scope returns the value of the scope label: one resource, those of a namespace, or those of the whole cluster.
 func (q Request) scope() string {
 	switch {
 	case q.Info.Name != "":
@@ -152,7 +154,7 @@ func (q Request) labels(first ...string) []string {
 	return append(first, q.Info.APIGroup, q.Info.APIVersion, q.Info.Resource, q.Info.Subresource, q.scope(), component)
 }
 
-// Begin counts a request in. The function that it returns counts it out, and gives the step its reason.
+// Begin counts a request in. The returned function counts it out, and sets the reason of the step.
 func (m *Metrics) Begin(q Request) func(step *trace.Step, code int, bytes int64) {
 	verb, started := q.verb(), time.Now()
 	if q.LongRunning {
@@ -179,7 +181,7 @@ func (m *Metrics) Begin(q Request) func(step *trace.Step, code int, bytes int64)
 	}
 }
 
-// describe names the labels that have a value, apart from the code and the component, which is the same for all.
+// describe names the labels that have a value. It omits the code, and the component, which is always the same.
 func (q Request) describe(verb string) string {
 	text := "verb=" + verb
 	names := append([]string{"dry_run"}, scopeLabels...)
@@ -192,14 +194,14 @@ func (q Request) describe(verb string) string {
 	return text
 }
 
-// series are what a short request is counted in.
+// series holds the time series that count a short request.
 type series struct {
 	total           prometheus.Counter
 	duration, sizes prometheus.Observer
 	labels          string // for people
 }
 
-// seriesKey is all that the labels of a request are made of.
+// seriesKey holds all fields of a request that its labels depend on.
 type seriesKey struct {
 	verb, dryRun, group, version, resource, subresource, scope string
 	code                                                       int
@@ -222,7 +224,7 @@ func (m *Metrics) series(q Request, verb string, code int) *series {
 	return s
 }
 
-// InFlight counts a request of a kind as being served. The function that it returns ends that.
+// InFlight counts a request of a kind as running until the returned function is called.
 func (m *Metrics) InFlight(kind string) func() {
 	gauge := m.currentInFlight.WithLabelValues(kind)
 	gauge.Inc()
@@ -232,7 +234,7 @@ func (m *Metrics) InFlight(kind string) func() {
 // Dropped counts a request that found no seat.
 func (m *Metrics) Dropped(kind string) { m.dropped.WithLabelValues(kind).Inc() }
 
-// Aborted counts a request whose answer was cut off.
+// Aborted counts a request whose response was cut off.
 func (m *Metrics) Aborted(info *request.RequestInfo) {
 	q := Request{Info: info}
 	m.aborted.WithLabelValues(q.verb(), info.APIGroup, info.APIVersion, info.Resource, info.Subresource, q.scope()).Inc()
@@ -241,10 +243,10 @@ func (m *Metrics) Aborted(info *request.RequestInfo) {
 // ConnectionOpened counts a connection until ConnectionClosed.
 func (m *Metrics) ConnectionOpened() { m.connections.Inc() }
 
-// ConnectionClosed ends what ConnectionOpened began.
+// ConnectionClosed counts a connection out.
 func (m *Metrics) ConnectionClosed() { m.connections.Dec() }
 
-// ConnectionRefused counts a connection that was not taken.
+// ConnectionRefused counts a connection that was refused.
 func (m *Metrics) ConnectionRefused() { m.refusedConnections.Inc() }
 
 // ConnectionCutOff counts a connection that was closed because of its resets.
@@ -257,7 +259,8 @@ func (m *Metrics) CertificateEnds(certificate string, end time.Time) {
 	}
 }
 
-// Deprecated notes that a client has asked for what a later release, if it is known which, does not have.
+// Deprecated records a request for a deprecated version of a resource. removedRelease is the first release without it,
+// if known.
 func (m *Metrics) Deprecated(info *request.RequestInfo, removedRelease string) {
 	if m != nil {
 		m.deprecated.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource, info.Subresource, removedRelease).Set(1)

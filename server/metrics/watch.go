@@ -7,7 +7,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// WatchListed counts a watch whose client has been sent the present state, and how long that took.
+// WatchListed counts a watch whose client has got the existing objects, and the time that this took.
 func (m *Metrics) WatchListed(info *request.RequestInfo, took time.Duration) {
 	if m != nil {
 		scope := Request{Info: info}.scope()

@@ -16,24 +16,24 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// dialect says how documents of a version of OpenAPI are written.
+// dialect is the form of documents in one version of OpenAPI.
 type dialect struct {
 	name, version string
 	// definitions and definitionsEnd enclose the members of a document's definitions.
 	definitions, definitionsEnd string
 	parameters                  string
-	// security begins a fragment's security, near the end.
+	// security begins the security of a fragment's document.
 	security string
 	// tail ends all documents.
 	tail string
 
 	// schema returns the schema of a built-in definition.
 	schema func(definition) *spec.Schema
-	// toProto encodes a document. Without head, it leaves out version and info. Protobuf merges messages that follow each other, so
-	// a document is its head and one message for each fragment.
+	// toProto encodes a document. Without head, it omits version and info. Protobuf merges consecutive messages, so a
+	// document is its head followed by one message for each fragment.
 	toProto func(document []byte, head bool) ([]byte, error)
 
-	// shared has the encoded built-in definitions that were used so far.
+	// shared caches the encoded built-in definitions.
 	shared sync.Map
 }
 
@@ -63,7 +63,8 @@ var v2 = &dialect{
 	definitions:    `"definitions":{`,
 	definitionsEnd: `}`,
 	parameters:     `,"parameters":{`,
-	tail: `,"securityDefinitions":{"BearerToken":{"description":"Bearer Token authentication","type":"apiKey","name":"authorization","in":"header"}},` +
+	tail: `,"securityDefinitions":{"BearerToken":{"description":"Bearer Token authentication","type":"apiKey",` +
+		`"name":"authorization","in":"header"}},` +
 		`"security":[{"BearerToken":[]}]}`,
 	// Clients of v2 would send a default explicitly.
 	schema: func(d definition) *spec.Schema { return handler.PruneDefaultsSchema(d.v2()) },
@@ -108,8 +109,8 @@ type encoded struct {
 	proto func() ([]byte, error)
 }
 
-// definition encodes a built-in definition once, except for those that name the group versions of their document in v3. The one
-// document of v2 has all group versions that Kubernetes knows, as they are embedded.
+// definition encodes a built-in definition once, except in v3 those that name the group versions of their document. The
+// only document of v2 has all group versions that Kubernetes knows, so there they are embedded.
 func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, error) {
 	if e, ok := d.shared.Load(name); ok {
 		return e.(*encoded), nil
@@ -141,7 +142,7 @@ func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, 
 	return e, nil
 }
 
-// members has the members of a document's objects in JSON.
+// members holds the members of a document's objects in JSON.
 type members struct{ paths, definitions, parameters []byte }
 
 // protoOf returns the protobuf of a document with only these members.
@@ -152,7 +153,7 @@ func (d *dialect) protoOf(m members) ([]byte, error) {
 	return d.toProto(b.Bytes(), false)
 }
 
-// joiner writes members with commas between them, until something fails.
+// joiner writes members with commas between them, until a write fails.
 type joiner struct {
 	w     io.Writer
 	comma bool
@@ -165,7 +166,7 @@ func (j *joiner) raw(data []byte) {
 	}
 }
 
-// open writes punctuation, after which the first member follows.
+// open writes punctuation before a first member.
 func (j *joiner) open(text string) {
 	j.raw([]byte(text))
 	j.comma = false
@@ -183,5 +184,5 @@ func (j *joiner) member(data []byte) {
 	j.comma = true
 }
 
-// intern keeps one copy of text that many parts have.
+// intern keeps one copy of a text that many parts have.
 func intern(data []byte) string { return unique.Make(string(data)).Value() }

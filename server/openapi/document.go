@@ -17,16 +17,16 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Part is the part of a group version that has one origin, such as a CustomResourceDefinition.
+// Part is the part of a group version from one source, such as a CustomResourceDefinition.
 type Part struct {
 	// Name is unique in the group version.
 	Name string
-	// Hash, if not empty, identifies the description: equal hashes mean equal descriptions. Then nothing needs to be built to
-	// tell whether a document has changed.
+	// Hash, if not empty, identifies the description: equal hashes mean equal descriptions. With it nothing needs to be
+	// built to find out whether a document has changed.
 	Hash string
-	// V3 and V2 describe it. Each is called once, when somebody asks for the result. Of it the paths and definitions are
-	// taken, and of the group version's first part also the info and the security schemes; where it names a built-in
-	// definition, the built-in one is meant.
+	// V3 and V2 describe the part. Each is called once, when its result is first needed. The document takes the paths
+	// and definitions from it, and from the group version's first part also the info and the security schemes. The name
+	// of a built-in definition refers to the built-in one.
 	V3 func() (*spec3.OpenAPI, error)
 	V2 func() (*spec.Swagger, error)
 }
@@ -44,7 +44,7 @@ func newPart(p Part, path string, info spec.Info) *part {
 	return out
 }
 
-// renew replaces the source of the part by p, which has the same hash.
+// renew replaces the functions of the part by those of p, which has the same hash.
 func (t *part) renew(p Part, path string, info spec.Info) {
 	t.v3.renew(func() *fragment {
 		return built(path, p.V3, fragmentV3, &spec3.OpenAPI{Info: &info})
@@ -54,7 +54,7 @@ func (t *part) renew(p Part, path string, info spec.Info) {
 	})
 }
 
-// built describes a part. If that fails, it describes instead, so that the other parts stay visible.
+// built makes the fragment of a part. If describing it fails, it uses instead, so that the other parts stay visible.
 func built[T any](path string, describe func() (T, error), cut func(T) (*fragment, error), instead T) *fragment {
 	document, err := describe()
 	if err == nil {
@@ -71,23 +71,23 @@ func built[T any](path string, describe func() (T, error), cut func(T) (*fragmen
 	return f
 }
 
-// document is an immutable state of the description below one path of v3, or, in v2, of everything.
+// document is an immutable state of the description below one path of v3, or of everything in v2.
 type document struct {
 	path string
-	// gvs are the group versions of kinds that are in all of them.
+	// gvs lists the group versions of kinds that every group version has.
 	gvs []schema.GroupVersion
-	// installed says that it describes built-in resources.
+	// installed is true if it describes built-in resources.
 	installed bool
 	parts     []*part // by name
-	// salt is what a document's hash depends on beside its parts.
+	// salt returns the part of a document's hash that does not depend on its parts.
 	salt func() string
-	// info is the document's own info in v2. In v3 the first part has it.
+	// info is the document's own info in v2. In v3 the info comes from the first part.
 	info []byte
 
 	etagV3, etagV2 func() string
 }
 
-// sealed computes the derived fields of a document.
+// sealed sets the derived fields of a document.
 func (t *document) sealed() *document {
 	t.etagV3 = sync.OnceValue(func() string { return t.etag(func(p *part) *lazy { return &p.v3 }) })
 	t.etagV2 = sync.OnceValue(func() string { return t.etag(func(p *part) *lazy { return &p.v2 }) })
@@ -188,7 +188,7 @@ func (t *document) writeJSON(w io.Writer, d *dialect) error {
 	return out.err
 }
 
-// writeProto writes the document as its head and a message for each fragment, which a reader merges.
+// writeProto writes the document as its head and one message for each fragment. A reader merges them.
 func (t *document) writeProto(w io.Writer, d *dialect) error {
 	all := t.fragments(d)
 	shared, err := t.shared(d, all)

@@ -15,27 +15,27 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// fragment is the encoded contribution of a part to a document. A document is its fragments one after the other, so no tree is
-// kept, and a change of one part encodes no other part again.
+// fragment is the encoded contribution of a part to a document. A document is the sequence of its fragments. So no tree
+// is kept, and a change of one part encodes no other part again.
 type fragment struct {
 	// info and security come from the part's own document.
 	info, security []byte
-	// body is compressed. It has the members of paths in JSON, then those of the part's own definitions.
+	// body is compressed. It has the members of paths in JSON, followed by those of the part's own definitions.
 	body []byte
-	// pathBytes is where the definitions begin in the expanded body.
+	// pathBytes is the position at which the definitions begin in the expanded body.
 	pathBytes int
 	size      int
-	// shared has the names of the built-in definitions that it needs, sorted.
+	// shared names the built-in definitions that it needs, sorted.
 	shared []string
-	// parameters has the parameters of v2 by name.
+	// parameters holds the parameters of v2 by name.
 	parameters map[string]string
-	// hash is the hash of all of that.
+	// hash covers all fields above.
 	hash [sha256.Size]byte
 
 	proto func() ([]byte, error) // compressed
 }
 
-// lazy is a fragment that is made on demand.
+// lazy is a fragment that is made on demand. mu guards build and made.
 type lazy struct {
 	mu    sync.Mutex
 	build func() *fragment
@@ -47,7 +47,7 @@ func (l *lazy) get() *fragment {
 	defer l.mu.Unlock()
 	if l.made == nil {
 		l.made = l.build()
-		l.build = nil // it holds what the fragment is made of
+		l.build = nil // it holds the source of the fragment
 	}
 	return l.made
 }
@@ -110,7 +110,7 @@ func split(definitions map[string]*spec.Schema) (shared []string, own map[string
 	return shared, own
 }
 
-// encode fills the fragment. Everything is sorted, so that equal content has equal bytes.
+// encode fills the fragment. It sorts everything, so that equal content has equal bytes.
 func (f *fragment) encode(d *dialect, info *spec.Info, security, paths, own any) error {
 	var err error
 	if f.info, err = json.Marshal(info); err != nil {
@@ -173,7 +173,7 @@ func (f *fragment) encodeProto(d *dialect) ([]byte, error) {
 	return deflate(data), nil
 }
 
-// Schemas and operations repeat themselves: compression reduces them to a tenth.
+// deflate compresses schemas and operations, which are repetitive, to a tenth.
 func deflate(data []byte) []byte {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestSpeed)

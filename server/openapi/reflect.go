@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// preserveExtension says that there may be fields that the schema does not name.
+// preserveExtension allows fields that the schema does not name.
 const preserveExtension = "x-kubernetes-preserve-unknown-fields"
 
 // reflector describes the kinds of a group version that have no built-in definition, by the fields of their Go types.
@@ -21,7 +21,7 @@ type reflector struct {
 	names map[reflect.Type]string
 }
 
-// reflected is nil if all kinds have built-in definitions.
+// reflected returns nil if all kinds have built-in definitions.
 func reflected(gv schema.GroupVersion, resources []Resource) *reflector {
 	r := &reflector{kinds: map[schema.GroupVersionKind]reflect.Type{}, names: map[reflect.Type]string{}}
 	for _, resource := range resources {
@@ -40,7 +40,7 @@ func (r *reflector) add(gvk schema.GroupVersionKind, t reflect.Type) {
 	}
 }
 
-// definitions describes the kinds. reference begins references to other definitions.
+// definitions describes the kinds. reference is the prefix of references to other definitions.
 func (r *reflector) definitions(reference string) map[string]common.OpenAPIDefinition {
 	if r == nil {
 		return nil
@@ -59,13 +59,13 @@ func (r *reflector) definitions(reference string) map[string]common.OpenAPIDefin
 type describer struct {
 	names     map[reflect.Type]string
 	reference string
-	// needs are the definitions that it refers to.
+	// needs holds the names of the definitions that it refers to.
 	needs map[string]bool
-	// within are the structs that are being described: one that has itself as a field is not described again in there.
+	// within lists the structs that are being described. A struct that contains itself is not described again inside.
 	within []reflect.Type
 }
 
-// of describes a type by the definition that it has, or by what it is made of.
+// of describes a type by its definition, or by its parts if it has none.
 func (d *describer) of(t reflect.Type) *spec.Schema {
 	t = indirect(t)
 	if name := d.definition(t); name != "" {
@@ -73,7 +73,7 @@ func (d *describer) of(t reflect.Type) *spec.Schema {
 		return spec.RefSchema(d.reference + name)
 	}
 	if t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
-		return anything() // only its code knows what it looks like
+		return anything() // only its own code knows the JSON
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -116,7 +116,7 @@ func anything() *spec.Schema {
 	return s
 }
 
-// definition is the name of the definition that a type has of its own or is built in, "" if there is none.
+// definition returns the name of the type's own or built-in definition, "" if there is none.
 func (d *describer) definition(t reflect.Type) string {
 	if name, ok := d.names[t]; ok {
 		return name
@@ -127,7 +127,7 @@ func (d *describer) definition(t reflect.Type) string {
 	return ""
 }
 
-// fields describes a struct by its fields. A type that is no struct, such as unstructured content, has unknown ones.
+// fields describes a struct by its fields. A type that is no struct, such as unstructured content, has unknown fields.
 func (d *describer) fields(t reflect.Type) *spec.Schema {
 	s := (&spec.Schema{}).Typed("object", "")
 	if t.Kind() != reflect.Struct || t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
@@ -147,7 +147,7 @@ func (d *describer) fields(t reflect.Type) *spec.Schema {
 	return s
 }
 
-// field adds a field to a struct as JSON has it.
+// field adds a field to a struct's schema, as encoding/json would encode it.
 func (d *describer) field(s *spec.Schema, f reflect.StructField, words map[string]string) {
 	tag := f.Tag.Get("json")
 	name, _, _ := strings.Cut(tag, ",")
@@ -165,7 +165,7 @@ func (d *describer) field(s *spec.Schema, f reflect.StructField, words map[strin
 		name = f.Name
 	}
 	property := d.of(f.Type)
-	if words[name] != "" && property.Ref.String() == "" { // a reference has nothing beside it
+	if words[name] != "" && property.Ref.String() == "" { // a reference can't have siblings
 		property.Description = words[name]
 	}
 	s.SetProperty(name, *property)

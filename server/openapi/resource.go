@@ -16,32 +16,32 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi/operation"
 )
 
-// Resource describes one storage of a group version: its entry in discovery, and what discovery has no field for. The name is
-// "pods" or "pods/status". An empty group or version means that of the group version.
+// Resource describes one storage of a group version: its entry in discovery, and properties for which discovery has no
+// field. The name is "pods" or "pods/status". An empty group or version stands for that of the group version.
 type Resource struct {
 	metav1.APIResource
-	// DeleteReturnsObject says that DELETE answers with the object rather than a Status.
+	// DeleteReturnsObject is true if DELETE returns the object rather than a Status.
 	DeleteReturnsObject bool
-	// CreateReturnsStatus says that POST answers with a Status rather than the object.
+	// CreateReturnsStatus is true if POST returns a Status rather than the object.
 	CreateReturnsStatus bool
-	// Options (optional) are those of GET, if it has its own, or of a connection.
+	// Options (optional) are the resource's own options of GET, or those of a connection.
 	Options operation.Options
-	// Connects are the methods of a resource that passes requests on, and Subpath says that a path may follow.
+	// Connects lists the methods of a resource that passes requests on. Subpath is true if a path may follow.
 	Connects []string
 	Subpath  bool
-	// StreamsText says that GET answers with text.
+	// StreamsText is true if GET returns text.
 	StreamsText bool
 	// Type and ListType (optional) are the Go types of a kind that has no built-in definition, and of its list.
 	Type, ListType reflect.Type `json:"-"`
 }
 
-// action says how a verb is described.
+// action describes the operation of a verb.
 type action struct {
-	// verb is the name in discovery, method that of HTTP, name that in x-kubernetes-action.
+	// verb is its name in discovery, method its HTTP method, and name its name in x-kubernetes-action.
 	verb, method, name string
 	// prefix begins the operation's ID.
 	prefix string
-	// onItem says that the path ends with a name.
+	// onItem is true if the path ends with a name.
 	onItem bool
 	// options are the query parameters.
 	options []operation.Options
@@ -49,7 +49,7 @@ type action struct {
 	codes []int
 }
 
-// actions has all actions, in the order of upstream's installer.
+// actions lists all actions, in the order of upstream's installer.
 var actions = []action{
 	{"list", http.MethodGet, "list", "list", false, []operation.Options{{Of: &metav1.ListOptions{}}}, []int{200}},
 	{"create", http.MethodPost, "post", "create", false, []operation.Options{{Of: &metav1.CreateOptions{}}}, []int{200, 201, 202}},
@@ -65,15 +65,17 @@ var actions = []action{
 
 var (
 	objectMediaTypes = []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf}
-	listMediaTypes   = append(slices.Clone(objectMediaTypes), "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
-	patchMediaTypes  = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), string(types.ApplyYAMLPatchType)}
+	listMediaTypes   = append(slices.Clone(objectMediaTypes), "application/json;stream=watch",
+		"application/vnd.kubernetes.protobuf;stream=watch")
+	patchMediaTypes = []string{string(types.JSONPatchType), string(types.MergePatchType),
+		string(types.StrategicMergePatchType), string(types.ApplyYAMLPatchType)}
 )
 
-// described is a Resource with what its operations share.
+// described is a Resource with the fields that its operations share.
 type described struct {
 	Resource
 	gv schema.GroupVersion
-	// kind is the resource's kind. noun is that of its parent if it is a subresource.
+	// kind is the resource's kind, and noun the same for people. For a subresource, noun is its parent's kind.
 	kind        schema.GroupVersionKind
 	noun        string
 	subresource string
@@ -85,7 +87,8 @@ func resourceOperations(gv schema.GroupVersion, resources []Resource) []*operati
 	for _, r := range resources {
 		nouns[r.Name] = r.Kind
 	}
-	operations := []*operation.Operation{discoveryOperation(gv, rootPath(gv), "getAPIResources", "get available resources", definitionAPIResourceList)}
+	operations := []*operation.Operation{discoveryOperation(gv, rootPath(gv), "getAPIResources", "get available resources",
+		definitionAPIResourceList)}
 	for _, r := range resources {
 		plural, subresource, _ := strings.Cut(r.Name, "/")
 		d := described{Resource: r, gv: gv, subresource: subresource, noun: cmp.Or(nouns[plural], r.Kind),
@@ -167,9 +170,10 @@ func (d *described) operation(a action, allNamespaces bool) *operation.Operation
 	return r
 }
 
-// connection describes a method by which requests are passed on, to the resource's path or to one behind it.
+// connection describes a method of a connection, at the resource's path or at one behind it.
 func (d *described) connection(method string, behind bool) *operation.Operation {
-	o := d.operation(action{method: method, name: "connect", prefix: "connect", onItem: true, options: []operation.Options{d.Options}, codes: []int{200}}, false)
+	o := d.operation(action{method: method, name: "connect", prefix: "connect", onItem: true,
+		options: []operation.Options{d.Options}, codes: []int{200}}, false)
 	o.Params = slices.DeleteFunc(o.Params, func(p *operation.Parameter) bool { return p == operation.Pretty })
 	scope, suffix := "", ""
 	if d.Namespaced {
@@ -186,7 +190,7 @@ func (d *described) connection(method string, behind bool) *operation.Operation 
 	return o
 }
 
-// bodies describes the request and the answer of an action.
+// bodies sets the types of the request and the response of an action.
 func (d *described) bodies(r *operation.Operation, action string) {
 	object := kindModel(d.kind)
 	r.Answer = object
@@ -219,7 +223,7 @@ func (d *described) bodies(r *operation.Operation, action string) {
 	}
 }
 
-// describe says in words what an action does.
+// describe describes an action in words.
 func (d *described) describe(action string) string {
 	of := func(article string) string {
 		if d.subresource != "" {
@@ -253,7 +257,7 @@ func (d *described) describe(action string) string {
 	}
 }
 
-// rootPath is where a group version is served.
+// rootPath returns the path of a group version.
 func rootPath(gv schema.GroupVersion) string {
 	if gv.Group == "" {
 		return "/api/" + gv.Version
@@ -272,7 +276,7 @@ func compareGroupVersions(a, b schema.GroupVersion) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version))
 }
 
-// discoveryOperation describes a path by which the server is discovered.
+// discoveryOperation describes a path of discovery.
 func discoveryOperation(gv schema.GroupVersion, root, id, description string, answer operation.Model) *operation.Operation {
 	verb, rest := id[:3], id[3:]
 	r := &operation.Operation{Verb: http.MethodGet, Pattern: root + "/", Words: description, Answer: answer, Codes: []int{http.StatusOK},
@@ -288,8 +292,8 @@ func discoveryOperation(gv schema.GroupVersion, root, id, description string, an
 	return r
 }
 
-// kindModel is the definition of a kind: the built-in one, or that of its Go type. If it has neither, the builder fails and names
-// what it looked for.
+// kindModel returns the definition of a kind: the built-in one, or that of its Go type. If it has neither, the builder
+// fails with the name that it looked for.
 func kindModel(gvk schema.GroupVersionKind) operation.Model {
 	if name, ok := namesByKind()[gvk]; ok {
 		return operation.Model(name)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Schema returns the schema of a kind as OpenAPI v3 has it, with those that it refers to in their places. It is made anew and belongs to
-// the caller. The error wraps [resolver.ErrSchemaNotFound] if nothing describes the kind.
+// Schema returns the OpenAPI v3 schema of a kind, with all references resolved. It is made anew and belongs to the
+// caller. The error wraps [resolver.ErrSchemaNotFound] if nothing describes the kind.
 func (s *Service) Schema(kind schema.GroupVersionKind) (*spec.Schema, error) {
 	if name, found := namesByKind()[kind]; found {
 		return inPlace(name, Definitions(name))
@@ -39,7 +39,7 @@ func (s *Service) Schema(kind schema.GroupVersionKind) (*spec.Schema, error) {
 	return nil, fmt.Errorf("nothing describes %s: %w", kind, resolver.ErrSchemaNotFound)
 }
 
-// inPlace puts definitions where they are referred to.
+// inPlace resolves the references of a definition.
 func inPlace(name string, definitions map[string]*spec.Schema) (*spec.Schema, error) {
 	return resolver.PopulateRefs(func(reference string) (*spec.Schema, bool) {
 		definition, found := definitions[strings.TrimPrefix(reference, v3Reference)]
@@ -47,7 +47,7 @@ func inPlace(name string, definitions map[string]*spec.Schema) (*spec.Schema, er
 	}, name)
 }
 
-// definitions returns the definitions that a document's parts have of their own in v3, and the names of the built-in ones that they need.
+// definitions returns the v3 definitions of a document's own parts, and the names of the built-in ones that they need.
 func (t *document) definitions() (own map[string]*spec.Schema, needed []string, err error) {
 	own = map[string]*spec.Schema{}
 	for _, f := range t.fragments(v3) {

@@ -21,19 +21,20 @@ const (
 	bearerToken  = "BearerToken"
 )
 
-// Section is what is described together: operations below one root path.
+// Section describes the operations below one root path.
 type Section struct {
 	Info       spec.Info
 	GV         schema.GroupVersion
 	Root       string
 	Operations []*operation.Operation
-	// Definitions are those that the operations need beside the built-in ones, of which they may refer to all.
+	// Definitions holds the definitions that the operations need apart from the built-in ones. They may refer to any
+	// built-in one.
 	Definitions map[string]common.OpenAPIDefinition
-	// Secured says in v3 that requests carry a token. v2 says it once, for the whole document.
+	// Secured is true if v3 declares that requests carry a token. v2 declares it once, for the whole document.
 	Secured bool
 }
 
-// V3 describes the section in OpenAPI v3. Of built-in definitions it has the names alone.
+// V3 describes the section in OpenAPI v3. Of built-in definitions it contains only the names.
 func (s Section) V3() (*spec3.OpenAPI, error) {
 	config := &common.OpenAPIV3Config{
 		Info: &s.Info,
@@ -55,7 +56,7 @@ func (s Section) V3() (*spec3.OpenAPI, error) {
 	return document, nil
 }
 
-// V2 describes the section in OpenAPI v2. Of built-in definitions it has the names alone.
+// V2 describes the section in OpenAPI v2. Of built-in definitions it contains only the names.
 func (s Section) V2() (*spec.Swagger, error) {
 	config := &common.Config{
 		ProtocolList:    []string{"https"},
@@ -71,7 +72,7 @@ func (s Section) V2() (*spec.Swagger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build OpenAPI v2 of %s: %w", s.Root, err)
 	}
-	// Clients of v2 take a default for something that they have to send.
+	// Clients of v2 would send a default explicitly.
 	document.Definitions = handler.PruneDefaults(document.Definitions)
 	return document, nil
 }
@@ -80,8 +81,8 @@ func (s Section) container() []common.RouteContainer {
 	return []common.RouteContainer{operation.Below{Root: s.Root, List: s.Operations}}
 }
 
-// definitions are the section's own, and of the built-in ones that these and the operations lead to what those lead to.
-// Builders look at no more of them, and a document has them out of the embedded file.
+// definitions returns the section's own definitions. It adds the built-in ones that these and the operations refer to,
+// with their references only: builders look at nothing else, and a document copies them from the embedded file.
 func (s Section) definitions() map[string]common.OpenAPIDefinition {
 	definitions := map[string]common.OpenAPIDefinition{}
 	maps.Copy(definitions, s.Definitions)
@@ -100,7 +101,7 @@ func (s Section) definitions() map[string]common.OpenAPIDefinition {
 	return definitions
 }
 
-// definitionName leaves names as they are: definitions come with their names and extensions.
+// definitionName keeps names as they are: definitions come with their names and extensions.
 func definitionName(name string) (string, spec.Extensions) { return name, nil }
 
 func operationIDAndTags(r common.Route) (string, []string, error) {

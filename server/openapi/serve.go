@@ -39,7 +39,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveIndex says where the document of each group version is, below its hash.
+// serveIndex lists the path of each group version's document, with its hash.
 func (s *Service) serveIndex(w http.ResponseWriter, r *http.Request) {
 	type entry struct {
 		ServerRelativeURL string `json:"serverRelativeURL"`
@@ -67,7 +67,7 @@ func locationOf(t *document) string {
 	return at.String()
 }
 
-// mediaTypes are what documents come as, in the order in which they are tried.
+// mediaTypes lists the media types of documents, in the order in which they are tried.
 func (d *dialect) mediaTypes() []mediaType {
 	given := "com.github.proto-openapi.spec." + d.name + ".v1.0+protobuf"
 	return []mediaType{
@@ -77,13 +77,13 @@ func (d *dialect) mediaTypes() []mediaType {
 	}
 }
 
-// mediaType is what a client may ask for, below application, and how it is answered.
+// mediaType is a subtype of application that a client may ask for, with the one of the response and its encoder.
 type mediaType struct {
 	asked, given string
 	write        func(*document, io.Writer, *dialect) error
 }
 
-// negotiate finds what the client likes best, or nothing.
+// negotiate returns the media type that the client prefers, or nil.
 func negotiate(accept string, types []mediaType) *mediaType {
 	if accept == "" {
 		accept = "*/*"
@@ -99,7 +99,7 @@ func negotiate(accept string, types []mediaType) *mediaType {
 }
 
 func (s *Service) serveDocument(w http.ResponseWriter, r *http.Request, t *document, d *dialect) {
-	// kx compresses all documents; Kubernetes, whose order this is, that of v2.
+	// kx compresses all documents, Kubernetes only that of v2. The order is that of Kubernetes.
 	w.Header().Add("Vary", "Accept-Encoding")
 	w.Header().Add("Vary", "Accept")
 	as := negotiate(r.Header.Get("Accept"), d.mediaTypes())
@@ -118,14 +118,14 @@ func (s *Service) serveDocument(w http.ResponseWriter, r *http.Request, t *docum
 			http.Redirect(w, r, locationOf(t), http.StatusMovedPermanently)
 			return
 		}
-		// What is below its hash never changes.
+		// A document below its hash never changes.
 		w.Header().Set("Cache-Control", "public, immutable")
 		w.Header().Set("Expires", time.Now().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
 	}
 	send(w, r, etag(), func(w io.Writer) error { return as.write(t, w, d) })
 }
 
-// send answers with what write writes, or that the client has it.
+// send responds with the output of write, or with 304 if the client has the document.
 func send(w http.ResponseWriter, r *http.Request, etag string, write func(io.Writer) error) {
 	etag = strconv.Quote(etag)
 	w.Header().Set("Etag", etag)
@@ -149,7 +149,7 @@ func send(w http.ResponseWriter, r *http.Request, etag string, write func(io.Wri
 	report(r, err)
 }
 
-// report ends a connection whose document could not be written whole: the client would take it for the whole.
+// report cuts a connection whose document was written in part, so that the client does not take it for the whole.
 func report(r *http.Request, err error) {
 	if err == nil {
 		return
@@ -160,7 +160,7 @@ func report(r *http.Request, err error) {
 	panic(http.ErrAbortHandler)
 }
 
-// has says whether a tag is among those that the client has.
+// has reports whether the client sent this tag.
 func has(headers []string, etag string) bool {
 	for _, header := range headers {
 		for tag := range strings.SplitSeq(header, ",") {

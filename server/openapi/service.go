@@ -20,20 +20,21 @@ import (
 	"github.com/kx-apiserver/kx/server/version"
 )
 
-// Service answers /openapi/v2, /openapi/v3 and what is below the latter.
+// Service serves /openapi/v2, /openapi/v3 and the paths below the latter.
 type Service struct {
 	info spec.Info
 	salt func() string
 
-	// mu guards what is there. Nothing is built while it is held, and a document does not change: another takes its place.
+	// mu guards documents and whole. Nothing is built while it is held. A document is immutable: a change replaces it.
 	mu sync.RWMutex
-	// documents are those of v3 by their path, such as apis/apps/v1.
+	// documents holds the documents of v3 by path, such as apis/apps/v1.
 	documents map[string]*document
-	// whole is the one of v2, once somebody has asked for it since the last change.
+	// whole is the document of v2. It is nil from a change until the next request for it.
 	whole *document
 }
 
-// NewService describes a server that has nothing but discovery. release is the version that documents show, such as 1.37.
+// NewService describes a server that has nothing but discovery. release is the version that documents show, such as
+// 1.37.
 func NewService(release string) *Service {
 	s := &Service{
 		info: spec.Info{InfoProps: spec.InfoProps{Title: title, Version: release}},
@@ -43,11 +44,12 @@ func NewService(release string) *Service {
 		documents: map[string]*document{},
 	}
 	s.installDiscovery("/apis", schema.GroupVersion{}, "getAPIVersions", "get available API versions", definitionAPIGroupList)
-	s.installDiscovery("/version", schema.GroupVersion{}, "getCodeVersion", "get the version information for this server", definitionVersion)
+	s.installDiscovery("/version", schema.GroupVersion{}, "getCodeVersion", "get the version information for this server",
+		definitionVersion)
 	return s
 }
 
-// InstallIssuer describes the documents by which tokens of service accounts are verified, for a server that has them.
+// InstallIssuer describes the OIDC documents that verify tokens of service accounts, for a server that has them.
 func (s *Service) InstallIssuer() {
 	for _, d := range []struct{ root, tag, mediaType, id, description string }{
 		{"/.well-known/openid-configuration", "WellKnown", runtime.ContentTypeJSON, "getServiceAccountIssuerOpenIDConfiguration",
@@ -56,20 +58,21 @@ func (s *Service) InstallIssuer() {
 			"get service account issuer OpenID JSON Web Key Set (contains public token verification keys)"},
 	} {
 		s.install(d.root, schema.GroupVersion{}, schema.GroupVersion{}, d.id, nil, func() []*operation.Operation {
-			return []*operation.Operation{{Verb: http.MethodGet, Pattern: d.root + "/", ID: d.id, Words: d.description, Tags: []string{d.tag},
+			return []*operation.Operation{{Verb: http.MethodGet, Pattern: d.root + "/", ID: d.id, Words: d.description,
+				Tags:  []string{d.tag},
 				Gives: []string{d.mediaType}, Answer: definitionString, Codes: []int{http.StatusOK}}}
 		})
 	}
 }
 
-// documentsHash is of the documents of all that is built in. A document's own hash is made of this one and of what goes
-// into the document, so that no document needs to be made to tell whether a client has it. A test of package server compares
-// it with the documents, and writes it with -rewrite.
+// documentsHash is the hash of the documents of everything that is built in. A document's own hash depends on it and on
+// the document's sources. So no document needs to be built to find out whether a client has it. A test of package
+// server compares it with the documents, and writes it with -rewrite.
 //
 //go:embed documents.sha256
 var documentsHash string
 
-// InstallGroupVersion describes resources that are there from the start. Every kind needs a built-in definition (see
+// InstallGroupVersion describes resources that exist from the start. Every kind needs a built-in definition (see
 // internal/gen), or its Go types.
 func (s *Service) InstallGroupVersion(gv schema.GroupVersion, resources []Resource) {
 	if gv.Group == "" {
@@ -79,7 +82,8 @@ func (s *Service) InstallGroupVersion(gv schema.GroupVersion, resources []Resour
 		s.installDiscovery("/apis/"+gv.Group, group, "getAPIGroup", "get information of a group", definitionAPIGroup)
 	}
 	resources = slices.Clone(resources)
-	s.install(rootPath(gv), gv, gv, resources, reflected(gv, resources), func() []*operation.Operation { return resourceOperations(gv, resources) })
+	s.install(rootPath(gv), gv, gv, resources, reflected(gv, resources),
+		func() []*operation.Operation { return resourceOperations(gv, resources) })
 }
 
 func (s *Service) installDiscovery(root string, gv schema.GroupVersion, id, description string, answer operation.Model) {
@@ -88,9 +92,9 @@ func (s *Service) installDiscovery(root string, gv schema.GroupVersion, id, desc
 	})
 }
 
-// install describes what is below a root path for as long as the server runs. of is what it is the description of, if it
-// is a group version, and from is what its operations are made from. own (optional) describes the kinds that have no built-in
-// definition.
+// install describes the operations below a root path for as long as the server runs. of is the described group version,
+// if it is one, and from the source of its operations, which is hashed. own (optional) describes the kinds that have no
+// built-in definition.
 func (s *Service) install(root string, gv, of schema.GroupVersion, from any, own *reflector, operations func() []*operation.Operation) {
 	section := func(reference string) Section {
 		return Section{Info: s.info, GV: gv, Root: root, Operations: operations(), Definitions: own.definitions(reference), Secured: true}
@@ -116,8 +120,8 @@ func hashOf(root string, from any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(append(data, root...)))
 }
 
-// UpdateGroupVersion adds or replaces the description of a group version that is not built in. Either function is called
-// once, when somebody asks for the result.
+// UpdateGroupVersion adds or replaces the description of a group version that is not built in. Each function is called
+// once, when its result is first needed.
 func (s *Service) UpdateGroupVersion(gv schema.GroupVersion, v3 func() (*spec3.OpenAPI, error), v2 func() (*spec.Swagger, error)) {
 	s.UpdatePart(gv, Part{V3: v3, V2: v2})
 }
@@ -147,7 +151,7 @@ func (s *Service) UpdatePart(gv schema.GroupVersion, p Part) {
 	s.put(&document{path: path, gvs: gvsOf(gv), parts: parts})
 }
 
-// RemovePart forgets a part of a group version, and the group version with its last part.
+// RemovePart removes a part of a group version, and the group version with its last part.
 func (s *Service) RemovePart(gv schema.GroupVersion, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +170,7 @@ func (s *Service) RemovePart(gv schema.GroupVersion, name string) {
 	}
 }
 
-// RemoveGroupVersion forgets a group version.
+// RemoveGroupVersion removes a group version.
 func (s *Service) RemoveGroupVersion(gv schema.GroupVersion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +188,7 @@ func gvsOf(gv schema.GroupVersion) []schema.GroupVersion {
 	return []schema.GroupVersion{gv}
 }
 
-// put and drop are for who holds mu.
+// The callers of put and drop hold mu.
 func (s *Service) put(t *document) {
 	t.salt = s.salt
 	s.documents[t.path], s.whole = t.sealed(), nil
@@ -195,26 +199,26 @@ func (s *Service) drop(path string) {
 	s.whole = nil
 }
 
-// document is nil for what is not there.
+// document returns nil if there is no such document.
 func (s *Service) document(path string) *document {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.documents[path]
 }
 
-// all are the documents of v3, by path.
+// all returns the documents of v3, sorted by path.
 func (s *Service) all() []*document {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.sorted()
 }
 
-// sorted is for who holds mu.
+// sorted needs mu.
 func (s *Service) sorted() []*document {
 	return slices.SortedFunc(maps.Values(s.documents), func(a, b *document) int { return strings.Compare(a.path, b.path) })
 }
 
-// everything is the document of v2.
+// everything returns the document of v2.
 func (s *Service) everything() *document {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,15 +12,15 @@ import (
 	"github.com/kx-apiserver/kx/server/audit"
 )
 
-// Audit says what is recorded of requests, and where that goes.
+// Audit configures which requests are recorded, and where.
 type Audit struct {
-	// PolicyFile is empty for the metadata of every write.
+	// PolicyFile is the path of the policy. If it is empty, the metadata of every write is recorded.
 	PolicyFile string
 	Log        audit.LogFile
 	Webhook    audit.Webhook
 }
 
-// defaultAudit has what the Kubernetes API server has.
+// defaultAudit returns the defaults of a Kubernetes API server.
 func defaultAudit() Audit {
 	delivery := audit.Delivery{
 		Version: audit.Version, BufferSize: 10000, MaxEventBytes: 100 << 10, MaxBatchBytes: 10 << 20,
@@ -37,33 +37,41 @@ func defaultAudit() Audit {
 }
 
 func (a *Audit) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&a.PolicyFile, "audit-policy-file", a.PolicyFile, "which requests the audit log records, and how much of them (default: the metadata of every write)")
+	fs.StringVar(&a.PolicyFile, "audit-policy-file", a.PolicyFile,
+		"which requests the audit log records, and how much of them (default: the metadata of every write)")
 	l, w := &a.Log, &a.Webhook
 	fs.StringVar(&l.Path, "audit-log-path", l.Path, "file to write the audit log to; - for standard output")
 	fs.IntVar(&l.MaxSize, "audit-log-maxsize", l.MaxSize, "megabytes after which the file is renamed and a new one begins; 0 for never")
 	fs.IntVar(&l.MaxBackups, "audit-log-maxbackup", l.MaxBackups, "how many renamed files are kept; 0 for all")
 	fs.IntVar(&l.MaxAge, "audit-log-maxage", l.MaxAge, "days after which a renamed file is removed; 0 for never")
 	fs.BoolVar(&l.Compress, "audit-log-compress", l.Compress, "compress renamed files with gzip")
-	fs.StringVar(&l.Format, "audit-log-format", l.Format, "what an event is in the file: json, or legacy for one line of text with the most important of it")
+	fs.StringVar(&l.Format, "audit-log-format", l.Format,
+		"what an event is in the file: json, or legacy for one line of text with the most important of it")
 	addDeliveryFlags(fs, &l.Delivery, "audit-log", "the file")
 	fs.StringVar(&w.File, "audit-webhook-config-file", w.File, "kubeconfig of a server that events are sent to")
-	fs.DurationVar(&w.InitialBackoff, "audit-webhook-initial-backoff", w.InitialBackoff, "how long after a failure events are sent again; each of three more attempts waits half as long again")
+	fs.DurationVar(&w.InitialBackoff, "audit-webhook-initial-backoff", w.InitialBackoff,
+		"how long after a failure events are sent again; each of three more attempts waits half as long again")
 	fs.DurationVar(&w.InitialBackoff, "audit-webhook-batch-initial-backoff", w.InitialBackoff, "the same")
 	_ = fs.MarkDeprecated("audit-webhook-batch-initial-backoff", "use --audit-webhook-initial-backoff") // it is there
 	addDeliveryFlags(fs, &w.Delivery, "audit-webhook", "the webhook")
 }
 
-// addDeliveryFlags adds the flags of one of the two ways, which both have.
+// addDeliveryFlags adds the flags that the file and the webhook have in common.
 func addDeliveryFlags(fs *pflag.FlagSet, d *audit.Delivery, prefix, to string) {
 	fs.StringVar(&d.Version, prefix+"-version", d.Version, "API version of the events that "+to+" gets: "+audit.Version)
-	fs.StringVar(&d.Mode, prefix+"-mode", d.Mode, "whether requests wait until "+to+" has their events: batch for no, blocking for yes, blocking-strict to also refuse a request whose first event was lost")
+	fs.StringVar(&d.Mode, prefix+"-mode", d.Mode,
+		"whether requests wait until "+to+" has their events: batch for no, blocking for yes, blocking-strict to also "+
+			"refuse a request whose first event was lost")
 	fs.IntVar(&d.BufferSize, prefix+"-batch-buffer-size", d.BufferSize, "how many events may wait for "+to+", in mode batch; more are lost")
 	fs.IntVar(&d.BatchMaxSize, prefix+"-batch-max-size", d.BatchMaxSize, "how many events "+to+" gets at once, in mode batch")
-	fs.DurationVar(&d.BatchMaxWait, prefix+"-batch-max-wait", d.BatchMaxWait, "how long the first event of a batch waits for the others, in mode batch")
+	fs.DurationVar(&d.BatchMaxWait, prefix+"-batch-max-wait", d.BatchMaxWait,
+		"how long the first event of a batch waits for the others, in mode batch")
 	fs.BoolVar(&d.Throttle, prefix+"-batch-throttle-enable", d.Throttle, "bound how many batches a second "+to+" gets, in mode batch")
 	fs.Float32Var(&d.ThrottleQPS, prefix+"-batch-throttle-qps", d.ThrottleQPS, "how many batches a second "+to+" gets on average")
-	fs.IntVar(&d.ThrottleBurst, prefix+"-batch-throttle-burst", d.ThrottleBurst, "how many batches "+to+" may get at once after a quiet time")
-	fs.BoolVar(&d.Truncate, prefix+"-truncate-enabled", d.Truncate, "remove the bodies of events that are too large, and events that are too large without")
+	fs.IntVar(&d.ThrottleBurst, prefix+"-batch-throttle-burst", d.ThrottleBurst,
+		"how many batches "+to+" may get at once after a quiet time")
+	fs.BoolVar(&d.Truncate, prefix+"-truncate-enabled", d.Truncate,
+		"remove the bodies of events that are too large, and events that are too large without")
 	fs.Int64Var(&d.MaxEventBytes, prefix+"-truncate-max-event-size", d.MaxEventBytes, "bytes that an event may have")
 	fs.Int64Var(&d.MaxBatchBytes, prefix+"-truncate-max-batch-size", d.MaxBatchBytes, "bytes that a batch may have, about")
 }
@@ -88,10 +96,10 @@ func (a *Audit) validate() error {
 	return errors.Join(errs...)
 }
 
-// mostBuffered bounds the buffer, which is made at the start: it would have 160 MB.
+// mostBuffered limits the buffer, which is allocated at the start: that many events take 160 MB.
 const mostBuffered = 10_000_000
 
-// validateDelivery tells bad of each error. The flags of a mode count in that mode only.
+// validateDelivery calls bad for each error. It checks the flags of a mode only in that mode.
 func validateDelivery(d *audit.Delivery, prefix string, bad func(format string, args ...any)) {
 	if d.Version != audit.Version {
 		bad("%s-version: %q must be %s", prefix, d.Version, audit.Version)
@@ -110,7 +118,8 @@ func validateDelivery(d *audit.Delivery, prefix string, bad func(format string, 
 			bad("%s-batch-max-wait: %v can't be negative", prefix, d.BatchMaxWait)
 		}
 		if d.Throttle && (d.ThrottleQPS <= 0 || d.ThrottleBurst <= 0) {
-			bad("%s-batch-throttle-qps and %s-batch-throttle-burst must be more than 0, or give %s-batch-throttle-enable=false", prefix, prefix, prefix)
+			bad("%s-batch-throttle-qps and %s-batch-throttle-burst must be more than 0, or give %s-batch-throttle-enable=false",
+				prefix, prefix, prefix)
 		}
 	}
 	if d.MaxEventBytes <= 0 || d.MaxBatchBytes < d.MaxEventBytes {

@@ -12,18 +12,18 @@ import (
 	"github.com/kx-apiserver/kx/server/authn/issuer"
 )
 
-// Issuers says whose tokens are believed beside the server's own.
+// Issuers configures the issuers of accepted tokens, besides the server itself.
 type Issuers struct {
 	// ConfigFile is an AuthenticationConfiguration.
 	ConfigFile string
-	// OIDC is one issuer, if OIDCGiven: if there is any of its flags.
+	// OIDC describes one issuer by flags. OIDCGiven is true if any of them is given.
 	OIDC      issuer.Flags
 	OIDCGiven bool
-	// Webhook is asked about other tokens.
+	// Webhook is consulted about other tokens.
 	Webhook authn.Webhook
 }
 
-// defaultIssuers has what the Kubernetes API server has.
+// defaultIssuers returns the defaults of a Kubernetes API server.
 func defaultIssuers() Issuers {
 	return Issuers{
 		OIDC:    issuer.Flags{UsernameClaim: "sub", SigningAlgs: []string{"RS256"}},
@@ -31,7 +31,7 @@ func defaultIssuers() Issuers {
 	}
 }
 
-// Flags is the issuer of the flags, or nil.
+// Flags returns the issuer of the flags, or nil.
 func (i *Issuers) Flags() *issuer.Flags {
 	if i.OIDC.IssuerURL == "" {
 		return nil
@@ -40,26 +40,34 @@ func (i *Issuers) Flags() *issuer.Flags {
 }
 
 func (i *Issuers) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&i.ConfigFile, "authentication-config", i.ConfigFile, "file with an AuthenticationConfiguration: issuers of JSON Web Tokens, instead of --oidc-*, and what of requests without credentials, instead of --anonymous-auth; read again when it changes")
+	fs.StringVar(&i.ConfigFile, "authentication-config", i.ConfigFile,
+		"file with an AuthenticationConfiguration: issuers of JSON Web Tokens, instead of --oidc-*, and what of requests "+
+			"without credentials, instead of --anonymous-auth; read again when it changes")
 	o := &i.OIDC
 	fs.StringVar(&o.IssuerURL, "oidc-issuer-url", o.IssuerURL, "https URL of an OpenID Connect issuer whose JSON Web Tokens are believed")
 	fs.StringVar(&o.ClientID, "oidc-client-id", o.ClientID, "audience that its tokens must have")
 	fs.StringVar(&o.CAFile, "oidc-ca-file", o.CAFile, "authority of the issuer's certificate (default: those of this machine)")
 	fs.StringVar(&o.UsernameClaim, "oidc-username-claim", o.UsernameClaim, "claim with the user's name")
-	fs.StringVar(&o.UsernamePrefix, "oidc-username-prefix", o.UsernamePrefix, "what names of its users begin with; - for nothing (default: the issuer's URL and #, and nothing for the claim email)")
+	fs.StringVar(&o.UsernamePrefix, "oidc-username-prefix", o.UsernamePrefix,
+		"what names of its users begin with; - for nothing (default: the issuer's URL and #, and nothing for the claim email)")
 	fs.StringVar(&o.GroupsClaim, "oidc-groups-claim", o.GroupsClaim, "claim with the user's groups, a text or a list")
 	fs.StringVar(&o.GroupsPrefix, "oidc-groups-prefix", o.GroupsPrefix, "what names of its groups begin with")
-	fs.StringSliceVar(&o.SigningAlgs, "oidc-signing-algs", o.SigningAlgs, "algorithms that its tokens may be signed by: RS256, RS384, RS512, ES256, ES384, ES512, PS256, PS384, PS512")
-	fs.Var(cliflag.NewMapStringStringNoSplit(&o.RequiredClaims), "oidc-required-claim", "claim=value that its tokens must have; may be given more than once")
+	fs.StringSliceVar(&o.SigningAlgs, "oidc-signing-algs", o.SigningAlgs,
+		"algorithms that its tokens may be signed by: RS256, RS384, RS512, ES256, ES384, ES512, PS256, PS384, PS512")
+	fs.Var(cliflag.NewMapStringStringNoSplit(&o.RequiredClaims), "oidc-required-claim",
+		"claim=value that its tokens must have; may be given more than once")
 	for _, name := range []string{
-		"issuer-url", "client-id", "ca-file", "username-claim", "username-prefix", "groups-claim", "groups-prefix", "signing-algs", "required-claim",
+		"issuer-url", "client-id", "ca-file", "username-claim", "username-prefix", "groups-claim", "groups-prefix",
+		"signing-algs", "required-claim",
 	} {
 		track(fs, "oidc-"+name, &i.OIDCGiven)
 	}
 	w := &i.Webhook
-	fs.StringVar(&w.File, "authentication-token-webhook-config-file", w.File, "kubeconfig that reaches a webhook which is asked about tokens that nobody else knows")
+	fs.StringVar(&w.File, "authentication-token-webhook-config-file", w.File,
+		"kubeconfig that reaches a webhook which is asked about tokens that nobody else knows")
 	fs.StringVar(&w.Version, "authentication-token-webhook-version", w.Version, "version of the TokenReviews that it gets: v1 or v1beta1")
-	fs.DurationVar(&w.CacheTTL, "authentication-token-webhook-cache-ttl", w.CacheTTL, "how long it is not asked again about the same token; 0 to ask every time")
+	fs.DurationVar(&w.CacheTTL, "authentication-token-webhook-cache-ttl", w.CacheTTL,
+		"how long it is not asked again about the same token; 0 to ask every time")
 }
 
 // track notes that a flag was given, whatever its value.
@@ -68,7 +76,7 @@ func track(fs *pflag.FlagSet, name string, given *bool) {
 	f.Value = cliflag.NewTracker(f.Value, given)
 }
 
-// validate has the conditions of a kube-apiserver.
+// validate checks the same conditions as a kube-apiserver.
 func (i *Issuers) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

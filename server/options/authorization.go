@@ -10,21 +10,22 @@ import (
 	"github.com/kx-apiserver/kx/server/authz"
 )
 
-// Authorization says who decides who may do what.
+// Authorization configures the authorizers.
 type Authorization struct {
-	// Modes are asked in this order. Empty is RBAC, unless there is a ConfigFile, which then says it.
+	// Modes are the authorizers in their order. Empty stands for RBAC, or for the authorizers of the ConfigFile if
+	// there is one.
 	Modes      []string
 	ConfigFile string
-	// Webhook is the one of the mode Webhook.
+	// Webhook configures the mode Webhook.
 	Webhook authz.Webhook
 }
 
-// defaultAuthorization has what the Kubernetes API server has.
+// defaultAuthorization returns the defaults of a Kubernetes API server.
 func defaultAuthorization() Authorization {
 	return Authorization{Webhook: authz.Webhook{Version: "v1beta1", AuthorizedTTL: 5 * time.Minute, UnauthorizedTTL: 30 * time.Second}}
 }
 
-// InOrder are the modes that are asked.
+// InOrder returns the modes, or RBAC as the default.
 func (a *Authorization) InOrder() []string {
 	if len(a.Modes) == 0 && a.ConfigFile == "" {
 		return []string{authz.RBAC}
@@ -33,15 +34,23 @@ func (a *Authorization) InOrder() []string {
 }
 
 func (a *Authorization) addFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&a.Modes, "authorization-mode", a.Modes, "who decides who may do what, asked in this order: "+strings.Join(authz.Modes, ", ")+" (default RBAC, unless --authorization-config says it); members of system:masters may do all")
-	fs.StringVar(&a.ConfigFile, "authorization-config", a.ConfigFile, "file with an AuthorizationConfiguration, instead of --authorization-mode and --authorization-webhook-*; read again when it changes")
-	fs.StringVar(&a.Webhook.File, "authorization-webhook-config-file", a.Webhook.File, "kubeconfig that reaches the authorizer of the mode Webhook")
-	fs.StringVar(&a.Webhook.Version, "authorization-webhook-version", a.Webhook.Version, "version of the SubjectAccessReviews that it gets: v1 or v1beta1")
-	fs.DurationVar(&a.Webhook.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", a.Webhook.AuthorizedTTL, "how long it is not asked again after it allowed something; 0 to ask every time")
-	fs.DurationVar(&a.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", a.Webhook.UnauthorizedTTL, "how long it is not asked again after it did not")
+	fs.StringSliceVar(&a.Modes, "authorization-mode", a.Modes,
+		"who decides who may do what, asked in this order: "+
+			strings.Join(authz.Modes, ", ")+" (default RBAC, unless --authorization-config says it); members of system:masters may do all")
+	fs.StringVar(&a.ConfigFile, "authorization-config", a.ConfigFile,
+		"file with an AuthorizationConfiguration, instead of --authorization-mode and --authorization-webhook-*; read again "+
+			"when it changes")
+	fs.StringVar(&a.Webhook.File, "authorization-webhook-config-file", a.Webhook.File,
+		"kubeconfig that reaches the authorizer of the mode Webhook")
+	fs.StringVar(&a.Webhook.Version, "authorization-webhook-version", a.Webhook.Version,
+		"version of the SubjectAccessReviews that it gets: v1 or v1beta1")
+	fs.DurationVar(&a.Webhook.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", a.Webhook.AuthorizedTTL,
+		"how long it is not asked again after it allowed something; 0 to ask every time")
+	fs.DurationVar(&a.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", a.Webhook.UnauthorizedTTL,
+		"how long it is not asked again after it did not")
 }
 
-// validate tells bad of each error.
+// validate calls bad for each error.
 func (a *Authorization) validate(bad func(format string, args ...any)) {
 	usual := defaultAuthorization()
 	if a.ConfigFile != "" {

@@ -8,16 +8,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Backup says where archives of the server are made, and how many are kept.
+// Backup configures the archives of the server.
 type Backup struct {
-	// Dir is empty to make none.
+	// Dir is empty for no archives.
 	Dir      string
 	Interval time.Duration
 	Keep     int
 }
 
 func (b *Backup) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&b.Dir, "backup-dir", b.Dir, "directory in which to make archives of etcd and the keys while the server runs, for kx etcd snapshot restore (default: none are made)")
+	fs.StringVar(&b.Dir, "backup-dir", b.Dir,
+		"directory in which to make archives of etcd and the keys while the server runs, for kx etcd snapshot restore "+
+			"(default: none are made)")
 	fs.DurationVar(&b.Interval, "backup-interval", b.Interval, "how often to make an archive")
 	fs.IntVar(&b.Keep, "backup-keep", b.Keep, "how many archives of this server to keep")
 }

@@ -20,11 +20,12 @@ import (
 	"github.com/kx-apiserver/kx/server/service"
 )
 
-// Options has the settings of kx serve.
+// Options holds the settings of kx serve.
 type Options struct {
 	DataDir   string
 	Ephemeral bool
-	// EphemeralDir is the temporary directory, made by who has to remove it if the process ends at once; empty to have one made.
+	// EphemeralDir is the temporary directory. A caller that must remove it even if the process dies creates it; if it
+	// is empty, the server creates one.
 	EphemeralDir  string
 	Listen        string
 	KubeconfigOut string
@@ -47,12 +48,13 @@ type Options struct {
 
 	RuntimeConfig map[string]string
 	EventTTL      time.Duration
-	// Controllers are those of kube-controller-manager that the server runs.
+	// Controllers selects the controllers of kube-controller-manager that the server runs.
 	Controllers controller.Selection
-	// ClusterSigningDuration is how long certificates are valid at most that are signed for requests.
+	// ClusterSigningDuration limits the validity of certificates that are signed for requests.
 	ClusterSigningDuration time.Duration
-	// InitialObjects has the server make the objects that every cluster has. AdvertiseAddress is where clients in the cluster
-	// reach it, and EndpointReconciler says whether it is an endpoint of the service kubernetes.
+	// InitialObjects makes the server create the objects that every cluster has. AdvertiseAddress is the server's
+	// address for clients in the cluster. EndpointReconciler decides whether it is an endpoint of the service
+	// kubernetes.
 	InitialObjects     bool
 	AdvertiseAddress   net.IP
 	EndpointReconciler string
@@ -62,7 +64,7 @@ type Options struct {
 	Profiling bool
 }
 
-// Etcd says where objects are stored, and how.
+// Etcd configures the storage of objects.
 type Etcd struct {
 	Servers                   []string
 	CAFile, CertFile, KeyFile string
@@ -81,21 +83,21 @@ type Serving struct {
 	TLSCertFile, TLSPrivateKeyFile string
 }
 
-// Access says who may use the server.
+// Access configures the accepted users.
 type Access struct {
 	ClientCAFile  string
 	TokenAuthFile string
 	AnonymousAuth bool
-	// AnonymousGiven says that there is a flag for AnonymousAuth.
+	// AnonymousGiven is true if a flag sets AnonymousAuth.
 	AnonymousGiven bool
-	// BootstrapTokens are those of Secrets in kube-system.
+	// BootstrapTokens accepts the tokens of Secrets in kube-system.
 	BootstrapTokens bool
 	RequestHeader   RequestHeader
 	// CORSAllowedOrigins are regular expressions.
 	CORSAllowedOrigins []string
 }
 
-// Limits bounds how much is done at once, and for how long.
+// Limits limits concurrent work and its duration.
 type Limits struct {
 	PriorityAndFairness         bool
 	MaxRequestsInFlight         int
@@ -104,37 +106,40 @@ type Limits struct {
 	MinRequestTimeout           int // seconds
 	MaxConnections              int
 
-	// Bounds of what one write may cost.
+	// These limit the cost of one write.
 	MaxObjectFields    int
 	MaxDefaultBytes    int64
 	MaxValidationSteps int64
 }
 
-// Kubelet says how nodes are reached.
+// Kubelet configures the connections to nodes.
 type Kubelet struct {
 	ClientCertificate, ClientKey string
 	CertificateAuthority         string
 	PreferredAddressTypes        []string
 }
 
-// Aggregator says how the servers of APIServices are reached.
+// Aggregator configures the connections to the servers of APIServices.
 type Aggregator struct {
-	// CertFile and KeyFile are the client certificate of the front proxy that this server is to them.
+	// CertFile and KeyFile are the client certificate that this server presents to them as a front proxy.
 	CertFile, KeyFile string
-	// Endpoints has requests go to the endpoints of services.
+	// Endpoints sends requests to the endpoints of services.
 	Endpoints bool
 }
 
-// Own says that the front proxy's certificate is made here.
+// Own reports whether the server makes the front proxy's certificate itself.
 func (a *Aggregator) Own(h *RequestHeader) bool { return a.CertFile == "" && h.ClientCAFile == "" }
 
 func (a *Aggregator) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&a.CertFile, "proxy-client-cert-file", a.CertFile, "client certificate by which the servers of APIServices believe this one when it says who asks (default: one made from an authority in the data directory, unless --requestheader-client-ca-file names another)")
+	fs.StringVar(&a.CertFile, "proxy-client-cert-file", a.CertFile,
+		"client certificate by which the servers of APIServices believe this one when it says who asks (default: one made "+
+			"from an authority in the data directory, unless --requestheader-client-ca-file names another)")
 	fs.StringVar(&a.KeyFile, "proxy-client-key-file", a.KeyFile, "key of that certificate")
-	fs.BoolVar(&a.Endpoints, "enable-aggregator-routing", a.Endpoints, "send requests to the endpoints of services, not to cluster IPs: those for the versions of APIServices, and those to webhooks")
+	fs.BoolVar(&a.Endpoints, "enable-aggregator-routing", a.Endpoints,
+		"send requests to the endpoints of services, not to cluster IPs: those for the versions of APIServices, and those to webhooks")
 }
 
-// WatchCache says how much of etcd is kept in memory.
+// WatchCache configures the caches of etcd's content.
 type WatchCache struct {
 	Enabled     bool
 	Prefill     bool
@@ -142,7 +147,7 @@ type WatchCache struct {
 	Sizes       []string
 }
 
-// Allow says how far administrators may interfere with requests.
+// Allow configures how far administrators may interfere with requests.
 type Allow struct {
 	Breakpoints, Faults Permit
 }
@@ -173,13 +178,13 @@ func (p *Permit) Set(text string) error {
 	return nil
 }
 
-// Admission says which plugins change and refuse writes.
+// Admission selects and configures the admission plugins.
 type Admission struct {
 	admission.Selection
 	admission.Tolerations
-	// Services says where the services of webhooks are.
+	// Services has addresses for the services of webhooks.
 	Services map[string]string
-	// File has what plugins are configured with.
+	// File configures plugins.
 	File string
 }
 
@@ -247,15 +252,27 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory for keys, kubeconfig and the embedded etcd's data")
 	fs.BoolVar(&o.Ephemeral, "ephemeral", o.Ephemeral, "keep everything in a temporary directory and leave nothing")
 	fs.StringVar(&o.Listen, "listen", o.Listen, "address to serve on; port 0 picks a free one")
-	fs.StringVar(&o.KubeconfigOut, "kubeconfig-out", o.KubeconfigOut, "where to write the administrator's kubeconfig (default <data-dir>/kubeconfig)")
-	fs.StringToStringVar(&o.RuntimeConfig, "runtime-config", o.RuntimeConfig, "API versions to turn on or off, such as apps/v1beta1=true or api/all=false")
+	fs.StringVar(&o.KubeconfigOut, "kubeconfig-out", o.KubeconfigOut,
+		"where to write the administrator's kubeconfig (default <data-dir>/kubeconfig)")
+	fs.StringToStringVar(&o.RuntimeConfig, "runtime-config", o.RuntimeConfig,
+		"API versions to turn on or off, such as apps/v1beta1=true or api/all=false")
 	fs.DurationVar(&o.EventTTL, "event-ttl", o.EventTTL, "how long to keep events")
-	fs.StringSliceVar((*[]string)(&o.Controllers), "controllers", o.Controllers, "which of kube-controller-manager's controllers to run: * for all, name for one, -name for all but one of *; kx has "+strings.Join(controller.Known(), ", "))
-	fs.DurationVar(&o.ClusterSigningDuration, "cluster-signing-duration", o.ClusterSigningDuration, "how long certificates that are signed for a CertificateSigningRequest are valid, if it does not ask for less")
-	fs.BoolVar(&o.InitialObjects, "initial-objects", o.InitialObjects, "make the objects that every cluster has: the default roles and their bindings, the service kubernetes and its endpoints, the default ServiceCIDR, the system's priority classes, extension-apiserver-authentication, flow schemas and priority levels, APIServices")
-	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress, "where clients in the cluster reach this server (default: the address that it listens on, or this machine's if it listens on all; none on loopback)")
-	fs.StringVar(&o.EndpointReconciler, "endpoint-reconciler-type", o.EndpointReconciler, "whether this server is an endpoint of the service kubernetes: lease, or none")
-	fs.StringVar(&o.TracingConfigFile, "tracing-config-file", o.TracingConfigFile, "file with a TracingConfiguration: to which collector of OpenTelemetry requests are exported as traces, and how many of them")
+	fs.StringSliceVar((*[]string)(&o.Controllers), "controllers", o.Controllers,
+		"which of kube-controller-manager's controllers to run: * for all, name for one, -name for all but one of *; kx has "+
+			""+strings.Join(controller.Known(), ", "))
+	fs.DurationVar(&o.ClusterSigningDuration, "cluster-signing-duration", o.ClusterSigningDuration,
+		"how long certificates that are signed for a CertificateSigningRequest are valid, if it does not ask for less")
+	fs.BoolVar(&o.InitialObjects, "initial-objects", o.InitialObjects,
+		"make the objects that every cluster has: the default roles and their bindings, the service kubernetes and its "+
+			"endpoints, the default ServiceCIDR, the system's priority classes, extension-apiserver-authentication, flow "+
+			"schemas and priority levels, APIServices")
+	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress,
+		"where clients in the cluster reach this server (default: the address that it listens on, or this machine's if it "+
+			"listens on all; none on loopback)")
+	fs.StringVar(&o.EndpointReconciler, "endpoint-reconciler-type", o.EndpointReconciler,
+		"whether this server is an endpoint of the service kubernetes: lease, or none")
+	fs.StringVar(&o.TracingConfigFile, "tracing-config-file", o.TracingConfigFile,
+		"file with a TracingConfiguration: to which collector of OpenTelemetry requests are exported as traces, and how many of them")
 	fs.BoolVar(&o.Profiling, "profiling", o.Profiling, "let administrators profile the server at /debug/pprof/")
 	o.Etcd.addFlags(fs)
 	o.addAccessFlags(fs)
@@ -267,40 +284,71 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Admission.addFlags(fs)
 	o.Backup.addFlags(fs)
 	fs.Var(&o.Allow.Breakpoints, "allow-breakpoints",
-		"always or never let administrators, and whoever has the role kx:admin, hold requests at a step (default: while kx trace record allows it)")
+		"always or never let administrators, and whoever has the role kx:admin, hold requests at a step (default: while kx trace "+
+			"record allows it)")
 	fs.Var(&o.Allow.Faults, "allow-faults",
-		"always or never let administrators, and whoever has the role kx:admin, make requests slow or fail (default: while kx trace record allows it)")
+		"always or never let administrators, and whoever has the role kx:admin, make requests slow or fail (default: while kx "+
+			"trace record allows it)")
 	fs.Lookup("allow-breakpoints").NoOptDefVal, fs.Lookup("allow-faults").NoOptDefVal = string(Always), string(Always)
-	fs.BoolVar(&o.Limits.PriorityAndFairness, "enable-priority-and-fairness", o.Limits.PriorityAndFairness, "give each priority level its share of --max-requests-inflight and --max-mutating-requests-inflight together, and have requests beyond it wait in queues; without it, more than the one or the other are answered 429")
-	fs.IntVar(&o.Limits.MaxRequestsInFlight, "max-requests-inflight", o.Limits.MaxRequestsInFlight, "how many reads are served at once: a part of what priority levels share; without --enable-priority-and-fairness, how many before others are answered 429, 0 for no limit")
-	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight, "how many writes are served at once: the other part; without --enable-priority-and-fairness, how many before others are answered 429, 0 for no limit")
-	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout, "how long a request may take, watches, logs and connections to pods and nodes excepted")
-	fs.IntVar(&o.Limits.MinRequestTimeout, "min-request-timeout", o.Limits.MinRequestTimeout, "seconds that a watch lives at least, if its client does not say")
-	fs.IntVar(&o.Limits.MaxConnections, "max-connections", o.Limits.MaxConnections, "how many connections of clients may be open at once; beyond, one that has sent no request yet is closed for a new one; 0 for no limit")
-	fs.IntVar(&o.Limits.MaxObjectFields, "max-object-fields", o.Limits.MaxObjectFields, "how many fields and list items an object that is written may have, at any depth; more is answered 413")
-	fs.Int64Var(&o.Limits.MaxDefaultBytes, "max-default-bytes", o.Limits.MaxDefaultBytes, "how many bytes the defaults of its schema may add to a custom resource; more is answered 413")
-	fs.Int64Var(&o.Limits.MaxValidationSteps, "max-validation-steps", o.Limits.MaxValidationSteps, "how many steps the validation of a custom resource by its schema may take, about one for each value and schema it is held against; more is answered 422")
+	fs.BoolVar(&o.Limits.PriorityAndFairness, "enable-priority-and-fairness", o.Limits.PriorityAndFairness,
+		"give each priority level its share of --max-requests-inflight and --max-mutating-requests-inflight together, and "+
+			"have requests beyond it wait in queues; without it, more than the one or the other are answered 429")
+	fs.IntVar(&o.Limits.MaxRequestsInFlight, "max-requests-inflight", o.Limits.MaxRequestsInFlight,
+		"how many reads are served at once: a part of what priority levels share; without --enable-priority-and-fairness, "+
+			"how many before others are answered 429, 0 for no limit")
+	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight,
+		"how many writes are served at once: the other part; without --enable-priority-and-fairness, how many before others "+
+			"are answered 429, 0 for no limit")
+	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout,
+		"how long a request may take, watches, logs and connections to pods and nodes excepted")
+	fs.IntVar(&o.Limits.MinRequestTimeout, "min-request-timeout", o.Limits.MinRequestTimeout,
+		"seconds that a watch lives at least, if its client does not say")
+	fs.IntVar(&o.Limits.MaxConnections, "max-connections", o.Limits.MaxConnections,
+		"how many connections of clients may be open at once; beyond, one that has sent no request yet is closed for a new "+
+			"one; 0 for no limit")
+	fs.IntVar(&o.Limits.MaxObjectFields, "max-object-fields", o.Limits.MaxObjectFields,
+		"how many fields and list items an object that is written may have, at any depth; more is answered 413")
+	fs.Int64Var(&o.Limits.MaxDefaultBytes, "max-default-bytes", o.Limits.MaxDefaultBytes,
+		"how many bytes the defaults of its schema may add to a custom resource; more is answered 413")
+	fs.Int64Var(&o.Limits.MaxValidationSteps, "max-validation-steps", o.Limits.MaxValidationSteps,
+		"how many steps the validation of a custom resource by its schema may take, about one for each value and schema it "+
+			"is held against; more is answered 422")
 	o.Audit.addFlags(fs)
-	fs.BoolVar(&o.WatchCache.Enabled, "watch-cache", o.WatchCache.Enabled, "keep what is in etcd in memory for reads and watches; etcd is only asked for its revision")
-	fs.BoolVar(&o.WatchCache.Prefill, "watch-cache-prefill", o.WatchCache.Prefill, "fill all watch caches at the start, and be ready when they are filled; otherwise each is filled when its resource is first read")
-	fs.IntVar(&o.WatchCache.DefaultSize, "default-watch-cache-size", o.WatchCache.DefaultSize, "0 turns the watch cache off; others say nothing, for it sizes itself")
-	fs.StringSliceVar(&o.WatchCache.Sizes, "watch-cache-sizes", o.WatchCache.Sizes, "the same for single resources, as resource[.group]#size; events have no cache unless they have a size here")
+	fs.BoolVar(&o.WatchCache.Enabled, "watch-cache", o.WatchCache.Enabled,
+		"keep what is in etcd in memory for reads and watches; etcd is only asked for its revision")
+	fs.BoolVar(&o.WatchCache.Prefill, "watch-cache-prefill", o.WatchCache.Prefill,
+		"fill all watch caches at the start, and be ready when they are filled; otherwise each is filled when its resource is first read")
+	fs.IntVar(&o.WatchCache.DefaultSize, "default-watch-cache-size", o.WatchCache.DefaultSize,
+		"0 turns the watch cache off; others say nothing, for it sizes itself")
+	fs.StringSliceVar(&o.WatchCache.Sizes, "watch-cache-sizes", o.WatchCache.Sizes,
+		"the same for single resources, as resource[.group]#size; events have no cache unless they have a size here")
 }
 
 func (a *Admission) addFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&a.Enabled, "enable-admission-plugins", a.Enabled, "admission plugins to run beside those that are on by default; kx has "+strings.Join(admission.Names(), ", ")+"; off by default: "+strings.Join(admission.Off(), ", "))
+	fs.StringSliceVar(&a.Enabled, "enable-admission-plugins", a.Enabled,
+		"admission plugins to run beside those that are on by default; kx has "+
+			strings.Join(admission.Names(), ", ")+"; off by default: "+strings.Join(admission.Off(), ", "))
 	fs.StringSliceVar(&a.Disabled, "disable-admission-plugins", a.Disabled, "admission plugins to leave out")
-	fs.StringToStringVar(&a.Services, "webhook-service-resolver", a.Services, "where services of webhooks and of APIServices are, as namespace/name=host:port or namespace/name:port=host:port; others are reached at the cluster IPs or the external names that Services have, or at their endpoints with --enable-aggregator-routing")
-	fs.StringVar(&a.File, "admission-control-config-file", a.File, "file with an AdmissionConfiguration, which has or names the configuration of plugins: "+strings.Join(admission.Configurable(), ", "))
-	fs.Int64Var(&a.NotReadySeconds, "default-not-ready-toleration-seconds", a.NotReadySeconds, "how long pods stay on a node that is not ready, if they don't say")
-	fs.Int64Var(&a.UnreachableSeconds, "default-unreachable-toleration-seconds", a.UnreachableSeconds, "how long pods stay on a node that can't be reached, if they don't say")
+	fs.StringToStringVar(&a.Services, "webhook-service-resolver", a.Services,
+		"where services of webhooks and of APIServices are, as namespace/name=host:port or namespace/name:port=host:port; "+
+			"others are reached at the cluster IPs or the external names that Services have, or at their endpoints with "+
+			"--enable-aggregator-routing")
+	fs.StringVar(&a.File, "admission-control-config-file", a.File,
+		"file with an AdmissionConfiguration, which has or names the configuration of plugins: "+
+			strings.Join(admission.Configurable(), ", "))
+	fs.Int64Var(&a.NotReadySeconds, "default-not-ready-toleration-seconds", a.NotReadySeconds,
+		"how long pods stay on a node that is not ready, if they don't say")
+	fs.Int64Var(&a.UnreachableSeconds, "default-unreachable-toleration-seconds", a.UnreachableSeconds,
+		"how long pods stay on a node that can't be reached, if they don't say")
 }
 
 func (k *Kubelet) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&k.ClientCertificate, "kubelet-client-certificate", k.ClientCertificate, "client certificate for kubelets")
 	fs.StringVar(&k.ClientKey, "kubelet-client-key", k.ClientKey, "key of the client certificate for kubelets")
-	fs.StringVar(&k.CertificateAuthority, "kubelet-certificate-authority", k.CertificateAuthority, "authority that signed the kubelets' certificates (default: they are not verified)")
-	fs.StringSliceVar(&k.PreferredAddressTypes, "kubelet-preferred-address-types", k.PreferredAddressTypes, "types of a node's addresses, the preferred ones first")
+	fs.StringVar(&k.CertificateAuthority, "kubelet-certificate-authority", k.CertificateAuthority,
+		"authority that signed the kubelets' certificates (default: they are not verified)")
+	fs.StringSliceVar(&k.PreferredAddressTypes, "kubelet-preferred-address-types", k.PreferredAddressTypes,
+		"types of a node's addresses, the preferred ones first")
 }
 
 // Flags returns the value of each flag by its name.
@@ -313,7 +361,8 @@ func (o *Options) Flags() map[string]string {
 	return values
 }
 
-// Changed returns the words that each flag needs whose value is not the default: a flag of a list is given once for each.
+// Changed returns the arguments of each flag whose value is not the default. A list flag has one argument for each
+// item.
 func (o *Options) Changed() map[string][]string {
 	changed, defaults := map[string][]string{}, New().Flags()
 	present := *o
@@ -337,7 +386,7 @@ func (o *Options) Changed() map[string][]string {
 	return changed
 }
 
-// KeyPrefix is the Prefix with a slash before it and none behind it, whatever slashes --etcd-prefix has.
+// KeyPrefix returns the Prefix with one leading slash and no trailing one, whatever slashes --etcd-prefix has.
 func (e Etcd) KeyPrefix() string { return path.Join("/", e.Prefix) }
 
 func (e *Etcd) addFlags(fs *pflag.FlagSet) {
@@ -347,22 +396,34 @@ func (e *Etcd) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&e.KeyFile, "etcd-keyfile", e.KeyFile, "client key for etcd")
 	fs.StringVar(&e.Prefix, "etcd-prefix", e.Prefix, "what keys in etcd begin with")
 	fs.StringVar(&e.StorageBackend, "storage-backend", e.StorageBackend, "how objects are kept: etcd3")
-	fs.StringVar(&e.StorageMediaType, "storage-media-type", e.StorageMediaType, "in which form built-in resources are kept: application/vnd.kubernetes.protobuf, application/json or application/yaml")
-	fs.StringVar(&e.EncryptionProviderConfig, "encryption-provider-config", e.EncryptionProviderConfig, "file that says which resources are encrypted in etcd, and how")
-	fs.BoolVar(&e.EncryptionReload, "encryption-provider-config-automatic-reload", e.EncryptionReload, "read the file of --encryption-provider-config again when it changes")
-	fs.DurationVar(&e.CompactionInterval, "etcd-compaction-interval", e.CompactionInterval, "how often etcd's history is compacted; 0 for never")
-	fs.StringSliceVar(&e.EmbeddedListen, "embedded-etcd-listen", e.EmbeddedListen, "URLs at which the etcd in this process listens beside its socket: https://…, or http://… on a loopback address")
+	fs.StringVar(&e.StorageMediaType, "storage-media-type", e.StorageMediaType,
+		"in which form built-in resources are kept: application/vnd.kubernetes.protobuf, application/json or application/yaml")
+	fs.StringVar(&e.EncryptionProviderConfig, "encryption-provider-config", e.EncryptionProviderConfig,
+		"file that says which resources are encrypted in etcd, and how")
+	fs.BoolVar(&e.EncryptionReload, "encryption-provider-config-automatic-reload", e.EncryptionReload,
+		"read the file of --encryption-provider-config again when it changes")
+	fs.DurationVar(&e.CompactionInterval, "etcd-compaction-interval", e.CompactionInterval,
+		"how often etcd's history is compacted; 0 for never")
+	fs.StringSliceVar(&e.EmbeddedListen, "embedded-etcd-listen", e.EmbeddedListen,
+		"URLs at which the etcd in this process listens beside its socket: https://…, or http://… on a loopback address")
 }
 
 func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Serving.TLSCertFile, "tls-cert-file", o.Serving.TLSCertFile, "serving certificate (default: one made from the authority in the data directory)")
+	fs.StringVar(&o.Serving.TLSCertFile, "tls-cert-file", o.Serving.TLSCertFile,
+		"serving certificate (default: one made from the authority in the data directory)")
 	fs.StringVar(&o.Serving.TLSPrivateKeyFile, "tls-private-key-file", o.Serving.TLSPrivateKeyFile, "key of the serving certificate")
-	fs.StringVar(&o.Access.ClientCAFile, "client-ca-file", o.Access.ClientCAFile, "another authority whose client certificates are believed")
-	fs.StringVar(&o.Access.TokenAuthFile, "token-auth-file", o.Access.TokenAuthFile, "CSV file of bearer tokens: token,user,uid,\"group1,group2\"")
-	fs.BoolVar(&o.Access.BootstrapTokens, "enable-bootstrap-token-auth", o.Access.BootstrapTokens, "know machines that join by bootstrap tokens, which are Secrets of type bootstrap.kubernetes.io/token in kube-system")
+	fs.StringVar(&o.Access.ClientCAFile, "client-ca-file", o.Access.ClientCAFile,
+		"another authority whose client certificates are believed")
+	fs.StringVar(&o.Access.TokenAuthFile, "token-auth-file", o.Access.TokenAuthFile,
+		"CSV file of bearer tokens: token,user,uid,\"group1,group2\"")
+	fs.BoolVar(&o.Access.BootstrapTokens, "enable-bootstrap-token-auth", o.Access.BootstrapTokens,
+		"know machines that join by bootstrap tokens, which are Secrets of type bootstrap.kubernetes.io/token in kube-system")
 	o.Access.RequestHeader.addFlags(fs)
-	fs.StringSliceVar(&o.Access.CORSAllowedOrigins, "cors-allowed-origins", o.Access.CORSAllowedOrigins, "regular expressions of the origins whose pages may call the server from a browser, such as ^https://example\\.com$")
-	fs.BoolVar(&o.Access.AnonymousAuth, "anonymous-auth", o.Access.AnonymousAuth, "know requests without credentials as the user system:anonymous, whom the role system:public-info-viewer lets read /healthz, /livez, /readyz and /version; else they get 401")
+	fs.StringSliceVar(&o.Access.CORSAllowedOrigins, "cors-allowed-origins", o.Access.CORSAllowedOrigins,
+		"regular expressions of the origins whose pages may call the server from a browser, such as ^https://example\\.com$")
+	fs.BoolVar(&o.Access.AnonymousAuth, "anonymous-auth", o.Access.AnonymousAuth,
+		"know requests without credentials as the user system:anonymous, whom the role system:public-info-viewer lets read "+
+			"/healthz, /livez, /readyz and /version; else they get 401")
 	track(fs, "anonymous-auth", &o.Access.AnonymousGiven)
 }
 
@@ -389,11 +450,13 @@ func (o *Options) Validate() error {
 	if o.Limits.RequestTimeout <= 0 {
 		bad("--request-timeout: %v is not a time to wait: give more than 0", o.Limits.RequestTimeout)
 	}
-	if o.Limits.MinRequestTimeout < 0 || o.Limits.MaxRequestsInFlight < 0 || o.Limits.MaxMutatingRequestsInFlight < 0 || o.Limits.MaxConnections < 0 {
+	if o.Limits.MinRequestTimeout < 0 || o.Limits.MaxRequestsInFlight < 0 || o.Limits.MaxMutatingRequestsInFlight < 0 ||
+		o.Limits.MaxConnections < 0 {
 		bad("--min-request-timeout, --max-requests-inflight, --max-mutating-requests-inflight and --max-connections can't be negative")
 	}
 	if o.Limits.PriorityAndFairness && o.Limits.MaxRequestsInFlight == 0 && o.Limits.MaxMutatingRequestsInFlight == 0 {
-		bad("--max-requests-inflight and --max-mutating-requests-inflight are 0, which leaves nothing to share: give one of them, or --enable-priority-and-fairness=false")
+		bad("--max-requests-inflight and --max-mutating-requests-inflight are 0, which leaves nothing to share: give one of " +
+			"them, or --enable-priority-and-fairness=false")
 	}
 	if o.Limits.MaxObjectFields <= 0 || o.Limits.MaxDefaultBytes <= 0 || o.Limits.MaxValidationSteps <= 0 {
 		bad("--max-object-fields, --max-default-bytes and --max-validation-steps must be more than 0")
@@ -415,7 +478,8 @@ func (o *Options) Validate() error {
 	if err := o.Controllers.Validate(); err != nil {
 		bad("--controllers: %w", err)
 	}
-	errs = append(errs, o.Audit.validate(), o.Tokens.validate(), o.Issuers.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Backup.validate(), o.Admission.Check(), service.Addresses(o.Admission.Services).Check())
+	errs = append(errs, o.Audit.validate(), o.Tokens.validate(), o.Issuers.validate(), o.Access.RequestHeader.validate(),
+		o.Etcd.validate(), o.Backup.validate(), o.Admission.Check(), service.Addresses(o.Admission.Services).Check())
 	return errors.Join(errs...)
 }
 
@@ -454,7 +518,8 @@ func (e *Etcd) validate() error {
 		bad("--etcd-certfile and --etcd-keyfile go together: give both or neither")
 	}
 	if !storageMediaTypes[e.StorageMediaType] {
-		bad("--storage-media-type: %q is none of application/vnd.kubernetes.protobuf, application/json and application/yaml", e.StorageMediaType)
+		bad("--storage-media-type: %q is none of application/vnd.kubernetes.protobuf, application/json and application/yaml",
+			e.StorageMediaType)
 	}
 	if e.CompactionInterval < 0 {
 		bad("--etcd-compaction-interval: %v can't be negative: give 0 for never", e.CompactionInterval)

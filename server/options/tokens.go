@@ -11,27 +11,27 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// DefaultIssuer is the issuer of clusters that kubeadm makes.
+// DefaultIssuer is the issuer in clusters of kubeadm.
 const DefaultIssuer = "https://kubernetes.default.svc.cluster.local"
 
-// Tokens says how tokens of service accounts are made, and by which keys they can be verified.
+// Tokens configures how tokens of service accounts are issued and verified.
 type Tokens struct {
 	SigningKeyFile string
 	KeyFiles       []string
-	// Issuers: the first makes tokens, and those of all are valid.
+	// Issuers are the valid issuers. The first one issues the tokens.
 	Issuers []string
-	// APIAudiences are those of tokens that are for this server, the Issuers if empty.
+	// APIAudiences are the audiences of tokens for this server; if empty, the Issuers.
 	APIAudiences []string
-	// MaxExpiration bounds what a client may ask for, unless it is 0.
+	// MaxExpiration limits the lifetime that a client may request; 0 is no limit.
 	MaxExpiration    time.Duration
 	ExtendExpiration bool
 	JWKSURI          string
 }
 
-// The bounds of MaxExpiration.
+// The limits of MaxExpiration.
 const minMaxExpiration, maxMaxExpiration = time.Hour, time.Duration(1<<32) * time.Second
 
-// Audiences are those of tokens that do not say whom they are for.
+// Audiences returns the audiences of a token that names none.
 func (t *Tokens) Audiences() []string {
 	if len(t.APIAudiences) == 0 {
 		return t.Issuers
@@ -40,16 +40,25 @@ func (t *Tokens) Audiences() []string {
 }
 
 func (t *Tokens) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&t.SigningKeyFile, "service-account-signing-key-file", t.SigningKeyFile, "private key in PEM, RSA or ECDSA, that signs tokens of service accounts (default: one made in the data directory)")
-	fs.StringArrayVar(&t.KeyFiles, "service-account-key-file", t.KeyFiles, "public or private keys in PEM, RSA or ECDSA, that verify tokens of service accounts, beside the one that signs them; may be given more than once")
-	fs.StringArrayVar(&t.Issuers, "service-account-issuer", t.Issuers, "who issues tokens of service accounts, best an https URL; may be given more than once: the first issues tokens, and those of all are valid")
-	fs.StringSliceVar(&t.APIAudiences, "api-audiences", t.APIAudiences, "whom tokens are for that say nothing else: names of this API (default: the issuers)")
-	fs.DurationVar(&t.MaxExpiration, "service-account-max-token-expiration", t.MaxExpiration, "how long a token of a service account may live at most: an hour or more; 0 for no limit")
-	fs.BoolVar(&t.ExtendExpiration, "service-account-extend-token-expiration", t.ExtendExpiration, "let the tokens that kubelets ask for live for a year, whatever --service-account-max-token-expiration says")
-	fs.StringVar(&t.JWKSURI, "service-account-jwks-uri", t.JWKSURI, "https URL of the public keys in /.well-known/openid-configuration (default: this server's /openid/v1/jwks)")
+	fs.StringVar(&t.SigningKeyFile, "service-account-signing-key-file", t.SigningKeyFile,
+		"private key in PEM, RSA or ECDSA, that signs tokens of service accounts (default: one made in the data directory)")
+	fs.StringArrayVar(&t.KeyFiles, "service-account-key-file", t.KeyFiles,
+		"public or private keys in PEM, RSA or ECDSA, that verify tokens of service accounts, beside the one that signs "+
+			"them; may be given more than once")
+	fs.StringArrayVar(&t.Issuers, "service-account-issuer", t.Issuers,
+		"who issues tokens of service accounts, best an https URL; may be given more than once: the first issues tokens, "+
+			"and those of all are valid")
+	fs.StringSliceVar(&t.APIAudiences, "api-audiences", t.APIAudiences,
+		"whom tokens are for that say nothing else: names of this API (default: the issuers)")
+	fs.DurationVar(&t.MaxExpiration, "service-account-max-token-expiration", t.MaxExpiration,
+		"how long a token of a service account may live at most: an hour or more; 0 for no limit")
+	fs.BoolVar(&t.ExtendExpiration, "service-account-extend-token-expiration", t.ExtendExpiration,
+		"let the tokens that kubelets ask for live for a year, whatever --service-account-max-token-expiration says")
+	fs.StringVar(&t.JWKSURI, "service-account-jwks-uri", t.JWKSURI,
+		"https URL of the public keys in /.well-known/openid-configuration (default: this server's /openid/v1/jwks)")
 }
 
-// validate has the conditions of a kube-apiserver.
+// validate checks the same conditions as a kube-apiserver.
 func (t *Tokens) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Addresses are where the configuration says that services are: addresses by namespace/name, or by namespace/name:port.
+// Addresses maps services to configured addresses. The keys are namespace/name or namespace/name:port.
 type Addresses map[string]string
 
-// Address is the address that the configuration has for a port of a service, or for all its ports.
+// Address returns the configured address for a port of a service, or else for all its ports.
 func (a Addresses) Address(namespace, name string, port int32) (address string, found bool) {
 	service := namespace + "/" + name
 	if address, found = a[service+":"+strconv.Itoa(int(port))]; !found {
@@ -19,12 +19,13 @@ func (a Addresses) Address(namespace, name string, port int32) (address string, 
 	return address, found
 }
 
-// Check says which entry is wrong.
+// Check returns an error that names an invalid entry.
 func (a Addresses) Check() error {
 	for service, address := range a {
 		namespace, name, ok := strings.Cut(service, "/")
 		name, port, withPort := strings.Cut(name, ":")
-		if _, err := strconv.ParseUint(port, 10, 16); !ok || namespace == "" || name == "" || strings.Contains(name, "/") || withPort && err != nil {
+		if _, err := strconv.ParseUint(port, 10, 16); !ok || namespace == "" || name == "" || strings.Contains(name, "/") ||
+			withPort && err != nil {
 			return fmt.Errorf("--webhook-service-resolver: %q is not namespace/name or namespace/name:port", service)
 		}
 		host, port, err := net.SplitHostPort(address)

@@ -1,10 +1,11 @@
-// Package service finds the addresses of services that this server asks: other API servers, as APIServices name them, and webhooks.
+// Package service finds the addresses of services that this server calls: other API servers that APIServices name, and
+// webhooks.
 //
-// In come the flag --webhook-service-resolver, as [Addresses], and Services and EndpointSlices as the server's own storages have them. Out
-// go addresses to dial.
+// In come the flag --webhook-service-resolver, as [Addresses], and the Services and EndpointSlices in the server's own
+// storages. Out go addresses to dial.
 //
 // # Invariants
 //
-//  1. An address of the configuration is taken before any Service is read, which need not exist then.
-//  2. Nothing here is kept: each search reads the present state of the service.
+//  1. A configured address takes precedence over the Service, which need not exist then.
+//  2. Nothing is cached here: each search reads the current state of the service.
 package service

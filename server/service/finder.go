@@ -18,10 +18,10 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// findWait is how long it may take to find a service for a client that does not say how long it waits.
+// findWait limits the search for a service if the client sets no deadline.
 const findWait = 10 * time.Second
 
-// What a Finder reads.
+// A Finder reads these resources.
 var (
 	Services       = corev1.SchemeGroupVersion.WithResource("services")
 	EndpointSlices = discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
@@ -29,11 +29,11 @@ var (
 
 // Finder finds services.
 type Finder struct {
-	// Addresses are where services are that this server can't reach as a cluster does.
+	// Addresses has the services that this server can't reach as a cluster does.
 	Addresses Addresses
-	// Endpoints has requests go to the endpoints of services, not to their cluster IPs.
+	// Endpoints sends requests to the endpoints of services, not to their cluster IPs.
 	Endpoints bool
-	// Self is where this server is: the service kubernetes.
+	// Self is the address of this server, which is the service kubernetes.
 	Self string
 
 	services  *work.Objects[*corev1.Service]
@@ -42,14 +42,14 @@ type Finder struct {
 
 var _ webhook.ServiceResolver = &Finder{}
 
-// Initialize gives it the storages that it reads. It must come before the first request.
+// Initialize sets the storages that it reads. It must be called before the first request.
 func (f *Finder) Initialize(kit *work.Kit) {
 	reader := kit.Self("service-finder")
 	f.services = work.ObjectsOf[*corev1.Service](kit, reader, Services)
 	f.endpoints = work.ObjectsOf[*discoveryv1.EndpointSlice](kit, reader, EndpointSlices)
 }
 
-// ResolveEndpoint finds a service for the library's clients of webhooks, which ask whenever they dial.
+// ResolveEndpoint finds a service for the library's webhook clients, which call it whenever they dial.
 func (f *Finder) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), findWait)
 	defer cancel()
@@ -60,7 +60,7 @@ func (f *Finder) ResolveEndpoint(namespace, name string, port int32) (*url.URL, 
 	return &url.URL{Scheme: "https", Host: host}, nil
 }
 
-// Find returns where a port of a service is.
+// Find returns the address of a port of a service.
 func (f *Finder) Find(ctx context.Context, namespace, name string, port int32) (host string, err error) {
 	if address, ok := f.Addresses.Address(namespace, name, port); ok {
 		return address, nil
@@ -85,12 +85,14 @@ func (f *Finder) Find(ctx context.Context, namespace, name string, port int32) (
 		return f.endpoint(ctx, svc, svc.Spec.Ports[i].Name)
 	}
 	if svc.Spec.ClusterIP == "" || svc.Spec.ClusterIP == corev1.ClusterIPNone {
-		return "", fmt.Errorf("cannot route to service with ClusterIP %q: --enable-aggregator-routing goes to its endpoints, --webhook-service-resolver names an address", svc.Spec.ClusterIP)
+		return "",
+			fmt.Errorf("cannot route to service with ClusterIP %q: --enable-aggregator-routing goes to its endpoints, "+
+				"--webhook-service-resolver names an address", svc.Spec.ClusterIP)
 	}
 	return net.JoinHostPort(svc.Spec.ClusterIP, strconv.Itoa(int(port))), nil
 }
 
-// endpoint chooses one of a service's endpoints that are ready, of the service's first IP family if there is one.
+// endpoint chooses one of a service's ready endpoints, preferably of the service's first IP family.
 func (f *Finder) endpoint(ctx context.Context, svc *corev1.Service, port string) (string, error) {
 	all, err := f.Slices(ctx, svc.Namespace, svc.Name)
 	if err != nil {
@@ -123,12 +125,12 @@ func (f *Finder) endpoint(ctx context.Context, svc *corev1.Service, port string)
 	return addresses[rand.IntN(len(addresses))], nil
 }
 
-// Get returns a service as it is now. It may be shared: the caller must not change it.
+// Get returns the current state of a service. It may be shared: the caller must not change it.
 func (f *Finder) Get(ctx context.Context, namespace, name string) (svc *corev1.Service, found bool, err error) {
 	return f.services.Get(ctx, namespace, name)
 }
 
-// Slices are the endpoints of a service. They may be shared.
+// Slices returns the endpoint slices of a service. They may be shared.
 func (f *Finder) Slices(ctx context.Context, namespace, name string) (own []*discoveryv1.EndpointSlice, err error) {
 	all, err := f.endpoints.List(ctx, namespace)
 	if err != nil {
@@ -142,7 +144,7 @@ func (f *Finder) Slices(ctx context.Context, namespace, name string) (own []*dis
 	return own, nil
 }
 
-// Listens says whether a slice has an endpoint that is ready, and a port of a name.
+// Listens reports whether a slice has a ready endpoint, and a port with the given name.
 func Listens(one *discoveryv1.EndpointSlice, port string) bool {
 	return slices.ContainsFunc(one.Endpoints, ready) &&
 		slices.ContainsFunc(one.Ports, func(p discoveryv1.EndpointPort) bool { return named(p, port) })

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/lines"
 )
 
-// load reads the file. Errors name the line and the field.
+// load reads and parses the file. Errors name the line and the field.
 func load(file string) (*tracingapi.TracingConfiguration, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

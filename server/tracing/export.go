@@ -18,25 +18,26 @@ import (
 )
 
 const (
-	// How many journeys may wait for export, and how many bytes they may have.
+	// These limit the journeys that wait for export, in number and bytes.
 	journeysMost = 512
 	bytesMost    = 16 << 20
-	// exportDelay is how long a journey waits for others, and for its marks.
+	// exportDelay is the time that a journey waits for others, and for its marks.
 	exportDelay = time.Second
-	// How many spans one message may have, and how many bytes. Collectors take 4 MiB.
+	// These limit the spans of one message, in number and bytes. Collectors accept 4 MiB.
 	batchMost      = 512
 	batchBytesMost = 1 << 20
-	// FlushWait is how long the end of a server waits for its collector.
+	// FlushWait limits the wait of a stopping server for its collector.
 	FlushWait = 2 * time.Second
 )
 
-// retries end before what waits is dropped because of one message.
-var retries = otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: 10 * time.Second}
+// retries end early enough that one message does not cause waiting journeys to be dropped.
+var retries = otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second,
+	MaxElapsedTime: 10 * time.Second}
 
 // exporter exports journeys that have ended.
 //
-// Requests add to pending under mu, and one goroutine takes all of it. A journey is kept when it is added, and released when its
-// spans are made: until then it counts as one that waits.
+// mu guards the fields below it. Requests add to pending, and one goroutine takes all of it. A journey is retained when
+// it is added, and released when its spans are made. Until then it counts as waiting.
 type exporter struct {
 	client   otlptrace.Client
 	endpoint string
@@ -44,18 +45,18 @@ type exporter struct {
 	spans    *converter
 
 	exported, failed, dropped prometheus.Counter
-	// failing says that the last message was not taken. Only the goroutine of Run has it.
+	// failing is true if the last message failed. Only the goroutine of Run uses it.
 	failing bool
 
 	mu      sync.Mutex
 	pending []kept
-	waiting int // how many wait, those that were taken too
-	bytes   int // of them
-	// began has one element if something waits, and full if that is half of what may wait.
+	waiting int // the number of waiting journeys, including the taken ones
+	bytes   int // their size
+	// began gets a signal when a journey is added, and full one when the waiting journeys reach half of a limit.
 	began, full chan struct{}
 }
 
-// kept is a journey that waits.
+// kept is a waiting journey.
 type kept struct {
 	journey *trace.Journey
 	bytes   int
@@ -115,7 +116,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// take takes all that waits.
+// take takes all pending journeys.
 func (e *exporter) take() []kept {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,7 +135,7 @@ func (e *exporter) release(k kept) trace.Record {
 	return k.journey.Record()
 }
 
-// Run exports until ctx ends, and then what waits.
+// Run exports until ctx ends, and then exports the waiting journeys.
 func (e *exporter) Run(ctx context.Context) {
 	sending, end := context.WithCancel(context.Background())
 	defer end()
@@ -148,10 +149,10 @@ func (e *exporter) Run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	e.export(sending) // what came while the last message was sent
+	e.export(sending) // journeys that came during the last message
 }
 
-// Close ends the connection to the collector. It is called when Run has ended.
+// Close closes the connection to the collector. It must be called after Run has ended.
 func (t *Tracer) Close() error {
 	if t == nil {
 		return nil
@@ -161,7 +162,7 @@ func (t *Tracer) Close() error {
 	return t.client.Stop(ctx)
 }
 
-// wait waits for more to export at once.
+// wait waits until there is enough to export, or exportDelay has passed.
 func (e *exporter) wait(ctx context.Context) {
 	timer := time.NewTimer(exportDelay)
 	defer timer.Stop()
@@ -190,7 +191,7 @@ func (e *exporter) export(ctx context.Context) {
 	}
 }
 
-// maxReason is how much of a collector's words the log has, which may be megabytes.
+// maxReason limits the part of a collector's error that is logged: errors may have megabytes.
 const maxReason = 1 << 10
 
 func brief(err error) string {
@@ -201,12 +202,13 @@ func brief(err error) string {
 	return strings.ToValidUTF8(text[:maxReason], "") + "…"
 }
 
-// send sends one message. The log has the first failure, and the end of failures.
+// send sends one message. It logs the first of several failures, and their end.
 func (e *exporter) send(ctx context.Context, batch []*tracepb.Span) {
 	if err := e.client.UploadTraces(ctx, e.spans.resource(batch)); err != nil {
 		e.failed.Add(float64(len(batch)))
 		if !e.failing {
-			e.log.Warn("spans are lost, since the collector of --tracing-config-file does not take them", "endpoint", e.endpoint, "reason", brief(err))
+			e.log.Warn("spans are lost, since the collector of --tracing-config-file does not take them", "endpoint",
+				e.endpoint, "reason", brief(err))
 		}
 		e.failing = true
 		return

@@ -18,20 +18,20 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// serviceName is upstream's.
+// serviceName is the same as upstream.
 const serviceName = "apiserver"
 
-// converter makes spans of journeys.
+// converter makes spans from journeys.
 type converter struct {
 	from  *resourcepb.Resource
 	scope *commonpb.InstrumentationScope
 }
 
-// newConverter makes the converter of a process. What the environment says of it, in OTEL_RESOURCE_ATTRIBUTES, is kept.
+// newConverter makes the converter of a process. It keeps the resource attributes in OTEL_RESOURCE_ATTRIBUTES.
 func newConverter(process string) *converter {
 	own := resource.NewSchemaless(semconv.ServiceName(serviceName), semconv.ServiceInstanceID(process))
 	all, err := resource.Merge(resource.Environment(), own)
-	if err != nil { // two schemas, of which own has none
+	if err != nil { // a conflict between two schemas; own has no schema
 		all = own
 	}
 	c := &converter{from: &resourcepb.Resource{}, scope: &commonpb.InstrumentationScope{Name: "github.com/kx-apiserver/kx"}}
@@ -42,7 +42,7 @@ func newConverter(process string) *converter {
 	return c
 }
 
-// resource is one message.
+// resource returns the content of one message.
 func (c *converter) resource(spans []*tracepb.Span) []*tracepb.ResourceSpans {
 	return []*tracepb.ResourceSpans{{
 		Resource: c.from, SchemaUrl: semconv.SchemaURL,
@@ -50,7 +50,7 @@ func (c *converter) resource(spans []*tracepb.Span) []*tracepb.ResourceSpans {
 	}}
 }
 
-// of are the spans of a journey, callers before callees.
+// of yields the spans of a journey, callers before callees.
 func (c *converter) of(r *trace.Record) iter.Seq[*tracepb.Span] {
 	return func(yield func(*tracepb.Span) bool) {
 		if !yield(ofRequest(r)) {
@@ -68,10 +68,10 @@ func (c *converter) of(r *trace.Record) iter.Seq[*tracepb.Span] {
 	}
 }
 
-// sampledFlags says that the span is sampled, and that it is known whether its parent is in another program.
+// sampledFlags marks a span as sampled, and its parent as known to be local or remote.
 const sampledFlags = 1 | uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK)
 
-// ofRequest is the span of the request itself.
+// ofRequest returns the span of the request itself.
 func ofRequest(r *trace.Record) *tracepb.Span {
 	s, q := r.Span, &r.Request
 	route := routeOf(q)
@@ -117,7 +117,8 @@ func ofRequest(r *trace.Record) *tracepb.Span {
 	return span
 }
 
-// routeOf is the path with placeholders for names, as upstream names its spans; empty for what is not a resource.
+// routeOf returns the path with placeholders for names, which is also upstream's name of a span; empty for a request
+// for no resource.
 func routeOf(q *trace.Request) string {
 	if q.Resource == "" {
 		return ""
@@ -140,7 +141,7 @@ func routeOf(q *trace.Request) string {
 	return route
 }
 
-// ofStep is the span of a step.
+// ofStep returns the span of a step.
 func ofStep(r *trace.Record, index int, events []*tracepb.Span_Event) *tracepb.Span {
 	step := &r.Steps[index]
 	parent := r.Span.ID
@@ -163,8 +164,8 @@ func ofStep(r *trace.Record, index int, events []*tracepb.Span_Event) *tracepb.S
 		}
 	}
 	span := &tracepb.Span{
-		TraceId: r.Span.Trace[:], SpanId: spanID(r.Span.OfStep(index)), ParentSpanId: spanID(parent), TraceState: r.Span.State, Flags: sampledFlags,
-		Name: step.ID.String(), Kind: kindOf(step.ID),
+		TraceId: r.Span.Trace[:], SpanId: spanID(r.Span.OfStep(index)), ParentSpanId: spanID(parent), TraceState: r.Span.State,
+		Flags: sampledFlags, Name: step.ID.String(), Kind: kindOf(step.ID),
 		StartTimeUnixNano: at(r, step.Start), EndTimeUnixNano: at(r, end), Attributes: all, Events: events,
 	}
 	if step.Error != "" {
@@ -173,7 +174,7 @@ func ofStep(r *trace.Record, index int, events []*tracepb.Span_Event) *tracepb.S
 	return span
 }
 
-// kindOf says which steps ask another program.
+// kindOf returns the kind client for steps that call another program.
 func kindOf(id trace.ID) tracepb.Span_SpanKind {
 	switch id {
 	case trace.HandlerWebhook, trace.CRDWebhook, trace.HandlerAggregate:
@@ -185,7 +186,8 @@ func kindOf(id trace.ID) tracepb.Span_SpanKind {
 	return tracepb.Span_SPAN_KIND_INTERNAL
 }
 
-// intervention is what a rule or a user did to the request, so that an injected error is never taken for a real one.
+// intervention returns the event for a breakpoint, a fault or a command of a user, so that an injected error is never
+// mistaken for a real one.
 func intervention(r *trace.Record, i trace.Intervention) *tracepb.Span_Event {
 	return &tracepb.Span_Event{
 		Name: "kx." + strings.ToLower(i.Kind.String()), TimeUnixNano: at(r, i.At),
@@ -193,7 +195,7 @@ func intervention(r *trace.Record, i trace.Intervention) *tracepb.Span_Event {
 	}
 }
 
-// code says where in the server a step is taken.
+// code returns attributes with the place of a step in the source.
 func code(id trace.ID) attributes {
 	site := id.Site()
 	return attributes{}.
@@ -203,12 +205,12 @@ func code(id trace.ID) attributes {
 		number(semconv.CodeLineNumberKey, int64(site.Line))
 }
 
-// at is a time of the journey.
+// at returns the absolute time of a moment in the journey.
 func at(r *trace.Record, after time.Duration) uint64 { return uint64(r.Started.Add(after).UnixNano()) }
 
 func spanID(id uint64) []byte { return binary.BigEndian.AppendUint64(nil, id) }
 
-// attributes leave out what is empty.
+// attributes omits empty values.
 type attributes []*commonpb.KeyValue
 
 func (a attributes) text(key attribute.Key, value string) attributes {
@@ -225,9 +227,11 @@ func (a attributes) number(key attribute.Key, value int64) attributes {
 	return append(a, number(key, value))
 }
 
-// text is an attribute. Protobuf refuses a message with one text that is not UTF-8, and anybody may have written this one.
+// text returns an attribute whose value is valid UTF-8. Protobuf refuses a whole message for one text that is not, and
+// values may come from any client.
 func text(key attribute.Key, value string) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: string(key), Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: escape.Line(value)}}}
+	return &commonpb.KeyValue{Key: string(key),
+		Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: escape.Line(value)}}}
 }
 
 func number(key attribute.Key, value int64) *commonpb.KeyValue {

@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Config is what a Tracer is made of.
+// Config configures a Tracer.
 type Config struct {
 	// File is a TracingConfiguration.
 	File string
@@ -31,12 +31,12 @@ type Config struct {
 
 // Tracer decides which journeys are exported, and exports them while it runs.
 type Tracer struct {
-	// ratio decides about traces that begin here; nil for none.
+	// ratio samples traces that begin here; nil for none.
 	ratio sdktrace.Sampler
 	*exporter
 }
 
-// New makes the Tracer of a file. It connects to the collector when there is something to export.
+// New makes the Tracer of a file. It connects to the collector at the first export.
 func New(ctx context.Context, c Config) (*Tracer, error) {
 	configuration, err := load(c.File)
 	if err != nil {
@@ -59,7 +59,8 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	return t, nil
 }
 
-// Begin gives the journey of a request its place in a trace. recorded says whether it will be there when the request has ended.
+// Begin gives the journey of a request its place in a trace. recorded is true if the journey will exist when the
+// request has ended.
 func (t *Tracer) Begin(j *trace.Journey, header http.Header, who user.Info, recorded bool) {
 	incoming := remote(header)
 	if t == nil || !recorded {
@@ -84,16 +85,16 @@ func (t *Tracer) Begin(j *trace.Journey, header http.Header, who user.Info, reco
 	j.SetSpan(&span)
 }
 
-// remote is the span of the client, not valid if there is none.
+// remote returns the span in the client's headers; it is invalid if there is none.
 func remote(header http.Header) oteltrace.SpanContext {
-	if len(header["Traceparent"]) == 0 { // as nearly all requests
+	if len(header["Traceparent"]) == 0 { // true for nearly all requests
 		return oteltrace.SpanContext{}
 	}
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(header))
 	return oteltrace.SpanContextFromContext(ctx)
 }
 
-// below is a span without an ID, whose parent is in another program.
+// below returns a span without an ID, whose parent is in another program.
 func below(parent oteltrace.SpanContext) trace.Span {
 	id := parent.SpanID()
 	return trace.Span{
@@ -101,7 +102,7 @@ func below(parent oteltrace.SpanContext) trace.Span {
 	}
 }
 
-// first is the first span of a trace.
+// first returns the first span of a new trace.
 func (t *Tracer) first() trace.Span {
 	span := trace.Span{ID: random()}
 	binary.BigEndian.PutUint64(span.Trace[:8], random())
@@ -113,10 +114,11 @@ func (t *Tracer) first() trace.Span {
 	return span
 }
 
-// random is a random number, which is never 0.
+// random returns a random number other than 0.
 func random() uint64 { return max(rand.Uint64(), 1) }
 
-// believed says whose traces are continued: those who may see the traces of the server, as upstream.
+// believed reports whether the trace of a user's request is continued: the user may see the traces of the server, as
+// upstream.
 func believed(who user.Info) bool {
 	return who != nil && slices.ContainsFunc(who.GetGroups(), func(group string) bool {
 		return group == user.SystemPrivilegedGroup || group == user.MonitoringGroup

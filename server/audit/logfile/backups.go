@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// keepTidy removes and compresses backups whenever there are more of them.
+// keepTidy removes and compresses backups after each rotation.
 func (f *File) keepTidy() {
 	defer close(f.ended)
 	for range f.tidy {
@@ -23,15 +23,15 @@ func (f *File) keepTidy() {
 	}
 }
 
-// backup is one file that was full, or its compressed form.
+// backup is a full file that was renamed, or its compressed form.
 type backup struct {
 	path string // without .gz
 	at   time.Time
-	// plain and zipped say which files there are: both, if a compression was broken off.
+	// plain and zipped report which of the two files exist: both, if a compression was interrupted.
 	plain, zipped bool
 }
 
-// tidyUp removes the backups that are too old or too many, and compresses the others if that is wanted.
+// tidyUp removes the backups that are too old or too many, and compresses the others if the configuration asks for it.
 func (f *File) tidyUp() error {
 	backups, err := f.backups()
 	if err != nil {
@@ -95,7 +95,8 @@ func (b *backup) remove() error {
 
 var errStopped = errors.New("the log was closed")
 
-// compress replaces a backup by its compressed form, of the same mode. What an earlier attempt left is overwritten.
+// compress replaces a backup by its compressed form, of the same mode. It overwrites the file of an interrupted
+// attempt.
 func (f *File) compress(path string) (err error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -123,7 +124,7 @@ func (f *File) compress(path string) (err error) {
 	return os.Remove(path)
 }
 
-// stoppable is a file whose reading can be broken off.
+// stoppable is a reader that fails once stop closes.
 type stoppable struct {
 	io.Reader
 	stop <-chan struct{}

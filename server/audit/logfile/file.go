@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// Config says where the log is and when its file is full. The zero value of a bound is no bound.
+// Config configures the path of the log, its rotation and its backups. A limit of 0 is no limit.
 type Config struct {
 	Path string
-	// MaxBytes is how long the file may be.
+	// MaxBytes limits the size of the file.
 	MaxBytes int64
-	// MaxAge and MaxBackups are how old backups may be, and how many there may be.
+	// MaxAge and MaxBackups limit the age and the number of backups.
 	MaxAge     time.Duration
 	MaxBackups int
-	// Compress has backups compressed with gzip.
+	// Compress compresses backups with gzip.
 	Compress bool
-	// Failed is told of rotations, compressions and removals that failed.
+	// Failed is called for each failed rotation, compression or removal.
 	Failed func(error)
 }
 
-// File is an open log. Several goroutines may write at once.
+// File is an open log, safe for concurrent writes. mu guards file and size.
 type File struct {
 	config Config
 	now    func() time.Time
@@ -35,13 +35,13 @@ type File struct {
 	size    int64
 	rotates bool
 
-	// tidy has a message when backups may be too many, or are not compressed yet. It is closed at the end.
+	// tidy has a message after each rotation and at the start. It closes at the end.
 	tidy  chan struct{}
-	ended chan struct{} // closed when nobody tidies any more
-	stop  chan struct{} // closed to break a compression off
+	ended chan struct{} // closed when keepTidy has returned
+	stop  chan struct{} // closed to interrupt a compression
 }
 
-// Open opens the log, and makes it and its directory if they are missing.
+// Open opens the log. It creates the file and its directory if they are missing.
 func Open(c Config) (*File, error) { return open(c, time.Now) }
 
 func open(c Config, now func() time.Time) (*File, error) {
@@ -67,7 +67,7 @@ func open(c Config, now func() time.Time) (*File, error) {
 	return f, nil
 }
 
-// begin opens the file, with mode if it is new.
+// begin opens the file, and creates it with mode if it is new.
 func (f *File) begin(mode fs.FileMode) error {
 	file, err := os.OpenFile(f.config.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, mode)
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *File) begin(mode fs.FileMode) error {
 	return nil
 }
 
-// Write writes one line, to a new file if the present one would get too long.
+// Write writes one line. It rotates first if the file would exceed its limit.
 func (f *File) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,7 @@ func (f *File) rotate() error {
 	if err != nil {
 		return err
 	}
-	// Somebody else may have moved the file away: then there is nothing to rename.
+	// If another process has moved the file away, there is nothing to rename.
 	if at, err := os.Stat(f.config.Path); err == nil && os.SameFile(info, at) {
 		to, err := f.freeName()
 		if err != nil {
@@ -114,25 +114,25 @@ func (f *File) rotate() error {
 	_ = full.Close() // all of it is written
 	f.size = 0
 	if now, err := f.file.Stat(); err == nil {
-		f.size = now.Size() // somebody else may have made it
+		f.size = now.Size() // another process may have created it
 	}
 	if err := f.file.Chmod(info.Mode().Perm()); err != nil {
 		return err // the process's umask may have taken permissions away
 	}
 	select {
 	case f.tidy <- struct{}{}:
-	default: // whoever tidies has a message already
+	default: // keepTidy has a message already
 	}
 	return nil
 }
 
-// timeFormat is how the time of a rotation is written into the name of its backup.
+// timeFormat is the format of a rotation's time in the name of its backup.
 const timeFormat = "2006-01-02T15-04-05.000"
 
-// zipped is what compressed backups end with.
+// zipped is the extension of compressed backups.
 const zipped = ".gz"
 
-// freeName returns a name that no backup has. Two rotations in one millisecond get two names.
+// freeName returns a name for a new backup. Two rotations in one millisecond get different names.
 func (f *File) freeName() (string, error) {
 	before, after := f.affixes()
 	for at := f.now().UTC(); ; at = at.Add(time.Millisecond) {
@@ -151,7 +151,7 @@ func (f *File) freeName() (string, error) {
 	}
 }
 
-// affixes are what the names of backups have before and behind the time.
+// affixes returns the parts of a backup's name before and after the time.
 func (f *File) affixes() (before, after string) {
 	base := filepath.Base(f.config.Path)
 	after = filepath.Ext(base)

@@ -11,48 +11,51 @@ import (
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 )
 
-// Config says how much may wait, and how it is sent.
+// Config limits the queue, and configures the sending.
 type Config struct {
-	// Events and Bytes are how many events may wait, and how large these and the batches on their way may be together.
+	// Events limits the queued events. Bytes limits their size together with that of the batches on their way.
 	Events int
 	Bytes  int64
-	// BatchEvents and BatchBytes bound a batch; 0 bytes are no bound. A batch is sent when it is full, or Wait after its first event.
+	// BatchEvents and BatchBytes limit a batch; 0 bytes are no limit. A batch is sent when it is full, or Wait after
+	// its first event.
 	BatchEvents int
 	BatchBytes  int64
 	Wait        time.Duration
-	// Rate is how many batches are sent a second, and Burst how many at once after a quiet time. A Rate of 0 is no bound.
+	// Rate limits the batches per second, and Burst those that are sent at once after a quiet time. A Rate of 0 is no
+	// limit.
 	Rate  float32
 	Burst int
-	// Senders is how many batches may be on their way at once.
+	// Senders limits the batches that are on their way at once.
 	Senders int
 
-	// Send sends a batch. It should return soon when ctx ends. It counts itself what it could not send.
+	// Send sends a batch. It should return soon after ctx ends, and must itself count the events that it could not
+	// send.
 	Send func(ctx context.Context, events []*auditinternal.Event)
-	// Lost is told of events that were not sent, and why.
+	// Lost is called for events that were not sent, with the reason.
 	Lost func(why error, events int)
 }
 
-// The reasons of losses.
+// The reasons of a loss.
 var (
 	ErrFull    = errors.New("too many events wait to be sent")
 	ErrClosed  = errors.New("the server has stopped")
 	ErrTooLate = errors.New("the server stopped before they could be sent")
 )
 
-// Queue has the events that wait.
+// Queue holds the events until they are sent.
 type Queue struct {
 	config Config
-	// held is the size of the events that wait or are on their way.
+	// held is the size of the events that are queued or on their way.
 	held atomic.Int64
 
-	mu     sync.RWMutex // for closed, and to send to events
+	mu     sync.RWMutex // guards closed, and is held to send to events
 	closed bool
 	events chan sized
 
 	life    context.Context
 	end     context.CancelFunc
 	senders sync.WaitGroup
-	done    chan struct{} // closed when nothing is on its way any more
+	done    chan struct{} // closed when run has returned and no batch is on its way
 }
 
 type sized struct {
@@ -60,7 +63,7 @@ type sized struct {
 	bytes int64
 }
 
-// New begins to send. It must be closed.
+// New starts a queue. It must be closed.
 func New(c Config) *Queue {
 	q := &Queue{config: c, events: make(chan sized, c.Events), done: make(chan struct{})}
 	q.life, q.end = context.WithCancel(context.Background())
@@ -68,7 +71,7 @@ func New(c Config) *Queue {
 	return q
 }
 
-// Put queues a copy of an event, since the original goes on to change. There may be no room for it: then it is lost.
+// Put queues a copy of an event, because the original still changes. If there is no room, the event is lost.
 func (q *Queue) Put(e *auditinternal.Event) {
 	if err := q.put(e); err != nil {
 		q.config.Lost(err, 1)
@@ -95,7 +98,7 @@ func (q *Queue) put(e *auditinternal.Event) error {
 	}
 }
 
-// copyOf copies an event but not the bytes of its objects, which nobody changes.
+// copyOf copies an event except for the bytes of its objects, which never change.
 func copyOf(e *auditinternal.Event) *auditinternal.Event {
 	small := *e
 	small.RequestObject, small.ResponseObject = nil, nil
@@ -104,10 +107,10 @@ func copyOf(e *auditinternal.Event) *auditinternal.Event {
 	return out
 }
 
-// eventBytes is about the size of an event without its texts of any length.
+// eventBytes is the approximate size of an event without its texts of variable length.
 const eventBytes = 1024
 
-// sizeOf is about how much memory an event takes.
+// sizeOf estimates the memory of an event.
 func sizeOf(e *auditinternal.Event) int64 {
 	size := eventBytes + len(e.RequestURI) + len(e.UserAgent)
 	for k, v := range e.Annotations {
@@ -125,7 +128,7 @@ func sizeOf(e *auditinternal.Event) int64 {
 	return int64(size)
 }
 
-// run sends batches until the queue is closed and empty, or its life is over.
+// run sends batches until the queue is closed and empty, or its context ends.
 func (q *Queue) run() {
 	defer close(q.done)
 	defer q.senders.Wait()
@@ -135,7 +138,7 @@ func (q *Queue) run() {
 	}
 	throttle := rate.NewLimiter(limit, q.config.Burst)
 	slots := make(chan struct{}, q.config.Senders)
-	var next *sized // did not fit into the batch before
+	var next *sized // the event that did not fit into the previous batch
 	for {
 		if next == nil {
 			first, ok := <-q.events
@@ -163,7 +166,8 @@ func (b *batch) add(e sized) {
 	b.bytes += e.bytes
 }
 
-// collect makes a batch that begins with first. It returns an event that does not fit into it any more, if there was one.
+// collect makes a batch that begins with first. If an event does not fit into it any more, collect returns that event
+// as next.
 func (q *Queue) collect(first sized) (b batch, next *sized) {
 	b.add(first)
 	var late <-chan time.Time
@@ -182,7 +186,7 @@ func (q *Queue) collect(first sized) (b batch, next *sized) {
 			}
 		}
 		if !ok {
-			return b, nil // closed: nothing is waited for
+			return b, nil // the queue is closed, so no event will come
 		}
 		if q.config.BatchBytes > 0 && b.bytes+e.bytes > q.config.BatchBytes {
 			return b, &e
@@ -192,7 +196,7 @@ func (q *Queue) collect(first sized) (b batch, next *sized) {
 	return b, nil
 }
 
-// ready returns an event that is there already, or says that one has to wait for it.
+// ready returns an event that is queued already. wait is true if there is none yet.
 func (q *Queue) ready() (e sized, ok, wait bool) {
 	select {
 	case e, ok = <-q.events:
@@ -202,7 +206,8 @@ func (q *Queue) ready() (e sized, ok, wait bool) {
 	}
 }
 
-// begin sends a batch as soon as fewer than Senders are on their way. It reports whether the queue still lives.
+// begin sends a batch as soon as fewer than Senders are on their way. It returns false if the queue's context has
+// ended.
 func (q *Queue) begin(slots chan struct{}, b batch) bool {
 	select {
 	case slots <- struct{}{}:
@@ -219,7 +224,7 @@ func (q *Queue) begin(slots chan struct{}, b batch) bool {
 	return true
 }
 
-// lose counts what can't be sent any more. The queue is closed.
+// lose counts all remaining events as lost. The queue is closed.
 func (q *Queue) lose(b batch, next *sized) {
 	lost := len(b.events)
 	if next != nil {
@@ -231,10 +236,10 @@ func (q *Queue) lose(b batch, next *sized) {
 	q.config.Lost(ErrTooLate, lost)
 }
 
-// afterwards is how long batches have to end when nobody waits for their success any more.
+// afterwards is the time that batches have to end once Close no longer waits for their success.
 const afterwards = time.Second
 
-// Close takes no further events, sends those that wait, and waits for that until ctx ends. It may be called once.
+// Close takes no further events, sends the queued ones, and waits for that until ctx ends. It may be called once.
 func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true

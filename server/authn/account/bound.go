@@ -18,7 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
-// boundClaims are those of a token with an end, and what a kube-apiserver may have bound it to beside.
+// boundClaims are the private claims of a token that expires. They include objects that only a kube-apiserver binds
+// tokens to.
 type boundClaims struct {
 	Kubernetes struct {
 		serviceaccount.Kubernetes
@@ -27,11 +28,12 @@ type boundClaims struct {
 	} `json:"kubernetes.io"`
 }
 
-// errInvalidated does not say which object is gone, for whoever shows the token may not read it.
+// errInvalidated does not name the missing object, because the bearer of the token may not be allowed to read it.
 var errInvalidated = errors.New("service account token has been invalidated")
 
 // boundAccount checks the times of a token, its account, and the object that it is bound to.
-func boundAccount(ctx context.Context, o *objects.Reader, _ string, public *jwt.Claims, private *boundClaims) (*accounts.ServiceAccountInfo, error) {
+func boundAccount(ctx context.Context, o *objects.Reader, _ string, public *jwt.Claims,
+	private *boundClaims) (*accounts.ServiceAccountInfo, error) {
 	now := time.Now()
 	if err := checkTimes(public, now); err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func boundAccount(ctx context.Context, o *objects.Reader, _ string, public *jwt.
 		info.PodName, info.PodUID = ref.Name, ref.UID
 	}
 	if ref := claims.Node; ref != nil {
-		// Beside a pod, the node only says where that runs.
+		// If the token is bound to a pod, the node is only the one that the pod runs on.
 		if claims.Pod == nil {
 			if err := checkBound[*corev1.Node](ctx, o, "nodes", "node", "", ref, now); err != nil {
 				return nil, err
@@ -79,7 +81,7 @@ func boundAccount(ctx context.Context, o *objects.Reader, _ string, public *jwt.
 	return info, nil
 }
 
-// checkTimes allows a minute for clocks that differ.
+// checkTimes tolerates clocks that differ by a minute.
 func checkTimes(public *jwt.Claims, now time.Time) error {
 	switch err := public.Validate(jwt.Expected{Time: now}); {
 	case err == nil:
@@ -95,7 +97,7 @@ func checkTimes(public *jwt.Claims, now time.Time) error {
 	}
 }
 
-// checkBound checks that an object that a token is bound to is still the same one.
+// checkBound checks that the object to which a token is bound still exists with the same UID.
 func checkBound[T interface {
 	runtime.Object
 	metav1.Object
@@ -112,8 +114,8 @@ func checkBound[T interface {
 	return nil
 }
 
-// isGone says whether an object has been waiting for its removal for longer than clocks differ. A pod that is about to end still
-// needs its token.
+// isGone reports whether an object has been waiting for its removal for longer than clocks may differ. A pod that is
+// terminating still needs its token.
 func isGone(object metav1.Object, now time.Time) bool {
 	end := object.GetDeletionTimestamp()
 	return end != nil && end.Time.Before(now.Add(-jwt.DefaultLeeway))

@@ -20,17 +20,17 @@ import (
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
-// Config says which tokens are valid.
+// Config holds the conditions of a valid token.
 type Config struct {
 	Keys *serviceaccount.Keys
-	// Issuers are those of this cluster, beside that of tokens which secrets hold.
+	// Issuers are this cluster's, apart from the issuer of tokens in secrets.
 	Issuers []string
-	// Audiences are those of this API.
+	// Audiences identify this API.
 	Audiences authenticator.Audiences
 	Objects   *objects.Reader
 }
 
-// Bound returns an authenticator of the tokens that serviceaccounts/token makes.
+// Bound returns an authenticator of the tokens that serviceaccounts/token issues.
 func Bound(c Config) authenticator.Token {
 	return &tokens[boundClaims]{Config: c, check: boundAccount}
 }
@@ -41,7 +41,7 @@ func Legacy(c Config) authenticator.Token {
 	return &tokens[serviceaccount.LegacyPrivate]{Config: c, check: legacyAccount}
 }
 
-// algorithms are those of all keys that sign tokens of service accounts. None of them has a secret that both sides know.
+// algorithms are the algorithms of all keys that sign tokens of service accounts. All of them are asymmetric.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512,
 }
@@ -49,18 +49,18 @@ var algorithms = []jose.SignatureAlgorithm{
 // tokens authenticates one kind of token, whose claims are C.
 type tokens[C any] struct {
 	Config
-	// check says whose token it is, if what the token depends on still exists.
+	// check returns the account of a token, if all objects that the token depends on still exist.
 	check func(ctx context.Context, o *objects.Reader, token string, public *jwt.Claims, private *C) (*accounts.ServiceAccountInfo, error)
 }
 
-// AuthenticateToken has no opinion of tokens of others.
+// AuthenticateToken has no opinion of tokens from other issuers.
 func (t *tokens[C]) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	if !issuedBy(token, t.Issuers) {
 		return nil, false, nil
 	}
 	parsed, err := jwt.ParseSigned(token, algorithms)
 	if err != nil {
-		return nil, false, nil // it may be a token of somebody who is asked next
+		return nil, false, nil // the next authenticator may know it
 	}
 	public, private := &jwt.Claims{}, new(C)
 	if err := t.verify(parsed, public, private); err != nil {
@@ -77,7 +77,8 @@ func (t *tokens[C]) AuthenticateToken(ctx context.Context, token string) (*authe
 	return &authenticator.Response{User: info.UserInfo(), Audiences: audiences}, true, nil
 }
 
-// verify checks the signature by the key that the token's header names, by any key if it names none, and reads the claims.
+// verify checks the signature by the key that the token's header names, or by every key if it names none, and decodes
+// the claims.
 func (t *tokens[C]) verify(parsed *jwt.JSONWebToken, public *jwt.Claims, private *C) error {
 	id := ""
 	for _, header := range parsed.Headers {
@@ -102,7 +103,8 @@ func (t *tokens[C]) verify(parsed *jwt.JSONWebToken, public *jwt.Claims, private
 	return utilerrors.NewAggregate(errs)
 }
 
-// audiences are those that both the token and the request want. A token that says nothing is for this API.
+// audiences returns the audiences that the token and the request have in common. A token without audiences is for this
+// API.
 func (t *tokens[C]) audiences(ctx context.Context, public *jwt.Claims) (authenticator.Audiences, error) {
 	of := authenticator.Audiences(public.Audience)
 	if len(of) == 0 {
@@ -120,8 +122,8 @@ func (t *tokens[C]) audiences(ctx context.Context, public *jwt.Claims) (authenti
 	return both, nil
 }
 
-// issuedBy says whether the token claims to be of one of the issuers. The signature is checked only then, for the keys of
-// others are theirs.
+// issuedBy reports whether the token claims to be from one of the issuers. The signature of any other token can't be
+// checked, because other issuers have their own keys.
 func issuedBy(token string, issuers []string) bool {
 	parts := strings.SplitN(token, ".", 4) // a client without credentials may send a megabyte of dots
 	if len(parts) != 3 {

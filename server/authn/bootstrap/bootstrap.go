@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authn/objects"
 )
 
-// Keys of a Secret with a token.
+// The keys of a Secret that holds a token.
 const (
 	idKey         = "token-id"
 	secretKey     = "token-secret"
@@ -40,12 +40,12 @@ var (
 	groupForm = regexp.MustCompile(`\A` + defaultGroup + `:[a-z0-9:-]{0,255}[a-z0-9]\z`)
 )
 
-// SecretName is the name of the Secret in kube-system behind a user of [Tokens].
+// SecretName returns the name of the Secret in kube-system for a user of [Tokens].
 func SecretName(who user.Info) string {
 	return namePrefix + strings.TrimPrefix(who.GetName(), userPrefix)
 }
 
-// Tokens returns the authenticator. Secrets are read from reader.
+// Tokens returns the authenticator. It reads Secrets from reader.
 func Tokens(reader *objects.Reader) authenticator.Token {
 	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 		parts := form.FindStringSubmatch(token)
@@ -71,7 +71,7 @@ func Tokens(reader *objects.Reader) authenticator.Token {
 	})
 }
 
-// doubtful says why a Secret does not stand for a token. Its order is that of a kube-apiserver.
+// doubtful returns why a Secret does not authenticate a token. The checks have the order of a kube-apiserver.
 func doubtful(secret *corev1.Secret, id, word string, now time.Time) (why trace.Reason, bad bool) {
 	switch {
 	case secret.DeletionTimestamp != nil:
@@ -90,7 +90,7 @@ func doubtful(secret *corev1.Secret, id, word string, now time.Time) (why trace.
 	return 0, false
 }
 
-// hasExpired says so also of a time that nobody can read.
+// hasExpired reports whether an expiration has passed. One that can't be parsed counts as passed.
 func hasExpired(expiration string, now time.Time) bool {
 	if expiration == "" {
 		return false
@@ -99,7 +99,7 @@ func hasExpired(expiration string, now time.Time) bool {
 	return err != nil || !end.After(now)
 }
 
-// groupsOf returns the groups, sorted, or false if one of them is not for machines that join.
+// groupsOf returns the groups, sorted. It returns false if one of them is not for joining machines.
 func groupsOf(secret *corev1.Secret) ([]string, bool) {
 	groups := []string{defaultGroup}
 	if more := string(secret.Data[groupsKey]); more != "" {

@@ -1,8 +1,8 @@
-// Package doubt says why an authenticator does not know a credential, where its client is not told.
+// Package doubt explains why an authenticator does not know a credential, where the client gets no explanation.
 //
-// A Kubernetes API server has three answers to a token: it is somebody's, it is broken, or nobody knows it. The last one has no words. Here
-// it has: an authenticator returns a [Doubt] as its error. Package authn gives doubts to the step of the journey and to the log, and
-// leaves the client with the words that a kube-apiserver has.
+// A Kubernetes API server has three results for a token: valid, broken, or unknown. It gives no reason for the last
+// one. Here it does: an authenticator returns a [Doubt] as its error. Package authn adds doubts to the step of the
+// journey and to the log. The client gets the text of a kube-apiserver.
 //
-// Invariants: a doubt never holds a part of a token that must stay secret.
+// Invariants: a doubt never contains a part of a token that must stay secret.
 package doubt

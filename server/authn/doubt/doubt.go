@@ -8,19 +8,19 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Doubt is why one authenticator does not know a credential.
+// Doubt is the reason why one authenticator does not know a credential.
 type Doubt struct {
 	Why trace.Reason
-	// Text is for its place in the sentence.
+	// Text fills the placeholder of Why.
 	Text string
 }
 
-// Of makes a doubt.
+// Of returns a doubt.
 func Of(why trace.Reason, text string) error { return &Doubt{Why: why, Text: text} }
 
 func (d *Doubt) Error() string { return d.Why.Fill(d.Text) }
 
-// Split separates the doubts of an error from the rest, which is nil if there is no more.
+// Split separates the doubts of an error from the rest, which is nil if there are only doubts.
 func Split(err error) (doubts []*Doubt, rest error) {
 	var others []error
 	var walk func(error)

@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/core/lines"
 )
 
-// Flags are those of --oidc-*: one issuer.
+// Flags holds the flags --oidc-*, which describe one issuer.
 type Flags struct {
 	IssuerURL, ClientID, CAFile   string
 	UsernameClaim, UsernamePrefix string
@@ -26,10 +26,10 @@ type Flags struct {
 	RequiredClaims                map[string]string
 }
 
-// noPrefix is the prefix of user names that have none.
+// noPrefix is the flag's value for user names without a prefix.
 const noPrefix = "-"
 
-// configuration is what the flags are short for.
+// configuration returns the configuration that the flags abbreviate.
 func (f *Flags) configuration() (*apiserver.AuthenticationConfiguration, error) {
 	prefix := f.UsernamePrefix
 	switch {
@@ -53,12 +53,13 @@ func (f *Flags) configuration() (*apiserver.AuthenticationConfiguration, error) 
 		one.Issuer.CertificateAuthority = string(pem)
 	}
 	for _, claim := range slices.Sorted(maps.Keys(f.RequiredClaims)) {
-		one.ClaimValidationRules = append(one.ClaimValidationRules, apiserver.ClaimValidationRule{Claim: claim, RequiredValue: f.RequiredClaims[claim]})
+		one.ClaimValidationRules = append(one.ClaimValidationRules,
+			apiserver.ClaimValidationRule{Claim: claim, RequiredValue: f.RequiredClaims[claim]})
 	}
 	return &apiserver.AuthenticationConfiguration{JWT: []apiserver.JWTAuthenticator{one}}, nil
 }
 
-// parse reads a file. Errors name the line and the field.
+// parse parses a file. Errors name the line and the field.
 func parse(data []byte) (_ *apiserver.AuthenticationConfiguration, err error) {
 	defer func() { err = lines.Error(data, err) }()
 	if len(data) == 0 {
@@ -77,7 +78,8 @@ func parse(data []byte) (_ *apiserver.AuthenticationConfiguration, err error) {
 	return configuration, nil
 }
 
-// validate says which fields are wrong. ours are the issuers of service accounts, which nobody else may be.
+// validate returns an error that names the invalid fields. ours are the issuers of service accounts, which the file
+// must not name.
 func validate(configuration *apiserver.AuthenticationConfiguration, compiler authenticationcel.Compiler, ours []string) error {
 	for i := range configuration.JWT {
 		if kind := configuration.JWT[i].Issuer.EgressSelectorType; kind != "" {

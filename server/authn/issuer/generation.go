@@ -29,30 +29,31 @@ import (
 )
 
 const (
-	// mostBytes is how long a document of an issuer may be: its configuration, its keys, a distributed claim.
+	// mostBytes limits a document of an issuer: its configuration, its keys, a distributed claim.
 	mostBytes = 1 << 20
-	// patience is how long an issuer may take to answer, as with a kube-apiserver.
+	// patience is the timeout for an issuer's answer, the same as in a kube-apiserver.
 	patience = 30 * time.Second
-	// keysFor is how long keys count that an issuer may have withdrawn.
+	// keysFor is the time after which an issuer's keys are fetched again, and so the longest that a withdrawn key
+	// counts.
 	keysFor = 5 * time.Minute
 )
 
-// User is a user, and who says so.
+// User is a user and its issuer.
 type User struct {
 	user.Info
 	Issuer string
 }
 
-// generation has the issuers of one configuration.
+// generation holds the issuers of one configuration.
 type generation struct {
 	urls sets.Set[string]
-	// known authenticates tokens of the issuers. It has no opinion of others.
+	// known authenticates tokens of these issuers. It has no opinion of others.
 	known  authenticator.Token
 	checks []func() error
 	cancel context.CancelFunc
 }
 
-// newGeneration makes authenticators that begin at once to look for their issuers, until ctx ends.
+// newGeneration makes authenticators that at once start to connect to their issuers, until ctx ends.
 func newGeneration(
 	ctx context.Context, configuration *apiserver.AuthenticationConfiguration, compiler authenticationcel.Compiler,
 	algorithms []string, c *Config,
@@ -84,7 +85,7 @@ func newGeneration(
 	return g, nil
 }
 
-// ready says which issuers have not been reached.
+// ready returns an error that names the issuers that have not been reached.
 func (g *generation) ready() error {
 	var errs []error
 	for _, check := range g.checks {
@@ -93,8 +94,9 @@ func (g *generation) ready() error {
 	return errors.Join(errs...)
 }
 
-// refresh has the library fetch the keys of an issuer from time to time, by a token that none of them has signed. It would do so for
-// the tokens of clients alone: then a key that the issuer has withdrawn counts for as long as nobody shows a token of a new one.
+// refresh makes the library fetch an issuer's keys regularly, by a token that none of them has signed. By itself the
+// library fetches only for a client's token of an unknown key. A withdrawn key would then count until a client sends a
+// token of a new one.
 func refresh(ctx context.Context, next authenticator.Token, token string, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -108,7 +110,7 @@ func refresh(ctx context.Context, next authenticator.Token, token string, every 
 	}
 }
 
-// forged is a token of an issuer by a key that it does not have.
+// forged returns a token of an issuer that names a key which the issuer does not have.
 func forged(issuer string, algorithms []string) string {
 	algorithm := "RS256" // the library's own
 	if len(algorithms) > 0 {
@@ -120,8 +122,8 @@ func forged(issuer string, algorithms []string) string {
 	return encode(header) + "." + encode(payload) + "." + encode([]byte("none"))
 }
 
-// newClient verifies servers by the authorities in PEM, or by those of this machine. Documents may be elsewhere, as with a
-// kube-apiserver: redirects are followed.
+// newClient returns a client that verifies servers by the authorities in PEM, or by those of this machine. It follows
+// redirects, as a kube-apiserver does, because documents may be elsewhere.
 func newClient(ctx context.Context, authorities string, most time.Duration) (*http.Client, error) {
 	config := &tls.Config{}
 	if authorities != "" {
@@ -135,7 +137,7 @@ func newClient(ctx context.Context, authorities string, most time.Duration) (*ht
 	return &http.Client{Transport: moderate{webhook.Documents(transport, mostBytes), most}, Timeout: patience}, nil
 }
 
-// named puts the issuer into the answers of its authenticator, and beside its errors.
+// named adds the issuer to the answers and errors of its authenticator.
 func named(next authenticator.Token, issuer string, check func() error) authenticator.Token {
 	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 		answer, ok, err := next.AuthenticateToken(ctx, token)
@@ -153,7 +155,8 @@ func named(next authenticator.Token, issuer string, check func() error) authenti
 	})
 }
 
-// unheardOf doubts a token that nobody known has issued. It says nothing of one that is no JSON Web Token, or of a service account.
+// unheardOf returns a doubt about a token of an unknown issuer. It returns nil for a token of a service account, or one
+// that is no JSON Web Token.
 func unheardOf(token string, ours []string) error {
 	parts := strings.SplitN(token, ".", 4)
 	if len(parts) != 3 {

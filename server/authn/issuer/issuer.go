@@ -20,15 +20,15 @@ import (
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
-// Config says which issuers are believed.
+// Config lists the accepted issuers.
 type Config struct {
-	// File is an AuthenticationConfiguration. It is read again when it changes. Empty for none.
+	// File is an AuthenticationConfiguration, which is reloaded when it changes; empty for none.
 	File string
-	// Flags are one issuer, if there is no File. Nil for none.
+	// Flags describe one issuer if there is no File; nil for none.
 	Flags *Flags
 	// Ours are the issuers of service accounts.
 	Ours []string
-	// KeysFor is how long the keys of an issuer count before they are fetched again; 0 is keysFor.
+	// KeysFor is the time after which the keys of an issuer are fetched again; 0 is keysFor.
 	KeysFor time.Duration
 	// Process distinguishes this process in metrics.
 	Process string
@@ -40,19 +40,21 @@ type Config struct {
 // Issuers authenticates tokens.
 type Issuers struct {
 	config   Config
-	life     context.Context // that of what runs behind authenticators
+	life     context.Context // the context of the authenticators' goroutines
 	compiler authenticationcel.Compiler
 	current  atomic.Pointer[generation]
 	// reload is nil without a file.
 	reload *reload.Keeper
 	next   wanted
-	// anonymous is what the file says, nil if it says nothing. It stays as it was at the start.
+	// anonymous is the file's setting for requests without credentials, nil if it has none. A reload does not change
+	// it.
 	anonymous *apiserver.AnonymousAuthConfig
 }
 
 var _ authenticator.Token = &Issuers{}
 
-// New makes the authenticator, or nil if no issuer is wanted. [Issuers.Run] keeps it as its file says. Nothing outlives ctx.
+// New makes the authenticator, or returns nil without a file and flags. [Issuers.Run] reloads its file. All goroutines
+// end with ctx.
 func New(ctx context.Context, c Config) (*Issuers, error) {
 	if c.File == "" && c.Flags == nil {
 		return nil, nil
@@ -100,10 +102,10 @@ func (i *Issuers) generation(configuration *apiserver.AuthenticationConfiguratio
 	return newGeneration(i.life, configuration, i.compiler, algorithms, &i.config)
 }
 
-// AuthenticateToken returns a [User], the library's error of a token that does not hold, or a doubt.
+// AuthenticateToken returns a [User], the library's error about an invalid token, or a doubt.
 func (i *Issuers) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	if strings.Count(token, ".") != 2 {
-		return nil, false, nil // the library would make a slice of all parts, for each issuer
+		return nil, false, nil // the library would split it into all parts, for each issuer
 	}
 	answer, ok, err := i.current.Load().known.AuthenticateToken(ctx, token)
 	if err == nil && !ok {
@@ -112,7 +114,7 @@ func (i *Issuers) AuthenticateToken(ctx context.Context, token string) (*authent
 	return answer, ok, err
 }
 
-// Anonymous is what the file says of requests without credentials, nil if it says nothing.
+// Anonymous returns the file's setting for requests without credentials, nil if it has none.
 func (i *Issuers) Anonymous() *apiserver.AnonymousAuthConfig {
 	if i == nil {
 		return nil
@@ -121,13 +123,14 @@ func (i *Issuers) Anonymous() *apiserver.AnonymousAuthConfig {
 }
 
 const (
-	// reachedWithin is how long issuers of a new file are waited for before that is a failure. They are waited for on.
+	// reachedWithin is the time after which unreachable issuers of a new file count as a failure. Attempts to reach
+	// them go on.
 	reachedWithin = time.Minute
-	// oldFor is how long requests may go on that have met the issuers of the file before.
+	// oldFor is the time that requests with the issuers of the previous file have to finish.
 	oldFor = time.Minute
 )
 
-// wanted are the issuers of a new file, until all of them have been reached. Only take uses it.
+// wanted holds the issuers of a new file until all of them have been reached. Only take uses it.
 type wanted struct {
 	*generation
 	hash  string
@@ -141,8 +144,8 @@ func (i *Issuers) Run(ctx context.Context) {
 	}
 }
 
-// take has the issuers of a new file asked as soon as all of them have been reached, and ends those before when their requests have
-// ended.
+// take puts the issuers of a new file into use once all of them have been reached. It ends the previous ones when their
+// requests have ended.
 func (i *Issuers) take(_ context.Context, files []reload.File, hash string) error {
 	if i.next.generation == nil || i.next.hash != hash {
 		if err := i.want(files[0].Data, hash); err != nil {
@@ -166,7 +169,7 @@ func (i *Issuers) take(_ context.Context, files []reload.File, hash string) erro
 	return nil
 }
 
-// want makes the authenticators of a new file, which are not asked yet.
+// want makes the authenticators of a new file, which are not in use yet.
 func (i *Issuers) want(data []byte, hash string) error {
 	if i.next.generation != nil {
 		i.next.cancel()
@@ -187,5 +190,5 @@ func (i *Issuers) want(data []byte, hash string) error {
 	return nil
 }
 
-// Ready says that the file was not taken over.
+// Ready returns an error if the current file is not in use.
 func (i *Issuers) Ready(ctx context.Context) error { return i.reload.Ready(ctx) }

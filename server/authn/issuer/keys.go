@@ -12,11 +12,13 @@ import (
 	"github.com/pquerna/cachecontrol"
 )
 
-// maxRSABits is the most of Go's TLS. The time of a verification grows with the cube of the size, and nothing ends one that has begun.
+// maxRSABits is the limit of Go's TLS. The time of a verification grows with the cube of the size, and no context ends
+// it.
 const maxRSABits = 8192
 
-// moderate is a transport that refuses key sets with a key that would take too long to verify a token, and lets no answer be kept for
-// longer than most: the library fetches no keys before, not even for a token of a new one.
+// moderate is a transport that refuses key sets with a key that would take too long to verify a token. It also limits
+// the cache time of an answer to most, because the library does not fetch keys earlier, not even for a token of a new
+// key.
 type moderate struct {
 	next http.RoundTripper
 	most time.Duration
@@ -46,7 +48,7 @@ func (m moderate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkKeys names a key that is too large. It has no opinion of other documents.
+// checkKeys returns an error that names a key that is too large. It ignores other documents.
 func checkKeys(document []byte) error {
 	var set struct {
 		Keys []struct {

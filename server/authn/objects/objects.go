@@ -14,30 +14,32 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Reader reads the objects that tokens depend on. Until it is initialized there are none.
+// Reader reads the objects that tokens depend on. Until Initialize it finds none.
 type Reader struct {
 	storages map[schema.GroupVersionResource]rest.Storage
-	// used is called with a secret whose token was shown.
+	// used is called with the secret of each token that a request shows.
 	used func(context.Context, *corev1.Secret)
 }
 
-// Initialize gives it the storages, and whom to tell that the token of a secret was shown, before the first request.
+// Initialize sets the storages and the function that notes each use of a secret's token. It must be called before the
+// first request.
 func (o *Reader) Initialize(storages map[schema.GroupVersionResource]rest.Storage, used func(context.Context, *corev1.Secret)) {
 	o.storages, o.used = storages, used
 }
 
-// Used tells that the token of a secret was shown.
+// Used notes that a request has shown the token of a secret.
 func (o *Reader) Used(ctx context.Context, secret *corev1.Secret) { o.used(ctx, secret) }
 
-// Get reads an object of the core group as it is now.
+// Get reads the current state of an object in the core group.
 func Get[T runtime.Object](ctx context.Context, o *Reader, resource, namespace, name string) (none T, err error) {
 	getter, ok := o.storages[corev1.SchemeGroupVersion.WithResource(resource)].(rest.Getter)
 	if !ok {
 		return none, errors.New(resource + " are not served")
 	}
-	// Errors name the resource of the request.
+	// The storage's errors name the resource of this request info.
 	ctx = request.WithRequestInfo(request.WithNamespace(ctx, namespace), &request.RequestInfo{
-		IsResourceRequest: true, Verb: "get", APIVersion: corev1.SchemeGroupVersion.Version, Resource: resource, Namespace: namespace, Name: name,
+		IsResourceRequest: true, Verb: "get", APIVersion: corev1.SchemeGroupVersion.Version, Resource: resource,
+		Namespace: namespace, Name: name,
 	})
 	object, err := getter.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {

@@ -16,37 +16,38 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// remembered is of how many users it is known which mode served them last.
+// remembered limits the users for which the last successful mode is kept.
 const remembered = 10_000
 
-// Filter decides who may act as whom.
+// Filter decides which users may act as which others.
 type Filter struct {
 	authorizer *authz.Authorizer
-	// last has the mode by which a user was let last, to try it first. Who impersonates mostly does it in one way.
+	// last has the last successful mode of each user, which is tried first: most users always impersonate in the same
+	// way.
 	last *lru.Cache
 }
 
-// New makes a filter that asks the authorizer.
+// New returns a filter that calls the authorizer.
 func New(a *authz.Authorizer) *Filter { return &Filter{authorizer: a, last: lru.New(remembered)} }
 
-// Acting is the user to go on as, and by which verb that is allowed.
+// Acting is the user to act as, and the verb that allows it.
 type Acting struct {
 	User user.Info
 	Verb string
-	// Constraint is the Verb if it is one of the constrained form.
+	// Constraint is the Verb if it belongs to the constrained form.
 	Constraint string
 }
 
-// Verb is that of the old form, which is always tried.
+// Verb is the verb of the old form, which is always tried.
 const Verb = "impersonate"
 
-// Answer is one question to the authorizer, and its verdict.
+// Answer is one call of the authorizer, and its verdict.
 type Answer struct {
 	Verb, Group, Resource, Subresource, Namespace, Name string
 	Verdict                                             authz.Verdict
 }
 
-// As returns who the user of the attributes acts as. The answers beside it are those that allow it. If the user may not act as wanted, As
+// As returns the user to act as for the user of the attributes, and the answers that allow it. If no mode does, As
 // returns an error, and the refusal of each mode that was tried.
 func (f *Filter) As(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Acting, []Answer, error) {
 	asker := attributes.GetUser()
@@ -68,7 +69,7 @@ func (f *Filter) As(ctx context.Context, wanted *user.DefaultInfo, attributes au
 		if first == nil {
 			first = err
 		}
-		if at := len(a.answers) - 1; refuses(a.answers[at]) { // else the mode itself refuses what is wanted
+		if at := len(a.answers) - 1; refuses(a.answers[at]) { // else the mode itself refuses
 			refusals = append(refusals, a.answers[at])
 		}
 	}
@@ -77,7 +78,7 @@ func (f *Filter) As(ctx context.Context, wanted *user.DefaultInfo, attributes au
 
 func refuses(a Answer) bool { return a.Verdict.Decision != authorizer.DecisionAllow }
 
-// order is that of the modes, with the one that served the user last before all others.
+// order returns the modes, with the last successful one of the user first.
 func (f *Filter) order(name string) []*mode {
 	last, ok := f.last.Get(name)
 	if !ok {
@@ -92,11 +93,11 @@ type attempt struct {
 	*Filter
 	*mode
 	asker user.Info
-	// answers are those of the authorizer, in their order.
+	// answers are the answers of the authorizer, in their order.
 	answers []Answer
 }
 
-// try asks for everything that acting as wanted takes.
+// try authorizes every part of acting as wanted.
 func (a *attempt) try(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Acting, error) {
 	if a.constrained() {
 		if err := a.ask(ctx, &impersonateOn{Attributes: attributes, mode: a.name}); err != nil {
@@ -131,19 +132,19 @@ func (a *attempt) try(ctx context.Context, wanted *user.DefaultInfo, attributes 
 	return as, nil
 }
 
-// ask returns the 403 if the authorizer does not allow.
+// ask returns the 403 if the authorizer does not allow the attributes.
 func (a *attempt) ask(ctx context.Context, attributes authorizer.Attributes) error {
 	if a.mode == associatedNode {
 		attributes = &ofAnyNode{attributes}
 	}
 	verdict := a.authorizer.Decide(ctx, attributes)
 	a.answers = append(a.answers, Answer{
-		Verb: attributes.GetVerb(), Group: attributes.GetAPIGroup(), Resource: attributes.GetResource(), Subresource: attributes.GetSubresource(),
-		Namespace: attributes.GetNamespace(), Name: attributes.GetName(), Verdict: verdict,
+		Verb: attributes.GetVerb(), Group: attributes.GetAPIGroup(), Resource: attributes.GetResource(),
+		Subresource: attributes.GetSubresource(), Namespace: attributes.GetNamespace(), Name: attributes.GetName(), Verdict: verdict,
 	})
 	decision, reason, err := verdict.Decision, verdict.Reason(), verdict.Err
 	switch {
-	case decision == authorizer.DecisionAllow: // whatever else went wrong
+	case decision == authorizer.DecisionAllow: // even with an error
 		return nil
 	case apierrors.IsForbidden(err):
 		return err
@@ -155,7 +156,7 @@ func (a *attempt) ask(ctx context.Context, attributes authorizer.Attributes) err
 	return responsewriters.ForbiddenStatusError(attributes, reason)
 }
 
-// attributes are those of a question about a part of who is wanted.
+// attributes returns the attributes of a question about one part of the impersonated user.
 func (a *attempt) attributes(group, resource, name string) *authorizer.AttributesRecord {
 	return &authorizer.AttributesRecord{
 		User: a.asker, Verb: a.verb(), APIGroup: group, APIVersion: "v1", Resource: resource, Name: name, ResourceRequest: true,
@@ -168,7 +169,7 @@ func ensureGroup(u *user.DefaultInfo, group string) {
 	}
 }
 
-// impersonateOn are a request's attributes, with a verb that says in which mode it is to be made.
+// impersonateOn changes the verb of a request's attributes to impersonate-on:MODE:VERB.
 type impersonateOn struct {
 	authorizer.Attributes
 	mode string
@@ -178,7 +179,8 @@ func (i *impersonateOn) GetVerb() string {
 	return "impersonate-on:" + i.mode + ":" + i.Attributes.GetVerb()
 }
 
-// ofAnyNode are attributes that do not say on which node the asker runs. Whoever may act as their node may do so on all nodes.
+// ofAnyNode hides from attributes the node on which the asker runs. A user who may act as their node may do so on all
+// nodes.
 type ofAnyNode struct{ authorizer.Attributes }
 
 func (o *ofAnyNode) GetName() string {
@@ -192,7 +194,7 @@ func (o *ofAnyNode) GetUser() user.Info { return &withoutExtra{o.Attributes.GetU
 
 type withoutExtra struct{ user.Info }
 
-// GetExtra has the keys alone.
+// GetExtra returns only the keys.
 func (w *withoutExtra) GetExtra() map[string][]string {
 	return map[string][]string{"authentication.kubernetes.io/associated-node-keys": slices.Sorted(maps.Keys(w.Info.GetExtra()))}
 }

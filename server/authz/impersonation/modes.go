@@ -19,11 +19,11 @@ import (
 
 const authenticationGroup = authenticationv1.GroupName
 
-// mode is one form in which a user may act as another one.
+// mode is one form of impersonation.
 type mode struct {
 	// name is empty for the old form.
 	name string
-	// fits says whether the mode is for such a user. It is decided before anything is asked.
+	// fits reports whether the mode is for such a user. It is checked before the authorizer is called.
 	fits func(wanted *user.DefaultInfo, asker user.Info) bool
 }
 
@@ -51,13 +51,13 @@ var (
 	}}
 	old = &mode{"", func(*user.DefaultInfo, user.Info) bool { return true }}
 
-	// modes are in the order in which they are tried.
+	// modes has the order in which they are tried.
 	modes = []*mode{associatedNode, arbitraryNode, serviceAccount, userInfo, old}
 )
 
 func (m *mode) constrained() bool { return m.name != "" }
 
-// verb is what must be allowed on each part of who is wanted.
+// verb returns the verb that must be allowed on each part of the impersonated user.
 func (m *mode) verb() string {
 	if m.constrained() {
 		return "impersonate:" + m.name
@@ -65,7 +65,8 @@ func (m *mode) verb() string {
 	return Verb
 }
 
-// namesGroup is the API group of users and groups. In the old form they are of the core group, where no such resource is.
+// namesGroup returns the API group of users and groups. The old form uses the core group, although it has no such
+// resources.
 func (m *mode) namesGroup() string {
 	if m.constrained() {
 		return authenticationGroup
@@ -73,18 +74,18 @@ func (m *mode) namesGroup() string {
 	return ""
 }
 
-// isNameAlone says whether nothing but the name is wanted: the rest of nodes and service accounts follows from it.
+// isNameAlone reports whether the headers have only a name: the rest of nodes and service accounts follows from it.
 func isNameAlone(wanted *user.DefaultInfo) bool {
 	return wanted.UID == "" && len(wanted.Groups) == 0 && len(wanted.Extra) == 0
 }
 
-// nodeOf is the node whose kubelet has the name.
+// nodeOf returns the node whose kubelet has the name.
 func nodeOf(name string) (node string, ok bool) {
 	node, ok = strings.CutPrefix(name, "system:node:")
 	return node, ok && len(validation.NameIsDNSSubdomain(node, false)) == 0
 }
 
-// username asks for the name, and fills in the groups that follow from it.
+// username authorizes the name, and fills in the groups that follow from it.
 func (a *attempt) username(ctx context.Context, who *user.DefaultInfo) error {
 	asked := a.attributes(a.namesGroup(), "users", who.Name)
 	if node, ok := nodeOf(who.Name); ok && a.constrained() {
@@ -100,7 +101,7 @@ func (a *attempt) username(ctx context.Context, who *user.DefaultInfo) error {
 	return a.ask(ctx, asked)
 }
 
-// many is from how many values on the constrained form first asks for all of them at once.
+// many is the number of values from which on the constrained form first authorizes all of them at once.
 const many = 4
 
 func (a *attempt) groups(ctx context.Context, groups []string) error {
@@ -152,7 +153,7 @@ func (a *attempt) extra(ctx context.Context, extra map[string][]string) error {
 	return nil
 }
 
-// validateExtra has the conditions of the constrained form.
+// validateExtra checks the extra values by the rules of the constrained form.
 func validateExtra(extra map[string][]string) error {
 	for key, values := range extra {
 		switch err := utilvalidation.IsDomainPrefixedPath(field.NewPath("extra", "key"), key).ToAggregate(); {

@@ -11,11 +11,11 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// headerPrefix is that of all headers by which a client asks for another user.
+// headerPrefix begins all headers of impersonation.
 const headerPrefix = "Impersonate-"
 
-// Wanted reads who a request wants to act as, nil for nobody else, and removes the headers: nobody behind may go by them. They
-// stay if they make no sense, since the request is refused then.
+// Wanted reads the user that a request impersonates, nil if there is none. It removes the headers, so that no handler
+// relies on them. Invalid headers stay, since the request is refused then.
 func Wanted(h http.Header) (*user.DefaultInfo, error) {
 	wanted := &user.DefaultInfo{
 		Name: h.Get(authenticationv1.ImpersonateUserHeader), UID: h.Get(authenticationv1.ImpersonateUIDHeader),
@@ -51,8 +51,8 @@ func Wanted(h http.Header) (*user.DefaultInfo, error) {
 	return wanted, nil
 }
 
-// extraKey is the key in a header's name, which has no upper case, and escapes for what names of headers can't have. An escape that is
-// none stays as it is.
+// extraKey returns the key in a header's name. The key has no upper case, and escapes for characters that are illegal
+// in names of headers. An invalid escape stays as it is.
 func extraKey(name string) string {
 	name = strings.ToLower(name)
 	if key, err := url.PathUnescape(name); err == nil {

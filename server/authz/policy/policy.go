@@ -24,7 +24,7 @@ var (
 	own string
 )
 
-// Default returns all roles and bindings that a cluster has from its start.
+// Default returns all roles and bindings that every cluster has from its start.
 func Default() (*Policy, error) {
 	p := &Policy{}
 	for _, text := range []string{upstream, own} {
@@ -36,13 +36,13 @@ func Default() (*Policy, error) {
 }
 
 const (
-	// bootstrappingLabel marks the objects that a server makes when it starts.
+	// bootstrappingLabel marks the objects that a server creates when it starts.
 	bootstrappingLabel = "kubernetes.io/bootstrapping"
 	descriptionKey     = "kubernetes.io/description"
 	aggregatePrefix    = "rbac.authorization.k8s.io/aggregate-to-"
 )
 
-// role is a role being read: of one namespace, or of the cluster.
+// role is a Role or a ClusterRole while it is parsed.
 type role struct {
 	metav1.ObjectMeta
 	kind        string
@@ -79,7 +79,7 @@ func (p *Policy) parse(text string) error {
 	return nil
 }
 
-// header reads the first line of a role.
+// header parses the first line of a role.
 func header(line string) (*role, error) {
 	word, name, _ := strings.Cut(line, " ")
 	switch word {
@@ -103,7 +103,7 @@ func meta(namespace, name string) metav1.ObjectMeta {
 	}
 }
 
-// read reads a line below the first one.
+// read parses a line below the first one.
 func (p *Policy) read(r *role, line string) error {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
@@ -125,7 +125,7 @@ func (p *Policy) read(r *role, line string) error {
 	return nil
 }
 
-// ruleOf reads VERBS RESOURCES [in GROUPS] [named NAMES], or VERBS PATHS.
+// ruleOf parses VERBS RESOURCES [in GROUPS] [named NAMES], or VERBS PATHS.
 func ruleOf(words []string) (rbacv1.PolicyRule, error) {
 	list := func(word string) []string { return strings.Split(word, ",") }
 	if len(words) < 2 || len(words)%2 != 0 {
@@ -155,7 +155,7 @@ func ruleOf(words []string) (rbacv1.PolicyRule, error) {
 	return rule, nil
 }
 
-// bind reads SUBJECTS [by BINDING], and adds the binding of a role.
+// bind parses SUBJECTS [by BINDING], and adds the binding of a role.
 func (p *Policy) bind(r *role, line string) error {
 	text, name, ok := strings.Cut(line, " by ")
 	if !ok {
@@ -178,7 +178,8 @@ func (p *Policy) bind(r *role, line string) error {
 	}
 	to := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: r.kind, Name: r.Name}
 	if r.Namespace == "" {
-		p.ClusterRoleBindings = append(p.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{ObjectMeta: meta("", name), RoleRef: to, Subjects: subjects})
+		p.ClusterRoleBindings = append(p.ClusterRoleBindings,
+			&rbacv1.ClusterRoleBinding{ObjectMeta: meta("", name), RoleRef: to, Subjects: subjects})
 	} else {
 		p.RoleBindings = append(p.RoleBindings, &rbacv1.RoleBinding{ObjectMeta: meta(r.Namespace, name), RoleRef: to, Subjects: subjects})
 	}
@@ -189,7 +190,8 @@ func (p *Policy) add(r *role) {
 	switch {
 	case r == nil:
 	case r.Namespace == "":
-		p.ClusterRoles = append(p.ClusterRoles, &rbacv1.ClusterRole{ObjectMeta: r.ObjectMeta, Rules: r.rules, AggregationRule: r.aggregation})
+		p.ClusterRoles = append(p.ClusterRoles, &rbacv1.ClusterRole{ObjectMeta: r.ObjectMeta, Rules: r.rules,
+			AggregationRule: r.aggregation})
 	default:
 		p.Roles = append(p.Roles, &rbacv1.Role{ObjectMeta: r.ObjectMeta, Rules: r.rules})
 	}

@@ -12,13 +12,13 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Authorizer decides by the roles and bindings that it was told of.
+// Authorizer decides by the roles and bindings that Replace and Apply give it.
 type Authorizer struct {
 	now atomic.Pointer[index]
-	// known is closed when the first index is there.
+	// known closes when the first index exists.
 	known chan struct{}
 
-	// mu is held while the next index is made.
+	// mu guards bindings, and is held while the next index is made.
 	mu       sync.Mutex
 	bindings map[id]*binding
 }
@@ -28,10 +28,10 @@ var (
 	_ authorizer.RuleResolver = &Authorizer{}
 )
 
-// New makes an authorizer that knows nothing yet: see [Authorizer.Replace].
+// New returns an authorizer that waits for [Authorizer.Replace].
 func New() *Authorizer { return &Authorizer{known: make(chan struct{})} }
 
-// Replace tells of all roles and bindings that there are.
+// Replace sets all roles and bindings.
 func (a *Authorizer) Replace(all []Change) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -48,7 +48,7 @@ func (a *Authorizer) Replace(all []Change) {
 	}
 }
 
-// Apply tells of changes, after all has been told.
+// Apply applies changes. Replace must have been called before.
 func (a *Authorizer) Apply(changes []Change) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,10 +59,10 @@ func (a *Authorizer) Apply(changes []Change) {
 	a.now.Store(&e.next)
 }
 
-// Known says whether all roles and bindings have been told of.
+// Known reports whether Replace has been called.
 func (a *Authorizer) Known() bool { return a.now.Load() != nil }
 
-// index waits for the first one.
+// index returns the current index, and waits for the first one.
 func (a *Authorizer) index(ctx context.Context) (*index, error) {
 	if x := a.now.Load(); x != nil {
 		return x, nil
@@ -75,7 +75,8 @@ func (a *Authorizer) index(ctx context.Context) (*index, error) {
 	}
 }
 
-// Authorize allows what a rule allows, and has no opinion otherwise. The reason is that of the Kubernetes API server.
+// Authorize allows a request if a rule does, and has no opinion otherwise. Its reason is that of a Kubernetes API
+// server.
 func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	v, err := a.Decide(ctx, attributes)
 	if err != nil {
@@ -87,17 +88,18 @@ func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 	return authorizer.DecisionNoOpinion, v.Reason(), nil
 }
 
-// ConditionsAwareAuthorize is Authorize: rules have no conditions.
+// ConditionsAwareAuthorize returns the result of Authorize: rules have no conditions.
 func (a *Authorizer) ConditionsAwareAuthorize(ctx context.Context, attributes authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(a.Authorize(ctx, attributes))
 }
 
-// EvaluateConditions denies, since there are none.
-func (a *Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+// EvaluateConditions denies, since no decision has conditions.
+func (a *Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision,
+	authorizer.ConditionsData) (authorizer.Decision, string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
-// Decide is Authorize without a sentence.
+// Decide is Authorize without building a sentence.
 func (a *Authorizer) Decide(ctx context.Context, attributes authorizer.Attributes) (Verdict, error) {
 	x, err := a.index(ctx)
 	if err != nil {
@@ -110,7 +112,8 @@ func (a *Authorizer) Decide(ctx context.Context, attributes authorizer.Attribute
 	return v, nil
 }
 
-// Rules returns the rules that a user has in a namespace, and those of the cluster. With an error, they are those that could be found.
+// Rules returns the rules of a user in a namespace and in the cluster. If some roles can't be read, it returns an error
+// along with the rules of the others.
 func (a *Authorizer) Rules(ctx context.Context, who user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
 	x, err := a.index(ctx)
 	if err != nil {
@@ -128,7 +131,7 @@ func (a *Authorizer) Rules(ctx context.Context, who user.Info, namespace string)
 	return rules, utilerrors.NewAggregate(errs)
 }
 
-// RoleRules returns the rules of the role that a reference names, where namespace is that of the binding, or empty.
+// RoleRules returns the rules of a referenced role. namespace is the binding's, or empty.
 func (a *Authorizer) RoleRules(ctx context.Context, to rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	x, err := a.index(ctx)
 	if err != nil {
@@ -137,8 +140,9 @@ func (a *Authorizer) RoleRules(ctx context.Context, to rbacv1.RoleRef, namespace
 	return x.rulesOf(to, namespace)
 }
 
-// RulesFor is Rules in the form of reviews.
-func (a *Authorizer) RulesFor(ctx context.Context, who user.Info, namespace string) (resources []authorizer.ResourceRuleInfo, paths []authorizer.NonResourceRuleInfo, incomplete bool, err error) {
+// RulesFor returns Rules in the form of reviews.
+func (a *Authorizer) RulesFor(ctx context.Context, who user.Info,
+	namespace string) (resources []authorizer.ResourceRuleInfo, paths []authorizer.NonResourceRuleInfo, incomplete bool, err error) {
 	rules, err := a.Rules(ctx, who, namespace)
 	for i := range rules {
 		r := &rules[i]

@@ -8,12 +8,12 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// editor makes an index from the one before. It copies of that only what changes.
+// editor makes the next index from the current one. It copies only the parts that change.
 type editor struct {
 	next index
-	// bindings are those of the next index.
+	// bindings holds the bindings of the next index.
 	bindings map[id]*binding
-	// roles says that the roles have been copied, and users and groups which ones.
+	// roles is true if the roles have been copied. users and groups hold the names of the copied ones.
 	roles         bool
 	users, groups map[string]bool
 }
@@ -39,7 +39,7 @@ func (e *editor) apply(c *Change) {
 	e.each(b, func(bindings []*binding) []*binding {
 		at, found := slices.BinarySearchFunc(bindings, b, byName)
 		if found {
-			return bindings // the binding names its subject twice
+			return bindings // the binding names this subject twice
 		}
 		return slices.Insert(slices.Clone(bindings), at, b)
 	})
@@ -68,7 +68,7 @@ func (e *editor) remove(b *binding) {
 	e.each(b, func(bindings []*binding) []*binding { return slices.DeleteFunc(slices.Clone(bindings), is) })
 }
 
-// each changes the bindings of each subject of a binding, in its namespace.
+// each calls change for the bindings of each subject of a binding, in the binding's namespace.
 func (e *editor) each(b *binding, change func([]*binding) []*binding) {
 	for i := range b.subjects {
 		s := &b.subjects[i]
@@ -80,7 +80,8 @@ func (e *editor) each(b *binding, change func([]*binding) []*binding) {
 	}
 }
 
-// edit changes the bindings of a subject in a namespace. What it changes of all it copies first, unless it is among the copied.
+// edit changes the bindings of a subject in a namespace. First it copies the map and the subject, unless they have been
+// copied already.
 func edit(all *map[string]subject, copied *map[string]bool, name, namespace string, change func([]*binding) []*binding) {
 	if *copied == nil {
 		*all, *copied = maps.Clone(*all), map[string]bool{}

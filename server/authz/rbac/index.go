@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Kind is what a role or a binding is.
+// Kind is the kind of a role or a binding.
 type Kind int
 
 // The kinds.
@@ -25,38 +25,38 @@ const (
 	RoleBinding
 )
 
-// String is the kind's name in the API.
+// String returns the kind's name in the API.
 func (k Kind) String() string {
 	return [...]string{"ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"}[k]
 }
 
-// Change is a role or a binding as it is now.
+// Change is the new state of a role or a binding.
 type Change struct {
 	Kind            Kind
 	Namespace, Name string
-	// Gone says that there is none, and Damaged that what there is can't be read.
+	// Gone is true if the object was deleted, and Damaged if it can't be read.
 	Gone, Damaged bool
-	// Rules are those of a role. They may not change any more.
+	// Rules are the rules of a role. They must not change any more.
 	Rules []rbacv1.PolicyRule
-	// To says which role a binding gives to Subjects.
+	// To is the role that a binding gives to Subjects.
 	To       rbacv1.RoleRef
 	Subjects []rbacv1.Subject
 }
 
-// id names a role or a binding. The namespace is empty for those of the cluster.
+// id identifies a role or a binding. The namespace is empty for a ClusterRole or a ClusterRoleBinding.
 type id struct{ namespace, name string }
 
-// index is what is known at a time.
+// index is the state at one time. It is immutable.
 type index struct {
 	roles map[id]*role
-	// users are by their full names, so the service accounts are among them.
+	// users has full names as keys, and so includes service accounts.
 	users, groups map[string]subject
-	// damaged are bindings that can't be read.
+	// damaged lists the bindings that can't be read.
 	damaged []*binding
 }
 
-// subject has the bindings of a user or a group by their namespaces, which are sorted by their names. Those of the cluster are in
-// the empty namespace.
+// subject has the bindings of a user or a group by namespace, sorted by name. ClusterRoleBindings have the empty
+// namespace.
 type subject map[string][]*binding
 
 // binding gives a role to subjects.
@@ -88,7 +88,7 @@ func (x *index) role(b *binding) *role {
 	return nil
 }
 
-// rulesOf returns the rules that a reference names in a namespace, or why there are none, in the words of the Kubernetes API server.
+// rulesOf returns the rules of a referenced role in a namespace. Its errors have the text of a Kubernetes API server.
 func (x *index) rulesOf(to rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	b := binding{id: id{namespace: namespace}, to: to}
 	r := x.role(&b)
@@ -103,19 +103,20 @@ func (x *index) rulesOf(to rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRul
 	return r.rules, nil
 }
 
-// grant is a rule that allows what is asked for.
+// grant is a rule that allows a request.
 type grant struct {
 	by   *binding
 	role *role
 	rule int
 }
 
-// find looks for a grant to a user. If there is none, failed says that some role of theirs is missing or can't be read.
+// find looks for a grant to a user. If there is none, failed reports whether some role of theirs is missing or can't be
+// read.
 //
-// A grant of the whole cluster comes before one of the namespace, whoever of the user and the groups has it: the decision is the same, and its
-// reason names the binding that upstream names.
+// A grant by a ClusterRoleBinding comes before one by a RoleBinding, whether the user or a group has it. The decision
+// is the same, but so its reason names the same binding as upstream.
 func (x *index) find(who user.Info, q *question) (g grant, failed bool) {
-	// local is the first grant of the namespace.
+	// local is the first grant by a RoleBinding.
 	local, fails := grant{}, false
 	if g, failed = x.among(x.users[who.GetName()], q, &local); g.by != nil {
 		return g, false
@@ -129,7 +130,7 @@ func (x *index) find(who user.Info, q *question) (g grant, failed bool) {
 	return local, failed && local.by == nil
 }
 
-// among looks for a grant of the whole cluster to a subject, and for one of the namespace unless local has one.
+// among looks for a grant to a subject by a ClusterRoleBinding, and for one by a RoleBinding unless local has one.
 func (x *index) among(s subject, q *question, local *grant) (g grant, failed bool) {
 	if s == nil {
 		return grant{}, false
@@ -156,7 +157,7 @@ func (x *index) first(bindings []*binding, q *question) (g grant, failed bool) {
 	return grant{}, failed
 }
 
-// bindings returns each binding of a user once: those of the cluster, and then those of the namespaces that are wanted.
+// bindings returns each binding of a user once: the ClusterRoleBindings, then those of the wanted namespaces.
 func (x *index) bindings(who user.Info, wanted func(namespace string) bool) []*binding {
 	found := map[*binding]bool{}
 	add := func(s subject) {
@@ -182,7 +183,7 @@ func (x *index) bindingsIn(who user.Info, namespace string) []*binding {
 	return x.bindings(who, func(of string) bool { return of == "" || of == namespace })
 }
 
-// subjectOf returns the first subject of a binding that a user is.
+// subjectOf returns the first subject of a binding that matches a user.
 func (b *binding) subjectOf(who user.Info) *rbacv1.Subject {
 	for i := range b.subjects {
 		s := &b.subjects[i]
@@ -199,14 +200,16 @@ func (b *binding) subjectOf(who user.Info) *rbacv1.Subject {
 	return nil
 }
 
-// userOf returns the full name of a user or a service account. An account without a namespace is in that of its binding.
+// userOf returns the full name of a user or a service account. An account without a namespace belongs to that of its
+// binding.
 func userOf(s *rbacv1.Subject, namespace string) (name string, ok bool) {
 	switch s.Kind {
 	case rbacv1.UserKind:
 		return s.Name, true
 	case rbacv1.ServiceAccountKind:
 		namespace = cmp.Or(s.Namespace, namespace)
-		return serviceaccount.ServiceAccountUsernamePrefix + namespace + serviceaccount.ServiceAccountUsernameSeparator + s.Name, namespace != ""
+		return serviceaccount.ServiceAccountUsernamePrefix + namespace + serviceaccount.ServiceAccountUsernameSeparator +
+			s.Name, namespace != ""
 	}
 	return "", false
 }

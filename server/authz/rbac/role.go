@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// question is what a user asks for. [authorizer.Attributes] are slow to ask, for each answer copies all of them.
+// question holds the attributes of a request. Each getter of [authorizer.Attributes] copies all of them, which is slow.
 type question struct {
 	verb, namespace                    string
 	group, resource, subresource, name string
@@ -26,14 +26,14 @@ func questionOf(a authorizer.Attributes) question {
 	return q
 }
 
-// role is a role, compiled.
+// role is a compiled role.
 type role struct {
 	rules []rbacv1.PolicyRule
-	// resources has the numbers of the rules that name a resource, by the part before its slash: that is a star in rules about all of
-	// them. paths has those of rules about paths.
+	// resources maps the part of a resource before its slash, or a star, to the numbers of the rules that name it.
+	// paths lists the numbers of rules about paths.
 	resources map[string][]int
 	paths     []int
-	// damaged says that the role can't be read.
+	// damaged is true if the role can't be read.
 	damaged bool
 }
 
@@ -58,7 +58,7 @@ func firstPart(resource string) string {
 	return first
 }
 
-// allows returns the number of a rule that allows what is asked for.
+// allows returns the number of a rule that allows the request.
 func (r *role) allows(q *question) (rule int, ok bool) {
 	if !q.isResource {
 		return r.first(r.paths, q)
@@ -78,12 +78,12 @@ func (r *role) first(numbers []int, q *question) (rule int, ok bool) {
 	return 0, false
 }
 
-// allows says whether a rule allows what is asked for.
+// allows reports whether a rule allows the request.
 func allows(rule *rbacv1.PolicyRule, q *question) bool {
 	return hasVerb(rule, q) && reaches(rule, q) && (!q.isResource || hasName(rule, q))
 }
 
-// reaches says whether a rule is about the resource or the path that is asked for.
+// reaches reports whether a rule names the requested resource or path.
 func reaches(rule *rbacv1.PolicyRule, q *question) bool {
 	if !q.isResource {
 		return slices.ContainsFunc(rule.NonResourceURLs, q.isAtPath)
@@ -100,8 +100,8 @@ func hasName(rule *rbacv1.PolicyRule, q *question) bool {
 	return len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, q.name)
 }
 
-// isOfResource says whether a resource of a rule is the one that is asked for: a star, the resource with its subresource behind a
-// slash, or that subresource of all resources.
+// isOfResource reports whether a resource of a rule matches the requested one. It may be a star, the resource with its
+// subresource behind a slash, or that subresource of all resources.
 func (q *question) isOfResource(resource string) bool {
 	if resource == rbacv1.ResourceAll {
 		return true
@@ -117,7 +117,7 @@ func (q *question) isOfResource(resource string) bool {
 	return found && (before == q.resource || before == rbacv1.ResourceAll)
 }
 
-// isAtPath says whether a path of a rule, which may end in a star, is the one that is asked for.
+// isAtPath reports whether a path of a rule, which may end in a star, matches the requested one.
 func (q *question) isAtPath(path string) bool {
 	return path == q.path || strings.HasSuffix(path, "*") && strings.HasPrefix(q.path, strings.TrimRight(path, "*"))
 }

@@ -8,27 +8,28 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Verdict is a decision, and what it was made from.
+// Verdict is a decision with its basis.
 type Verdict struct {
 	grant grant
-	// failed says that a role of the user is missing or can't be read.
+	// failed is true if a role of the user is missing or can't be read.
 	failed bool
 	index  *index
 	who    user.Info
 	asked  question
 }
 
-// Allowed says whether a rule allows what was asked for.
+// Allowed reports whether a rule allows the request.
 func (v *Verdict) Allowed() bool { return v.grant.by != nil }
 
-// Reason is what the Kubernetes API server says of the decision.
+// Reason returns the reason that a Kubernetes API server would give.
 func (v *Verdict) Reason() string {
 	if b := v.grant.by; b != nil {
 		name := b.name
 		if b.namespace != "" {
 			name += "/" + b.namespace
 		}
-		return fmt.Sprintf("RBAC: allowed by %s %q of %s %q to %s", b.kind(), name, b.to.Kind, b.to.Name, describe(b.subjectOf(v.who), b.namespace))
+		return fmt.Sprintf("RBAC: allowed by %s %q of %s %q to %s", b.kind(), name, b.to.Kind, b.to.Name,
+			describe(b.subjectOf(v.who), b.namespace))
 	}
 	if !v.failed {
 		return ""
@@ -47,7 +48,7 @@ func describe(s *rbacv1.Subject, namespace string) string {
 	return fmt.Sprintf("%s %q", s.Kind, name)
 }
 
-// failures returns why roles of the user don't count.
+// failures returns the reasons why some roles of the user don't count.
 func (v *Verdict) failures() (errs []error) {
 	for _, b := range v.index.bindingsIn(v.who, v.asked.namespace) {
 		if _, err := v.index.rulesOf(b.to, b.namespace); err != nil {

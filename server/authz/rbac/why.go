@@ -11,13 +11,14 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// Bounds of a sentence: how many items of a list it has, and how many bindings are looked at for the nearest one.
+// These limit a sentence: the items of a list, and the bindings that are searched for the nearest one.
 const (
 	itemsMost    = 5
 	bindingsMost = 1000
 )
 
-// Why says which rule allows what was asked for, or that no binding does and which one comes nearest. Names are escaped.
+// Why names the rule that allows the request. Without one, it names the rule of the user that comes nearest. Names are
+// escaped.
 func (v *Verdict) Why() string {
 	if v.Allowed() {
 		return v.grant.sentence()
@@ -36,22 +37,23 @@ func (v *Verdict) Why() string {
 	return escape.Line(out.String())
 }
 
-// Missing is the smallest rule that allows what was asked for. It names no object where a request has no name when it is authorized:
-// a rule with names allows no such request.
+// Missing returns the smallest rule that would allow the request. It names no object if the request has no name at its
+// authorization: a rule with names would not allow such a request.
 func (v *Verdict) Missing() *rbacv1.PolicyRule {
 	q := &v.asked
 	if !q.isResource {
 		return &rbacv1.PolicyRule{Verbs: []string{q.verb}, NonResourceURLs: []string{q.path}}
 	}
-	rule := &rbacv1.PolicyRule{Verbs: []string{q.verb}, APIGroups: []string{q.group}, Resources: []string{named(q.resource, q.subresource, "")}}
+	rule := &rbacv1.PolicyRule{Verbs: []string{q.verb}, APIGroups: []string{q.group},
+		Resources: []string{named(q.resource, q.subresource, "")}}
 	if q.name != "" && !q.nameless() {
 		rule.ResourceNames = []string{q.name}
 	}
 	return rule
 }
 
-// nameless says whether requests of the verb have no name when they are authorized: that of a new object is in the body, and many
-// are deleted at once. It is the same for who may be impersonated for such a request.
+// nameless reports whether requests of the verb have no name at their authorization: the name of a new object is in the
+// body, and DeleteCollection deletes many. The same holds for impersonation on such a request.
 func (q *question) nameless() bool {
 	switch q.verb[strings.LastIndexByte(q.verb, ':')+1:] {
 	case "create":
@@ -76,7 +78,7 @@ func (v *Verdict) whom() string {
 	return v.who.GetName() + ", groups " + listed(groups)
 }
 
-// what names what was asked for.
+// what describes the request.
 func (v *Verdict) what() string {
 	q := &v.asked
 	if !q.isResource {
@@ -110,7 +112,7 @@ func listed(items []string) string {
 	return strings.Join(items, ",")
 }
 
-// String is the way from the binding to what the rule allows.
+// String describes the way from the binding to the permission of the rule.
 func (g grant) String() string {
 	rule := &g.role.rules[g.rule]
 	of := listed(rule.NonResourceURLs)
@@ -120,7 +122,8 @@ func (g grant) String() string {
 	return fmt.Sprintf("%s → %s %s: rule %d allows %s of %s", g.by, g.by.to.Kind, g.by.to.Name, g.rule+1, listed(rule.Verbs), of)
 }
 
-// sentence is String, escaped. A binding remembers its latest one, for most of its requests are allowed by the same rule.
+// sentence returns String, escaped. A binding caches its latest sentence, because the same rule allows most of its
+// requests.
 func (g grant) sentence() string {
 	if last := g.by.sentence.Load(); last != nil && last.role == g.role && last.rule == g.rule {
 		return last.text
@@ -130,14 +133,14 @@ func (g grant) sentence() string {
 	return next.text
 }
 
-// sentence says what a rule of a role allows.
+// sentence describes one rule of a role.
 type sentence struct {
 	role *role
 	rule int
 	text string
 }
 
-// resourcesOf are the resources of a rule, with their group if there is one.
+// resourcesOf returns the resources of a rule, with their group if there is one.
 func resourcesOf(rule *rbacv1.PolicyRule) []string {
 	group := listed(rule.APIGroups)
 	out := slices.Clone(rule.Resources)
@@ -151,7 +154,7 @@ func resourcesOf(rule *rbacv1.PolicyRule) []string {
 	return out
 }
 
-// String names a binding, and its namespace.
+// String names a binding and its namespace.
 func (b *binding) String() string {
 	out := b.kind().String() + " " + b.name
 	if b.namespace != "" {
@@ -160,7 +163,8 @@ func (b *binding) String() string {
 	return out
 }
 
-// nearest finds the binding of the user that comes nearest: it allows the same elsewhere, other names of it, or other verbs.
+// nearest finds the user's rule that comes nearest: it allows the same in another namespace, for other names, or with
+// other verbs.
 func (v *Verdict) nearest() string {
 	if v.who == nil {
 		return ""
@@ -201,7 +205,7 @@ func (v *Verdict) nearest() string {
 	return near.String()
 }
 
-// damaged names bindings that can't be read and that could have counted.
+// damaged names unreadable bindings that might have allowed the request.
 func (v *Verdict) damaged() string {
 	var names []string
 	for _, b := range v.index.damaged {

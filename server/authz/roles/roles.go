@@ -20,30 +20,30 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// Keeper tells an authorizer of roles and bindings.
+// Keeper passes roles and bindings from etcd to an authorizer.
 type Keeper struct {
 	to      *rbac.Authorizer
 	etcd    *admin.Live
 	decoder *admin.Decoder
 	log     *slog.Logger
 	feeds   []*feed.Feed
-	// wake has room for one signal: that there is something to tell.
+	// wake holds at most one signal that there are changes to pass on.
 	wake chan struct{}
 
-	// told says that the authorizer has been told of everything once. Only Run uses it.
+	// told is true once the authorizer has got everything. Only Run uses it.
 	told bool
 
-	// mu guards what has not been told.
+	// mu guards the fields below it.
 	mu      sync.Mutex
 	changes []rbac.Change
-	missing int // resources that have not been looked at
-	// seen and known have, by the part of resources, up to which revision there are changes to tell and up to which they have been told.
-	// progress is closed when more has been told.
+	missing int // resources that have not been read yet
+	// seen and known map each part of resources to a revision: seen to the latest one of the changes so far, known to
+	// the latest one that the authorizer has. progress closes when known grows.
 	seen, known map[string]int64
 	progress    chan struct{}
 }
 
-// resources are followed, by how their keys begin: cluster roles with their bindings, and roles with theirs.
+// resources maps the prefix of their keys to the kinds that are followed.
 var resources = map[string][]rbac.Kind{
 	"clusterrole": {rbac.ClusterRole, rbac.ClusterRoleBinding},
 	"role":        {rbac.Role, rbac.RoleBinding},
@@ -53,7 +53,7 @@ func resourceOf(kind rbac.Kind) schema.GroupResource {
 	return rbacv1.Resource([...]string{"clusterroles", "roles", "clusterrolebindings", "rolebindings"}[kind])
 }
 
-// New makes a keeper, which does nothing until it runs.
+// New returns a keeper that does nothing until Run.
 func New(to *rbac.Authorizer, etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) (*Keeper, error) {
 	k := &Keeper{
 		to: to, etcd: etcd, decoder: decoder, log: log, wake: make(chan struct{}, 1),
@@ -91,7 +91,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// tell tells all that is to be told.
+// tell passes all pending changes on.
 func (k *Keeper) tell() {
 	k.mu.Lock()
 	changes, seen := k.changes, maps.Clone(k.seen)
@@ -117,7 +117,7 @@ func (k *Keeper) tell() {
 	k.progress = make(chan struct{})
 }
 
-// Await waits until the authorizer has been told of all roles and bindings that etcd has by now.
+// Await waits until the authorizer has all roles and bindings that etcd has now.
 func (k *Keeper) Await(ctx context.Context) error {
 	for part := range resources {
 		prefix := strings.TrimSuffix(k.decoder.Prefix, "/") + "/" + part
@@ -151,7 +151,8 @@ func (k *Keeper) await(ctx context.Context, part string, revision int64) error {
 	}
 }
 
-// add has changes told, up to a revision of a part, and with looked that they are the last ones of the first look at a resource.
+// add queues changes up to a revision of a part. looked is true if they are the last ones of the first pass over a
+// resource.
 func (k *Keeper) add(part string, revision int64, looked bool, changes ...rbac.Change) {
 	k.mu.Lock()
 	k.changes = append(k.changes, changes...)
@@ -174,7 +175,8 @@ type follower struct {
 	part   string
 	kind   rbac.Kind
 	codec  runtime.Codec
-	// names are the objects that there are, with false for those that a look has not come to again. Only the feed's goroutine uses it.
+	// names holds the existing objects, with false for those that the current pass has not read yet. Only the feed's
+	// goroutine uses it.
 	names  map[name]bool
 	looked bool
 }
@@ -184,14 +186,14 @@ func (k *Keeper) follower(part string, kind rbac.Kind) (*follower, error) {
 	return &follower{keeper: k, part: part, kind: kind, codec: codec, names: map[name]bool{}}, err
 }
 
-// Begin begins a look.
+// Begin begins a pass over all objects.
 func (f *follower) Begin() {
 	for n := range f.names {
 		f.names[n] = false
 	}
 }
 
-// Put tells of an object, or that it is gone.
+// Put queues the change or the deletion of an object.
 func (f *follower) Put(p feed.Pair) {
 	var n name
 	n.namespace, n.name = p.Name(resourceOf(f.kind))
@@ -206,7 +208,7 @@ func (f *follower) Put(p feed.Pair) {
 				"key", escape.Line(p.Key), "error", escape.Line(err.Error()))
 		}
 	}
-	// A look has its revision only when it is over: what it comes to later may be as new.
+	// A pass gets its revision only at its end, because objects that it reads later may be as new.
 	revision := int64(0)
 	if p.Changed {
 		revision = p.Revision
@@ -214,7 +216,7 @@ func (f *follower) Put(p feed.Pair) {
 	f.keeper.add(f.part, revision, false, c)
 }
 
-// End tells which objects are gone since the look before.
+// End queues the deletion of the objects that the pass has not read.
 func (f *follower) End(revision int64) {
 	var gone []rbac.Change
 	for n, there := range f.names {

@@ -1,10 +1,11 @@
-// Package fieldorder shows the fields of long maps in the order of their names to the library that says who owns them.
+// Package fieldorder presents the fields of long maps in the order of their names to the library that tracks field
+// owners.
 //
-// The library keeps owned fields in sorted slices, and inserts them one by one. From a Go map, which has no order, they come
-// at random, and each insertion moves half of what is there: 200,000 keys took most of a minute. In order, each is appended.
+// The library keeps owned fields in sorted slices, and inserts them one by one. A Go map yields them in random order,
+// so each insertion moves half of the slice: 200,000 keys took most of a minute. In order, each key is appended.
 //
-// What comes in: a type converter. What goes out: one whose values have an order if they are long. Objects with short maps
-// alone, nearly all, are left as they are: to sort them would cost more than it saves.
+// What comes in: a type converter. What goes out: a converter whose values have an order if they are long. Objects with
+// only short maps, nearly all, stay as they are: sorting them would cost more than it saves.
 package fieldorder
 
 import (
@@ -17,13 +18,13 @@ import (
 )
 
 const (
-	// longMap is how many fields a map has that is shown in order.
+	// longMap is the number of fields from which on a map is presented in order.
 	longMap = 1000
-	// longObject is how many bytes of protobuf an object has that may have such a map.
+	// longObject is the least size in protobuf of an object that may have such a map.
 	longObject = 8 * longMap
 )
 
-// Of is c with values in order.
+// Of wraps c so that its values have an order.
 func Of(c managedfields.TypeConverter) managedfields.TypeConverter { return converter{c} }
 
 type converter struct{ managedfields.TypeConverter }
@@ -36,7 +37,7 @@ func (c converter) ObjectToTyped(obj runtime.Object, options ...typed.Validation
 	return typed.AsTyped(wrap(out.AsValue()), out.Schema(), out.TypeRef(), options...)
 }
 
-// isLong says whether an object may have a long map.
+// isLong reports whether an object may have a long map.
 func isLong(obj runtime.Object) bool {
 	switch o := obj.(type) {
 	case runtime.Unstructured:
@@ -64,7 +65,7 @@ func hasLongMap(content any) bool {
 	return false
 }
 
-// ordered is a value whose maps, at any depth, are gone through in order.
+// ordered is a value whose maps, at any depth, iterate in order.
 type ordered struct{ value.Value }
 
 func wrap(v value.Value) value.Value {
@@ -114,7 +115,7 @@ func (m orderedMap) IterateUsing(_ value.Allocator, visit func(string, value.Val
 	return m.Iterate(visit)
 }
 
-// Zip goes through both maps in order. What it hands on of the other is in order too.
+// Zip iterates over both maps in order. The values of other that it passes on are ordered, too.
 func (m orderedMap) Zip(other value.Map, _ value.MapTraverseOrder, visit func(key string, lhs, rhs value.Value) bool) bool {
 	keys := m.keys()
 	if other != nil {
@@ -139,7 +140,8 @@ func (m orderedMap) Zip(other value.Map, _ value.MapTraverseOrder, visit func(ke
 	return true
 }
 
-func (m orderedMap) ZipUsing(_ value.Allocator, other value.Map, order value.MapTraverseOrder, visit func(key string, lhs, rhs value.Value) bool) bool {
+func (m orderedMap) ZipUsing(_ value.Allocator, other value.Map, order value.MapTraverseOrder,
+	visit func(key string, lhs, rhs value.Value) bool) bool {
 	return m.Zip(other, order, visit)
 }
 

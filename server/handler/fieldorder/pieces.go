@@ -8,12 +8,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 )
 
-// Pieces is how many entries the longest map and the longest list have that are owned entry by entry. An atomic one has one
-// owner, and costs the library little.
+// Pieces counts the entries of the longest map and of the longest list whose entries have owners of their own. An
+// atomic map or list has one owner, and costs the library little.
 type Pieces struct{ Map, List int }
 
-// PiecesOf looks at an object of a kind. It does so only if one of its maps and lists is longer than atLeast, and returns
-// nothing otherwise: that is so of nearly all objects.
+// PiecesOf counts the pieces of an object of a kind. It returns zeros, without counting, if no map or list has more
+// than atLeast entries, as in nearly all objects.
 func PiecesOf(c managedfields.TypeConverter, kind apischema.GroupVersionKind, obj runtime.Object, atLeast int) Pieces {
 	content := contentOf(obj, atLeast)
 	if !isLonger(content, atLeast) {
@@ -23,14 +23,14 @@ func PiecesOf(c managedfields.TypeConverter, kind apischema.GroupVersionKind, ob
 	none.SetGroupVersionKind(kind)
 	typed, err := c.ObjectToTyped(none)
 	if err != nil {
-		return Pieces{} // nobody owns fields of a kind that has no type
+		return Pieces{} // the fields of a kind without a type have no owners
 	}
 	var p Pieces
 	p.add(typed.Schema(), typed.TypeRef(), content)
 	return p
 }
 
-// contentOf is nil for an object that is too small to have more than n entries.
+// contentOf returns nil for an object that is too small to have more than n entries.
 func contentOf(obj runtime.Object, n int) map[string]any {
 	const entryBytes = 2 // in protobuf
 	switch o := obj.(type) {
@@ -74,7 +74,7 @@ func isLonger(value any, n int) bool {
 	return false
 }
 
-// add looks at a value of a type. What the type does not know has no owners.
+// add counts the entries of a value of a type. Fields that the type does not have have no owners.
 func (p *Pieces) add(types *schema.Schema, ref schema.TypeRef, value any) {
 	atom, ok := types.Resolve(ref)
 	if !ok {

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// chunks collects what is written and passes it on in large pieces: each is a record of TLS or several, and not a part of one.
-// The first error is that of all that follows.
+// chunks collects writes and passes them on in large pieces, each of which fills whole records of TLS. After the first
+// error all writes return it.
 type chunks struct {
 	w   io.Writer
 	buf []byte
 	err error
 }
 
-// chunkBytes is how much is passed on at once.
+// chunkBytes is the size of a piece.
 const chunkBytes = 256 << 10
 
 var chunkPool = sync.Pool{New: func() any {

@@ -13,47 +13,48 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// Document is a list that is to be written.
+// Document is a list to write.
 type Document struct {
-	// Empty is what is written if there are no items, and Head is what they are put into; nil is Empty. It has a field called
-	// Field, which is [].
+	// Empty is written if there are no items. Otherwise the items go into Head, or into Empty if Head is nil. Both have
+	// a field called Field, whose value is [].
 	Empty, Head runtime.Object
 	Field       string
 	Items       object.Items
 	Element     ElementFunc
-	// ItemsFirst says that in protobuf items are the first field, and metadata is the second.
+	// ItemsFirst is true if in protobuf items are the first field, and metadata is the second.
 	ItemsFirst bool
 }
 
-// ElementFunc makes of an item what stands in the list for it.
+// ElementFunc encodes an item as its element of the list.
 type ElementFunc func(ctx context.Context, item runtime.Object, e *Encoding) (Element, error)
 
-// Element is what stands in a list for an item: both parts together. It is valid until the next one is made.
+// Element is an item's encoding in a list: Lead followed by Data. It is valid until the next one is made.
 type Element struct {
 	Lead string
 	Data []byte
 }
 
-// Encoding makes bytes of the objects of one document.
+// Encoding encodes the objects of one document.
 type Encoding struct {
 	id     runtime.Identifier
 	encode func(runtime.Object, io.Writer) error
 	// apiVersion is that of plain JSON; "" for protobuf.
 	apiVersion string
 	scratch    bytes.Buffer
-	// borrowed says that the element is in scratch.
+	// borrowed is true if the element is in scratch.
 	borrowed bool
 
 	Counts
 }
 
-// Counts are how many items there were, of how many of them the bytes were there, and how many were made for this list alone.
+// Counts holds the number of items, of those whose bytes existed already, and of those that were encoded for this list
+// alone.
 type Counts struct{ Items, There, Made int }
 
-// JSON says whether elements are JSON; otherwise they are protobuf.
+// JSON reports whether elements are JSON; otherwise they are protobuf.
 func (e *Encoding) JSON() bool { return e.apiVersion != "" }
 
-// Bytes are what the encoder writes of an object.
+// Bytes returns the encoder's bytes of an object.
 func (e *Encoding) Bytes(obj runtime.Object) ([]byte, error) {
 	encoded, ok := obj.(*object.Encoded)
 	if !ok {
@@ -73,10 +74,10 @@ func (e *Encoding) Bytes(obj runtime.Object) ([]byte, error) {
 	return data, err
 }
 
-// checkEvery is how many items are written before somebody looks whether their reader is still there.
+// checkEvery is the number of items after which the writer checks whether the client is still there.
 const checkEvery = 16
 
-// elements are what stands in the document.
+// elements yields the elements of the document.
 func (e *Encoding) elements(ctx context.Context, d *Document) iter.Seq2[Element, error] {
 	return func(yield func(Element, error) bool) {
 		e.Counts = Counts{}
@@ -97,10 +98,10 @@ func (e *Encoding) elements(ctx context.Context, d *Document) iter.Seq2[Element,
 	}
 }
 
-// newline ends what an encoder writes as JSON.
+// newline ends JSON that an encoder writes.
 var newline = []byte("\n")
 
-// Object is the ElementFunc of a list of objects. Those of a typed list don't say of which kind they are.
+// Object is the ElementFunc of a list of objects. Objects in a typed list omit their kind.
 func Object(typed bool) ElementFunc {
 	return func(_ context.Context, item runtime.Object, e *Encoding) (Element, error) {
 		element := Element{}
@@ -130,7 +131,8 @@ func nameOf(item runtime.Object) string {
 	return fmt.Sprintf("%T", item)
 }
 
-// Metadata is the ElementFunc of a list of metadata in version gv. of makes it of an object whose bytes won't do.
+// Metadata is the ElementFunc of a list of metadata in version gv. It calls of for an object whose stored bytes can't
+// be used.
 func Metadata(gv schema.GroupVersion, of func(runtime.Object) (runtime.Object, error)) ElementFunc {
 	return func(_ context.Context, item runtime.Object, e *Encoding) (Element, error) {
 		if encoded, ok := item.(*object.Encoded); ok && e.JSON() {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Format is a media type as lists are written in it.
+// Format writes lists in one media type.
 type Format struct {
-	// mediaType is that of the encoder whose bytes the list is made of.
+	// mediaType selects the encoder of the list's parts.
 	mediaType string
 	write     func(ctx context.Context, out *chunks, e *Encoding, d *Document) error
 }
@@ -24,7 +24,8 @@ var (
 	protobuf   = Format{runtime.ContentTypeProtobuf, writeProtobuf}
 )
 
-// FormatOf is how lists are written in a media type; pretty is for JSON alone. Not ok is one in which there are no lists.
+// FormatOf returns the format for a media type; pretty applies to JSON only. It returns false for a media type without
+// lists.
 func FormatOf(mediaType string, pretty bool) (f Format, ok bool) {
 	switch {
 	case mediaType == runtime.ContentTypeJSON && pretty:
@@ -39,7 +40,7 @@ func FormatOf(mediaType string, pretty bool) (f Format, ok bool) {
 	return f, false
 }
 
-// Encoder is the one of codecs whose bytes lists in version gv are made of.
+// Encoder returns the encoder for the parts of lists in version gv.
 func (f Format) Encoder(codecs runtime.NegotiatedSerializer, gv schema.GroupVersion) (runtime.Encoder, error) {
 	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), f.mediaType)
 	if !ok {
@@ -49,7 +50,8 @@ func (f Format) Encoder(codecs runtime.NegotiatedSerializer, gv schema.GroupVers
 }
 
 // Write writes d, in version gv, to w.
-func (f Format) Write(ctx context.Context, w io.Writer, encoder runtime.Encoder, gv schema.GroupVersion, d *Document) (counts Counts, err error) {
+func (f Format) Write(ctx context.Context, w io.Writer, encoder runtime.Encoder, gv schema.GroupVersion,
+	d *Document) (counts Counts, err error) {
 	if with, ok := encoder.(runtime.EncoderWithAllocator); ok {
 		allocator := runtime.AllocatorPool.Get().(*runtime.Allocator)
 		defer runtime.AllocatorPool.Put(allocator)
@@ -72,7 +74,7 @@ func (f Format) Write(ctx context.Context, w io.Writer, encoder runtime.Encoder,
 	return counts, err
 }
 
-// session is an object to an encoder, which tells it its name and how it encodes.
+// session is an object that an encoder calls back: the encoder passes its identifier and its encode function.
 type session struct {
 	runtime.Object
 	write func(e *Encoding) error
@@ -86,7 +88,7 @@ func (s *session) CacheEncode(id runtime.Identifier, encode func(runtime.Object,
 	return s.write(&Encoding{id: id, encode: encode})
 }
 
-// whole is what the encoder writes of an object that is not an item.
+// whole encodes an object that is not an item.
 func (e *Encoding) whole(obj runtime.Object) ([]byte, error) {
 	var out bytes.Buffer
 	err := e.encode(obj, &out)

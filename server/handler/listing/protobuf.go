@@ -10,15 +10,15 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// A list in protobuf has its metadata in field 1, and its items, without anything around them, in field 2, or the other way
-// round. Both together are the raw bytes of the message around it, whose length comes before them.
+// A list in protobuf has its metadata in field 1, and its items, one field for each, in field 2, or the other way
+// round. Both together are the raw bytes of the enclosing message, and their length precedes them.
 const (
 	rawField       = 2<<3 | 2
 	itemField      = 2<<3 | 2
 	itemFieldFirst = 1<<3 | 2
 )
 
-// heldBytes is how much of the items is held that are encoded to know how long the list is.
+// heldBytes limits the encoded items that are kept from measuring the list until they are written.
 const heldBytes = 2 << 20
 
 var errChanged = errors.New("write a list: its items changed while they were written")
@@ -53,7 +53,7 @@ func writeProtobuf(ctx context.Context, out *chunks, e *Encoding, d *Document) e
 	return out.write(after)
 }
 
-// writeItems writes items that take size bytes; held is all of them, or nil.
+// writeItems writes items that take size bytes. held has all of them, or is nil.
 func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, field byte, size int, held [][]byte) error {
 	for _, data := range held {
 		out.writeField(field, len(data))
@@ -63,7 +63,7 @@ func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, fiel
 		return out.err
 	}
 	counts := e.Counts
-	defer func() { e.Counts = counts }() // the second time more bytes are there
+	defer func() { e.Counts = counts }() // the second pass finds more bytes that exist already
 	for element, err := range e.elements(ctx, d) {
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, fiel
 	return nil
 }
 
-// measure is how many bytes all items take, and what they are if that is little; otherwise nil.
+// measure returns the size of all items, and the encoded items if they take no more than heldBytes; otherwise nil.
 func measure(ctx context.Context, e *Encoding, d *Document) (size int, held [][]byte, err error) {
 	held = [][]byte{}
 	for element, err := range e.elements(ctx, d) {
@@ -102,7 +102,7 @@ func measure(ctx context.Context, e *Encoding, d *Document) (size int, held [][]
 	return size, held, nil
 }
 
-// fieldSize is how many bytes a field takes whose value takes n.
+// fieldSize returns the size of a field whose value takes n bytes.
 func fieldSize(n int) int {
 	size := 2 + n
 	for v := n; v >= 1<<7; v >>= 7 {

@@ -9,10 +9,10 @@ import (
 	"github.com/kx-apiserver/kx/core/yaml"
 )
 
-// text is a form of JSON: how its items stand in it.
+// text is a textual form of a list: how its items are embedded.
 type text struct {
-	// of makes the form of a whole document, which ends with end. list is how a field without items looks in that, and open
-	// of these bytes come before the first item.
+	// of converts a whole document into the form, which ends with end. list returns the text of a field without items,
+	// and open the number of its bytes that precede the first item.
 	of         func(json []byte) ([]byte, error)
 	end        string
 	list       func(field string) string
@@ -28,7 +28,7 @@ var plainText = &text{
 	end:  "\n",
 	list: func(field string) string { return `"` + field + `":[]` },
 	open: func(field string) int { return len(`"` + field + `":[`) },
-	// Its elements are written as they are.
+	// Elements are written as they are.
 	between: ",",
 }
 
@@ -56,12 +56,12 @@ var yamlText = &text{
 	open:    func(field string) int { return len("\n" + field + ":") },
 	element: yamlElement,
 	before:  "\n",
-	// The line of the last item ends where that of "[]" did.
+	// The last item's line ends where the line of "[]" did.
 	afterItems: "",
 }
 
-// yamlElement writes an item without the end of its last line. Where lines are folded depends on how far to the right they
-// begin, so it is written where it will stand: in a list, in a field.
+// yamlElement writes an item without the end of its last line. The folding of lines depends on their indentation, so it
+// encodes the item at its final depth: in a list, in a field.
 func yamlElement(s *scratch, field string, e Element) error {
 	for _, part := range []string{`{"`, field, `":[`, e.Lead} {
 		s.in.WriteString(part)
@@ -80,7 +80,7 @@ func yamlElement(s *scratch, field string, e Element) error {
 	return nil
 }
 
-// scratch is where an element is made.
+// scratch holds the buffers in which an element is made.
 type scratch struct{ in, out bytes.Buffer }
 
 func (t *text) write(ctx context.Context, out *chunks, e *Encoding, d *Document) error {
@@ -120,7 +120,7 @@ func (t *text) write(ctx context.Context, out *chunks, e *Encoding, d *Document)
 	return out.write(tail)
 }
 
-// frame is what comes before the items and after them.
+// frame returns the text before the items and the text after them.
 func (t *text) frame(e *Encoding, d *Document) (head, tail []byte, err error) {
 	frame := d.Head
 	if frame == nil {

@@ -1,6 +1,6 @@
-// Package negotiation finds the media type in which a client wants its answer, and the one in which it sent its body.
+// Package negotiation chooses the media type of a response, and recognizes the one of a body.
 //
-// What comes in: a request's Accept or Content-Type header, the serializers there are, and what the endpoint allows.
-// What goes out: the serializer to use, with what else the client asked for in the media type's parameters (such as
-// as=Table), or an error that carries a 406 or a 415 Status.
+// What comes in: a request's Accept or Content-Type header, the available serializers, and the restrictions of the
+// endpoint. What goes out: the serializer to use, plus the parameters of the media type, such as as=Table, or an error
+// that carries a 406 or a 415 Status.
 package negotiation

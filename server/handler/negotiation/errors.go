@@ -9,17 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NewNotAcceptableError says that no answer can be given in what the client accepts: 406.
+// NewNotAcceptableError returns the 406 for a client that accepts none of the available media types.
 func NewNotAcceptableError(accepted []string) error {
 	return NewNotAcceptableMessage("only the following media types are accepted: " + strings.Join(accepted, ", "))
 }
 
-// NewNotAcceptableMessage is a 406 for another reason.
+// NewNotAcceptableMessage returns a 406 for another reason.
 func NewNotAcceptableMessage(message string) error {
 	return failure(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, message)
 }
 
-// NewUnsupportedMediaTypeError says that the body can't be read: 415.
+// NewUnsupportedMediaTypeError returns the 415 for a body of an unknown media type.
 func NewUnsupportedMediaTypeError(accepted []string) error {
 	return failure(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, fmt.Sprintf(
 		"the body of the request was in an unknown format - accepted media types include: %s", strings.Join(accepted, ", ")))

@@ -13,30 +13,30 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// MediaTypeOptions is what a client asked for in its Accept header.
+// MediaTypeOptions holds the choice from a client's Accept header.
 type MediaTypeOptions struct {
-	// Pretty asks for text that people can read.
+	// Pretty asks for indented text.
 	Pretty bool
-	// Stream asks for the form of the media type that a watch is sent in; "watch" is the only one there is.
+	// Stream asks for the streaming form of the media type. Only "watch" exists.
 	Stream string
 	// Convert asks for another kind than the resource's, such as Table.
 	Convert *schema.GroupVersionKind
 	// UseServerVersion names the version of the meta group to use.
 	UseServerVersion string
-	// Profile narrows discovery, such as to what this server itself serves.
+	// Profile narrows discovery, for example to the resources that this server itself serves.
 	Profile string
-	// Accepted is the serializer that suits the client.
+	// Accepted is the chosen serializer.
 	Accepted runtime.SerializerInfo
 }
 
-// EndpointRestrictions say what an endpoint can do beyond a plain answer.
+// EndpointRestrictions declare the special forms of response that an endpoint supports.
 type EndpointRestrictions interface {
-	// AllowsMediaTypeTransform says whether the endpoint can answer in the media type with an object of kind target,
-	// nil being the resource's own.
+	// AllowsMediaTypeTransform reports whether the endpoint can respond in the media type with an object of kind
+	// target. A nil target is the resource's own kind.
 	AllowsMediaTypeTransform(mimeType, mimeSubType string, target *schema.GroupVersionKind) bool
-	// AllowsServerVersion says whether version is one of the meta group's that the endpoint has.
+	// AllowsServerVersion reports whether the endpoint has this version of the meta group.
 	AllowsServerVersion(version string) bool
-	// AllowsStreamSchema says whether the endpoint can stream in this form.
+	// AllowsStreamSchema reports whether the endpoint can stream in this form.
 	AllowsStreamSchema(schema string) bool
 }
 
@@ -51,7 +51,7 @@ func (plainEndpoint) AllowsMediaTypeTransform(_, _ string, target *schema.GroupV
 func (plainEndpoint) AllowsServerVersion(string) bool       { return false }
 func (plainEndpoint) AllowsStreamSchema(schema string) bool { return schema == "watch" }
 
-// MediaTypesForSerializer are the media types of ns, and those that it can stream.
+// MediaTypesForSerializer returns the media types of ns, and those that it can stream.
 func MediaTypesForSerializer(ns runtime.NegotiatedSerializer) (mediaTypes, streamMediaTypes []string) {
 	for _, info := range ns.SupportedMediaTypes() {
 		mediaTypes = append(mediaTypes, info.MediaType)
@@ -62,8 +62,10 @@ func MediaTypesForSerializer(ns runtime.NegotiatedSerializer) (mediaTypes, strea
 	return mediaTypes, streamMediaTypes
 }
 
-// NegotiateOutputMediaType finds how to answer req. The serializer that it returns is the pretty one if that is wanted.
-func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer, restrictions EndpointRestrictions) (_ MediaTypeOptions, _ runtime.SerializerInfo, err error) {
+// NegotiateOutputMediaType chooses the form of the response. It returns the pretty serializer if the client asks for
+// that.
+func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer,
+	restrictions EndpointRestrictions) (_ MediaTypeOptions, _ runtime.SerializerInfo, err error) {
 	header := req.Header.Get("Accept")
 	_, step := trace.Start(req.Context(), trace.HandlerMediaType, header)
 	defer step.End(&err)
@@ -78,8 +80,10 @@ func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer
 	return options, options.ForPeople(req, options.Accepted), nil
 }
 
-// NegotiateErrorMediaType is NegotiateOutputMediaType for an error, which is no decision of the resource's: it takes no step.
-func NegotiateErrorMediaType(req *http.Request, ns runtime.NegotiatedSerializer, restrictions EndpointRestrictions) (MediaTypeOptions, runtime.SerializerInfo, error) {
+// NegotiateErrorMediaType is NegotiateOutputMediaType for an error. It makes no step, because the resource decides
+// nothing here.
+func NegotiateErrorMediaType(req *http.Request, ns runtime.NegotiatedSerializer,
+	restrictions EndpointRestrictions) (MediaTypeOptions, runtime.SerializerInfo, error) {
 	options, ok := NegotiateMediaTypeOptions(req.Header.Get("Accept"), ns.SupportedMediaTypes(), restrictions)
 	if !ok {
 		return options, runtime.SerializerInfo{}, notAcceptable(ns)
@@ -92,7 +96,7 @@ func notAcceptable(ns runtime.NegotiatedSerializer) error {
 	return NewNotAcceptableError(supported)
 }
 
-// why says in step by which clause of the header the media type was chosen: better is how many come before it.
+// why adds to step the clause of the header that chose the media type. better is the number of clauses that precede it.
 func why(step *trace.Step, header string, options *MediaTypeOptions, better int) {
 	form := options.Accepted.MediaType
 	if options.Convert != nil {
@@ -108,7 +112,7 @@ func why(step *trace.Step, header string, options *MediaTypeOptions, better int)
 	}
 }
 
-// ForPeople is info with the pretty serializer as its serializer, if there is one and req wants it.
+// ForPeople returns info with the pretty serializer as its serializer, if there is one and req asks for it.
 func (options MediaTypeOptions) ForPeople(req *http.Request, info runtime.SerializerInfo) runtime.SerializerInfo {
 	if info.PrettySerializer != nil && (options.Pretty || IsPrettyPrint(req)) {
 		info.Serializer = info.PrettySerializer
@@ -116,7 +120,7 @@ func (options MediaTypeOptions) ForPeople(req *http.Request, info runtime.Serial
 	return info
 }
 
-// NegotiateInputSerializer finds how to read req's body. No Content-Type means the first that ns supports.
+// NegotiateInputSerializer chooses the serializer for req's body. Without a Content-Type it is the first one of ns.
 func NegotiateInputSerializer(req *http.Request, ns runtime.NegotiatedSerializer) (runtime.SerializerInfo, error) {
 	supported := ns.SupportedMediaTypes()
 	contentType := req.Header.Get("Content-Type")
@@ -132,14 +136,14 @@ func NegotiateInputSerializer(req *http.Request, ns runtime.NegotiatedSerializer
 	return runtime.SerializerInfo{}, NewUnsupportedMediaTypeError(mediaTypes)
 }
 
-// NegotiateMediaTypeOptions takes the client's clauses in the order of its preference, and of each the first serializer
-// that matches it and that the endpoint can use.
+// NegotiateMediaTypeOptions tries the clauses in the order of the client's preference. For each it takes the first
+// serializer that matches and that the endpoint allows.
 func NegotiateMediaTypeOptions(header string, accepted []runtime.SerializerInfo, endpoint EndpointRestrictions) (MediaTypeOptions, bool) {
 	options, _, ok := negotiate(header, accepted, endpoint)
 	return options, ok
 }
 
-// negotiate also returns how many clauses the client likes better than the one that it found.
+// negotiate also returns how many clauses the client prefers to the chosen one.
 func negotiate(header string, accepted []runtime.SerializerInfo, endpoint EndpointRestrictions) (_ MediaTypeOptions, better int, ok bool) {
 	if header == "" && len(accepted) > 0 {
 		return MediaTypeOptions{Accepted: accepted[0]}, 0, true
@@ -161,8 +165,9 @@ func negotiate(header string, accepted []runtime.SerializerInfo, endpoint Endpoi
 	return MediaTypeOptions{}, 0, false
 }
 
-// acceptMediaTypeOptions reads the parameters of a clause, or says that the endpoint can't do what they ask.
-func acceptMediaTypeOptions(params map[string]string, info *runtime.SerializerInfo, endpoint EndpointRestrictions) (MediaTypeOptions, bool) {
+// acceptMediaTypeOptions parses the parameters of a clause. It returns false if the endpoint does not allow them.
+func acceptMediaTypeOptions(params map[string]string, info *runtime.SerializerInfo,
+	endpoint EndpointRestrictions) (MediaTypeOptions, bool) {
 	options := MediaTypeOptions{Accepted: *info}
 	convert := func() *schema.GroupVersionKind {
 		if options.Convert == nil {
@@ -198,12 +203,12 @@ func acceptMediaTypeOptions(params map[string]string, info *runtime.SerializerIn
 	return options, ok
 }
 
-// humanAgents begin the User-Agent of clients that people look at.
+// humanAgents begin the User-Agent of clients whose users read the response themselves.
 var humanAgents = []string{"curl", "Wget", "Mozilla/5.0"}
 
-// IsPrettyPrint says whether req asks for readable text. Without a "pretty" in its query, its client decides.
+// IsPrettyPrint reports whether req asks for indented text. Without "pretty" in the query, the User-Agent decides.
 func IsPrettyPrint(req *http.Request) bool {
-	// Most queries have no such parameter: look before parsing.
+	// Most queries have no such parameter, so parsing them would be wasted.
 	if strings.Contains(req.URL.RawQuery, "pretty") {
 		if value := req.URL.Query().Get("pretty"); value != "" {
 			pretty, _ := strconv.ParseBool(value)

@@ -21,11 +21,11 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// sanitizer keeps what a client sent from becoming markup in a browser.
+// sanitizer escapes input of a client, so that browsers don't render it as markup.
 var sanitizer = strings.NewReplacer(`&`, "&amp;", `<`, "&lt;", `>`, "&gt;")
 
-// ErrorNegotiated answers req with err's Status, in the media type that the client asked for, or as JSON if that can't be.
-// It returns the status code.
+// ErrorNegotiated responds with err's Status in the media type that the client asked for, or as JSON if that is
+// impossible. It returns the status code.
 func ErrorNegotiated(err error, s runtime.NegotiatedSerializer, gv schema.GroupVersion, w http.ResponseWriter, req *http.Request) int {
 	status := ErrorToAPIStatus(req.Context(), err)
 	code := int(status.Code)
@@ -41,8 +41,9 @@ func ErrorNegotiated(err error, s runtime.NegotiatedSerializer, gv schema.GroupV
 	return code
 }
 
-// auditQuietly keeps out of an audit event what an error says to the client alone: its text says less than its Status then. An event
-// that is to have the request's body may quote that, but no other secret, and one that is to have the answer has it whole.
+// auditQuietly keeps the parts of an error that only the client may see out of the audit event: the error's text says
+// less than its Status then. An event with the request's body may quote that body, but no other secret. An event with
+// the response contains it whole.
 func auditQuietly(ctx context.Context, err error) {
 	ac := audit.AuditContextFrom(ctx)
 	if !ac.Enabled() || ac.GetEventLevel().GreaterOrEqual(auditinternal.LevelRequestResponse) {
@@ -62,7 +63,7 @@ func RespondWithError(w http.ResponseWriter, req *http.Request, err error, s run
 	ErrorNegotiated(err, s, metav1.Unversioned, w, req)
 }
 
-// ForbiddenStatusError is the 403 for attributes, with the authorizer's reason if it gave one.
+// ForbiddenStatusError returns the 403 for attributes, with the authorizer's reason if there is one.
 func ForbiddenStatusError(attributes authorizer.Attributes, reason string) *apierrors.StatusError {
 	message := sanitizer.Replace(forbiddenMessage(attributes))
 	if reason != "" {

@@ -17,7 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// ErrorToAPIStatus makes a Status of any error. One that carries none of its own is the server's fault, and is logged.
+// ErrorToAPIStatus returns the Status of any error. An error that carries no Status is the server's fault, and is
+// logged.
 func ErrorToAPIStatus(ctx context.Context, err error) *metav1.Status {
 	var carrier apierrors.APIStatus
 	if !errors.As(err, &carrier) {
@@ -37,8 +38,8 @@ func ErrorToAPIStatus(ctx context.Context, err error) *metav1.Status {
 	return EscapedStatus(&status)
 }
 
-// EscapedStatus is a Status for somebody's terminal. What a webhook said, or another client wrote, may stand in it. The
-// object's name stays as it was asked for: programs read it, and people have it in the message.
+// EscapedStatus returns a Status that is safe to print on a terminal: its texts may quote a webhook or another client.
+// The object's name stays as the client sent it, because programs read it; the message has it in escaped form.
 func EscapedStatus(s *metav1.Status) *metav1.Status {
 	out := *s
 	out.Message = escape.Text(s.Message)
@@ -55,7 +56,7 @@ func EscapedStatus(s *metav1.Status) *metav1.Status {
 	return &out
 }
 
-// forLog is what the log says of an error of the request that ctx belongs to.
+// forLog returns the form of an error that the log may hold, depending on the request in ctx.
 func forLog(ctx context.Context, err error) error {
 	info, ok := request.RequestInfoFrom(ctx)
 	if ok && mask.Confidential(mask.Request{Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource}) {
@@ -64,13 +65,14 @@ func forLog(ctx context.Context, err error) error {
 	return err
 }
 
-// unexpected is the Status of an error that nobody made one for.
+// unexpected returns the Status of an error that carries none.
 func unexpected(ctx context.Context, err error) *metav1.Status {
 	code := http.StatusInternalServerError
 	if store.IsConflict(err) {
 		code = http.StatusConflict
 	}
-	utilruntime.HandleErrorWithContext(ctx, forLog(ctx, err), "An error without a Status reached the response", "type", fmt.Sprintf("%T", err))
+	utilruntime.HandleErrorWithContext(ctx, forLog(ctx, err), "An error without a Status reached the response", "type",
+		fmt.Sprintf("%T", err))
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure,

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// gzipThresholdBytes is how large a body must be to be worth compressing.
+	// gzipThresholdBytes is the size from which on a body is worth compressing.
 	gzipThresholdBytes = 128 << 10
-	// streamingWriteBytes is the longest first write of a serializer that streams: "{" in JSON, the four bytes that begin
-	// protobuf. A longer one is the whole body.
+	// streamingWriteBytes is the longest first write of a streaming serializer: "{" in JSON, the four bytes that begin
+	// protobuf. A longer first write is the whole body.
 	streamingWriteBytes = 4
 )
 
-// AcceptsGzip says whether the client can read gzip.
+// AcceptsGzip reports whether the client accepts gzip.
 func AcceptsGzip(req *http.Request) bool {
 	for encoding := range strings.SplitSeq(req.Header.Get("Accept-Encoding"), ",") {
 		if strings.TrimSpace(encoding) == "gzip" {
@@ -24,9 +24,9 @@ func AcceptsGzip(req *http.Request) bool {
 	return false
 }
 
-// Stream is the body of a response that is written piece by piece. It decides at the first writes whether to compress, and
-// sends the headers then. It holds back at most gzipThresholdBytes, and only of a streaming serializer whose client accepts
-// gzip.
+// Stream is the body of a response that is written piece by piece. At the first writes it decides whether to compress,
+// and sends the headers. It holds back at most gzipThresholdBytes, and only for a streaming serializer whose client
+// accepts gzip.
 type Stream struct {
 	mediaType  string
 	statusCode int
@@ -38,16 +38,16 @@ type Stream struct {
 	zipping *Zipper
 }
 
-// NewStream answers req. Nothing is sent before something is written.
+// NewStream returns the body of the response to req. It sends nothing before the first write.
 func NewStream(mediaType string, hw http.ResponseWriter, req *http.Request, statusCode int) *Stream {
 	return &Stream{mediaType: mediaType, statusCode: statusCode, gzip: AcceptsGzip(req), hw: hw}
 }
 
-// Sent says whether anything was sent: then the client can't be told of an error any more.
+// Sent reports whether anything was sent. From then on the client can't get an error any more.
 func (s *Stream) Sent() bool { return s.w != nil }
 
-// Abort cuts the connection, or resets the HTTP/2 stream: a client that got part of an answer must not take it for the whole.
-// It does not return.
+// Abort cuts the connection, or resets the HTTP/2 stream, so that a client does not mistake a partial response for a
+// whole one. It does not return.
 func (*Stream) Abort() { panic(http.ErrAbortHandler) }
 
 func (s *Stream) Write(p []byte) (int, error) {
@@ -83,10 +83,10 @@ func (s *Stream) send(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// discard forgets what is held back.
+// discard drops the bytes that are held back.
 func (s *Stream) discard() { s.held = nil }
 
-// Close sends what is held back and ends the compressed stream.
+// Close sends the bytes that are held back and ends the compressed stream.
 func (s *Stream) Close() error {
 	if s.w == nil && len(s.held) > 0 {
 		_, err := s.send(s.held)

@@ -14,13 +14,13 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// WriteObjectNegotiated answers req with object in version gv and in the media type that the client asked for.
-// listGVKInContentType adds the kind that was asked for to the Content-Type, as aggregated discovery does.
+// WriteObjectNegotiated responds with object in version gv and in the media type that the client asked for.
+// listGVKInContentType adds the requested kind to the Content-Type, as aggregated discovery does.
 func WriteObjectNegotiated(s runtime.NegotiatedSerializer, restrictions negotiation.EndpointRestrictions, gv schema.GroupVersion,
 	w http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object, listGVKInContentType bool) {
 	options, serializer, err := negotiation.NegotiateErrorMediaType(req, s, restrictions)
 	if err != nil {
-		// An error that is being reported matters more than the form in which it can't be.
+		// The error to report matters more than the media type that can't be negotiated.
 		if statusCode < http.StatusOK || statusCode >= http.StatusBadRequest {
 			WriteRawJSON(statusCode, object, w)
 			return
@@ -36,7 +36,7 @@ func WriteObjectNegotiated(s runtime.NegotiatedSerializer, restrictions negotiat
 	WriteObject(s, serializer, gv, w, req, statusCode, object)
 }
 
-// WriteObject answers req with object in version gv, by the serializer of s that was negotiated before.
+// WriteObject responds with object in version gv, by the negotiated serializer of s.
 func WriteObject(s runtime.NegotiatedSerializer, negotiated runtime.SerializerInfo, gv schema.GroupVersion,
 	w http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object) {
 	audit.LogResponseObject(req.Context(), object, gv, s)
@@ -58,9 +58,10 @@ func mediaTypeWithGVK(mediaType string, gvk *schema.GroupVersionKind) string {
 	return mediaType
 }
 
-// SerializeObject writes object by encoder. If that fails before anything was sent, the client gets the error instead; later
-// the connection is cut.
-func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object) {
+// SerializeObject encodes object into the response. If that fails before anything was sent, the client gets the error
+// instead; later the connection is cut.
+func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.ResponseWriter, req *http.Request, statusCode int,
+	object runtime.Object) {
 	s := NewStream(mediaType, hw, req, statusCode)
 	reused := encoder
 	if reuser, ok := encoder.(runtime.EncoderWithAllocator); ok {
@@ -75,7 +76,8 @@ func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.Response
 	if err == nil {
 		return
 	}
-	utilruntime.HandleErrorWithContext(req.Context(), forLog(req.Context(), err), "Failed to write a response", "mediaType", mediaType, "path", escape.Line(req.URL.Path))
+	utilruntime.HandleErrorWithContext(req.Context(), forLog(req.Context(), err), "Failed to write a response", "mediaType",
+		mediaType, "path", escape.Line(req.URL.Path))
 	if s.Sent() {
 		s.Abort()
 	}
@@ -89,12 +91,12 @@ func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.Response
 		s.mediaType = "text/plain"
 		output = []byte(string(status.Reason) + ": " + status.Message)
 	}
-	// The client may be gone: nothing is left to tell, or to whom.
+	// Errors only mean that the client is gone.
 	_, _ = s.Write(output)
 	_ = s.Close()
 }
 
-// WriteRawJSON answers with any value as JSON, for when nothing could be negotiated.
+// WriteRawJSON responds with any value as JSON, if negotiation has failed.
 func WriteRawJSON(statusCode int, object any, w http.ResponseWriter) {
 	output, err := json.MarshalIndent(object, "", "  ")
 	if err != nil {
@@ -103,6 +105,6 @@ func WriteRawJSON(statusCode int, object any, w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(statusCode)
-	// An error here is the client's leaving.
+	// An error only means that the client is gone.
 	_, _ = w.Write(output)
 }

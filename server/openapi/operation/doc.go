@@ -1,5 +1,5 @@
 // Package operation describes the operations of an API in a form that kube-openapi's builders for v2 and v3 both read.
 //
-// In comes an [Operation] for each method of each path, from packages that describe resources. Built-in and custom resources
-// are described in different packages, which share this one. It knows nothing of resources or kinds.
+// In comes an [Operation] for each method of each path, from the packages that describe built-in and custom resources.
+// This package knows neither resources nor kinds.
 package operation

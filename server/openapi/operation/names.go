@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ID names an operation as generated clients know it: listAppsV1NamespacedDeployment.
+// ID returns the name of an operation in generated clients: listAppsV1NamespacedDeployment.
 func ID(verb string, gv schema.GroupVersion, rest string) string {
 	if verb == "deletecollection" { // the one verb that is two words
 		verb, rest = "delete", "collection"+rest
@@ -15,7 +15,7 @@ func ID(verb string, gv schema.GroupVersion, rest string) string {
 	return verb + camelCase(groupName(gv), true) + camelCase(gv.Version, true) + camelCase(rest, true)
 }
 
-// Tag returns the tag by which clients group operations: apps_v1.
+// Tag returns the tag that groups operations in clients: apps_v1.
 func Tag(gv schema.GroupVersion) string {
 	return strings.TrimSuffix(camelCase(groupName(gv), false)+"_"+camelCase(gv.Version, false), "_")
 }
@@ -45,7 +45,7 @@ func camelCase(s string, upper bool) string {
 	return b.String()
 }
 
-// Article is "a " or "an ", or nothing before a plural.
+// Article returns "a " or "an ", or nothing before a plural.
 func Article(noun string) string {
 	switch {
 	case strings.HasSuffix(noun, "s") && !strings.HasSuffix(noun, "ss"):

@@ -86,7 +86,7 @@ func (b Below) Routes() []common.Route {
 // Model is the name of a definition. Builders accept it in place of a value of the type.
 type Model string
 
-// OpenAPIModelName tells a builder the name of the definition.
+// OpenAPIModelName returns the name of the definition to a builder.
 func (m Model) OpenAPIModelName() string { return string(m) }
 
 type response struct {
@@ -98,7 +98,7 @@ func (r response) Code() int       { return r.code }
 func (r response) Message() string { return http.StatusText(r.code) }
 func (r response) Model() any      { return r.model }
 
-// Parameter is a part of a path, of a query, or the body.
+// Parameter is a part of a path or of a query, or the body.
 type Parameter struct {
 	Named, Words, Type string
 	In                 common.ParameterKind
@@ -115,7 +115,8 @@ func (p *Parameter) AllowMultiple() bool        { return false }
 // Common parameters of paths.
 var (
 	Pretty = &Parameter{Named: "pretty", Type: "string", In: common.QueryParameterKind,
-		Words: "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser or command-line HTTP tool (curl and wget)."}
+		Words: "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser " +
+			"or command-line HTTP tool (curl and wget)."}
 	Namespace = &Parameter{Named: "namespace", Type: "string", In: common.PathParameterKind, Needed: true,
 		Words: "object name and auth scope, such as for teams and projects"}
 	Path = &Parameter{Named: "path", Type: "string", In: common.PathParameterKind, Needed: true, Words: "path to the resource"}
@@ -126,7 +127,7 @@ func NameOf(kind string) *Parameter {
 	return &Parameter{Named: "name", Type: "string", In: common.PathParameterKind, Needed: true, Words: "name of the " + kind}
 }
 
-// Options is an options type whose fields, except for some, are query parameters.
+// Options is an options type whose fields are query parameters, except those in Without.
 type Options struct {
 	Of interface {
 		SwaggerDoc() map[string]string
@@ -134,7 +135,7 @@ type Options struct {
 	Without []string
 }
 
-// Parameters returns the fields that a query can have: those that are not structs.
+// Parameters returns the fields that a query can have: all but structs.
 func (o Options) Parameters() []*Parameter {
 	descriptions := o.Of.SwaggerDoc()
 	var parameters []*Parameter
@@ -150,7 +151,8 @@ func (o Options) Parameters() []*Parameter {
 	return parameters
 }
 
-// queryType returns the JSON type of a query parameter. A list has the type of its elements, since the query repeats the name.
+// queryType returns the JSON type of a query parameter. A list has the type of its elements, because a query repeats
+// the name for each element.
 func queryType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:

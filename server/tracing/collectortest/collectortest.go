@@ -1,5 +1,5 @@
-// Package collectortest is a collector of OpenTelemetry for tests: a gRPC server that takes spans by OTLP, keeps them, and can hang
-// or refuse.
+// Package collectortest is a collector of OpenTelemetry for tests: a gRPC server that takes spans by OTLP, keeps them,
+// and can hang or refuse.
 package collectortest
 
 import (
@@ -23,10 +23,10 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// patience is how long spans are waited for.
+// patience limits the wait for spans.
 const patience = time.Minute
 
-// Span is one span as it was received.
+// Span is one received span.
 type Span struct {
 	*tracepb.Span
 	// Trace, ID and Parent are in hexadecimal; Parent is empty for none.
@@ -35,9 +35,9 @@ type Span struct {
 	Resource          map[string]string
 }
 
-// Collector is a running collector.
+// Collector is a running collector. mu guards the fields below it.
 type Collector struct {
-	// Address is where it listens.
+	// Address is the address that it listens on.
 	Address string
 
 	mu      sync.Mutex
@@ -69,7 +69,8 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-// Answer has the collector answer each message by a function, and not keep it if that is an error. nil has it take all again.
+// Answer makes the collector call answer for each message, and drop the message if that returns an error. nil makes it
+// accept all messages again.
 func (c *Collector) Answer(answer func(context.Context) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +100,7 @@ type service struct {
 	collector *Collector
 }
 
-// Export takes a message.
+// Export receives a message.
 func (s service) Export(ctx context.Context, q *coltracepb.ExportTraceServiceRequest) (*coltracepb.ExportTraceServiceResponse, error) {
 	c := s.collector
 	c.mu.Lock()
@@ -129,7 +130,7 @@ func (s service) Export(ctx context.Context, q *coltracepb.ExportTraceServiceReq
 	return &coltracepb.ExportTraceServiceResponse{}, nil
 }
 
-// Texts are attributes as text.
+// Texts returns attributes as text.
 func Texts(all []*commonpb.KeyValue) map[string]string {
 	texts := make(map[string]string, len(all))
 	for _, a := range all {
@@ -142,21 +143,21 @@ func Texts(all []*commonpb.KeyValue) map[string]string {
 	return texts
 }
 
-// Text is all that was received.
+// Text returns everything that was received.
 func (c *Collector) Text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.text.String()
 }
 
-// Spans are all spans that were received.
+// Spans returns all received spans.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.spans)
 }
 
-// Wait waits until the spans that were received are as wanted, and returns them.
+// Wait waits until the received spans are as wanted, and returns them.
 func (c *Collector) Wait(t testing.TB, what string, wanted func([]Span) bool) []Span {
 	t.Helper()
 	late := time.NewTimer(patience)
@@ -176,7 +177,7 @@ func (c *Collector) Wait(t testing.TB, what string, wanted func([]Span) bool) []
 	}
 }
 
-// Journey waits for the spans of a journey, of its request and then of as many steps in their order.
+// Journey waits for the spans of a journey: its request, and then that many steps in their order.
 func (c *Collector) Journey(t testing.TB, name string, steps int) (request Span, ofSteps []Span) {
 	t.Helper()
 	c.Wait(t, "the journey "+name, func(all []Span) bool {
@@ -190,11 +191,12 @@ func (c *Collector) Journey(t testing.TB, name string, steps int) (request Span,
 	return request, ofSteps
 }
 
-// Below are the spans of the steps of a request, in their order.
+// Below returns the spans of a request's steps, in their order.
 func Below(all []Span, request Span) (below []Span) {
 	known := map[string]bool{request.ID: true}
 	for _, s := range all { // callers come before callees
-		if s.Trace == request.Trace && s.Resource["service.instance.id"] == request.Resource["service.instance.id"] && known[s.Parent] && s.Attributes["kx.layer"] != "" {
+		if s.Trace == request.Trace && s.Resource["service.instance.id"] == request.Resource["service.instance.id"] &&
+			known[s.Parent] && s.Attributes["kx.layer"] != "" {
 			known[s.ID] = true
 			below = append(below, s)
 		}

@@ -15,13 +15,13 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/all"
 )
 
-// beside are packages of kinds that are in no table: kx's own, and definitions of custom resources.
+// beside lists the packages of kinds that are in no table: kx's own, and definitions of custom resources.
 var beside = []string{
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1",
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
 }
 
-// parts are packages whose types occur in those.
+// parts lists the packages whose types occur in those.
 var parts = []string{
 	"k8s.io/api/scheduling/v1alpha3",
 	"k8s.io/apimachinery/pkg/api/resource",
@@ -47,8 +47,8 @@ func main() {
 	}
 }
 
-// packagesOfKinds are the packages whose types have kinds. openapi-gen passes over a package whose doc.go does not say
-// +k8s:openapi-gen=true, without a word.
+// packagesOfKinds returns the packages whose types have kinds. openapi-gen silently skips a package whose doc.go lacks
+// +k8s:openapi-gen=true.
 func packagesOfKinds() ([]string, error) {
 	packages := slices.Clone(beside)
 	for _, group := range all.Groups(all.Needs{}) {
@@ -83,7 +83,7 @@ func run(out string) error {
 	if err := os.WriteFile(header, nil, 0o600); err != nil {
 		return err
 	}
-	// With a report file openapi-gen notes what it dislikes in upstream's types instead of failing on it.
+	// With a report file openapi-gen writes its complaints about upstream's types there instead of failing.
 	args := []string{"tool", "openapi-gen", "--output-dir", dir, "--output-pkg", "kx/main", "--output-file", "definitions.go",
 		"--go-header-file", header, "--report-filename", filepath.Join(dir, "violations.txt")}
 	if err := goCommand(slices.Concat(args, kinds, parts)...); err != nil {
@@ -94,7 +94,7 @@ func run(out string) error {
 	if err := writeDump(dump, kinds); err != nil {
 		return err
 	}
-	// Named files are compiled as part of this module, wherever they lie, so the versions are those of go.mod.
+	// Named files are compiled as part of this module, wherever they lie, so go.mod decides the versions.
 	return goCommand("run", dump, filepath.Join(dir, "definitions.go"), out)
 }
 
