@@ -9,10 +9,10 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// alwaysAdmit is about no write at all.
+// alwaysAdmit handles no operation, so it admits every write.
 func alwaysAdmit(*plugin.Kit) plugin.Plugin { return plugin.Plugin{} }
 
-// alwaysDeny refuses all writes, so that clients can be tried on a server that takes nothing.
+// alwaysDeny refuses every write. With it, users can test how clients behave when a server refuses them.
 func alwaysDeny(*plugin.Kit) plugin.Plugin {
 	refuse := func(_ context.Context, w plugin.Write) error {
 		return admission.NewForbidden(w, errors.New("admission control is denying all modifications"))

@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/certificates"
 )
 
-// certificateApproval has a request approved only by who may approve for its signer.
+// certificateApproval requires the permission to approve for the signer of a request.
 func certificateApproval(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onUpdate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests/approval"),
@@ -29,7 +29,7 @@ func certificateApproval(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// certificateSigning has a request signed only by who may sign as its signer.
+// certificateSigning requires the permission to sign as the signer of a request.
 func certificateSigning(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onUpdate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests/status"),
@@ -44,7 +44,7 @@ func certificateSigning(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// trustBundleAttest has a bundle of a signer written only by who may attest for it.
+// trustBundleAttest requires the permission to attest for the signer of a bundle.
 func trustBundleAttest(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onChanges, About: plugin.Of(certificatesv1.GroupName, "clustertrustbundles"),
@@ -59,7 +59,7 @@ func trustBundleAttest(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// mayForSigner asks for the signer's name, and for all signers of its domain.
+// mayForSigner checks the permission for the signer's name, then for all signers of its domain.
 func mayForSigner(ctx context.Context, kit *plugin.Kit, w plugin.Write, verb, signer, refusal string) error {
 	domain, _, _ := strings.Cut(signer, "/")
 	for _, name := range []string{signer, domain + "/*"} {
@@ -71,15 +71,17 @@ func mayForSigner(ctx context.Context, kit *plugin.Kit, w plugin.Write, verb, si
 	return w.Refused(refusal, signer)
 }
 
-// mayAsSigner takes an authorizer that fails for one that does not allow it: the next name may still be.
+// mayAsSigner treats an authorizer's error as a denial: the caller goes on to the next name, which may be
+// allowed.
 func mayAsSigner(ctx context.Context, a authorizer.Authorizer, who user.Info, verb, signer string) bool {
 	decision, _, _ := a.Authorize(ctx, authorizer.AttributesRecord{
-		User: who, Verb: verb, Name: signer, APIGroup: certificatesv1.GroupName, APIVersion: "*", Resource: "signers", ResourceRequest: true,
+		User: who, Verb: verb, Name: signer, APIGroup: certificatesv1.GroupName, APIVersion: "*", Resource: "signers",
+		ResourceRequest: true,
 	})
 	return decision == authorizer.DecisionAllow
 }
 
-// certificateSubjectRestriction lets nobody become one of those who may do all.
+// certificateSubjectRestriction refuses certificate requests for the group system:masters.
 func certificateSubjectRestriction(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onCreate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests"),

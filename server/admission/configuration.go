@@ -15,9 +15,9 @@ import (
 	"github.com/kx-apiserver/kx/core/lines"
 )
 
-// document is what a plugin is configured with.
+// document holds the configuration of one plugin.
 type document struct {
-	// source is where it stands, for errors.
+	// source locates the document, for errors.
 	source string
 	data   []byte
 	lines  lines.Document
@@ -57,7 +57,8 @@ func readConfiguration(file string) (map[string]document, error) {
 		case twice:
 			return wrong(fmt.Errorf("%s.name: %s is there already", field, one.Name))
 		case (one.Configuration != nil || one.Path != "") && !slices.Contains(Configurable(), one.Name):
-			return wrong(fmt.Errorf("%s: kx does not configure %s, and would do without what it says: leave it out; kx configures %s", field, one.Name, strings.Join(Configurable(), ", ")))
+			return wrong(fmt.Errorf("%s: kx does not configure %s, and would do without what it says: leave it out; kx configures %s",
+				field, one.Name, strings.Join(Configurable(), ", ")))
 		case one.Configuration != nil:
 			documents[one.Name] = document{file + ": " + field + ".configuration", one.Configuration.Raw, at.In(field + ".configuration")}
 		case one.Path != "":

@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// alwaysPullImages has nodes ask the registry for each image, with the credentials of the pod: otherwise a pod could use an image that
-// another one's credentials have brought to its node.
+// alwaysPullImages makes nodes ask the registry for each image, with the credentials of the pod. Otherwise a
+// pod could use an image that its node has pulled with another pod's credentials.
 func alwaysPullImages(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onChanges, About: plugin.Of("", "pods"), When: bringsImages,
@@ -49,7 +49,7 @@ func alwaysPullImages(*plugin.Kit) plugin.Plugin {
 	}
 }
 
-// bringsImages says whether a pod has images that it did not have before.
+// bringsImages reports whether a pod has images that it did not have before.
 func bringsImages(a admission.Attributes) bool {
 	if a.GetOperation() != admission.Update {
 		return true
@@ -63,7 +63,7 @@ func bringsImages(a admission.Attributes) bool {
 	return slices.ContainsFunc(imagesOf(pod), func(image string) bool { return !slices.Contains(had, image) })
 }
 
-// eachPullPolicy visits those of containers and of volumes that are images.
+// eachPullPolicy visits the pull policies of containers and of image volumes.
 func eachPullPolicy(pod *corev1.Pod, visit func(at *field.Path, policy *corev1.PullPolicy)) {
 	spec := field.NewPath("spec")
 	containers := func(name string, all []corev1.Container) {
@@ -83,7 +83,7 @@ func eachPullPolicy(pod *corev1.Pod, visit func(at *field.Path, policy *corev1.P
 	}
 }
 
-// imagesOf are those of a pod's containers.
+// imagesOf returns the images of a pod's containers.
 func imagesOf(pod *corev1.Pod) (images []string) {
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		images = append(images, c.Image)

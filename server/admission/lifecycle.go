@@ -20,8 +20,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// NamespaceLifecycle refuses to create objects in a namespace that does not exist or is being deleted. It also refuses to
-// delete the namespaces that every cluster needs.
+// NamespaceLifecycle refuses to create objects in a namespace that does not exist or is being deleted. It also
+// refuses to delete the namespaces that every cluster needs.
 type NamespaceLifecycle struct {
 	// namespaces is nil if the server has no namespaces: then everything is admitted.
 	namespaces rest.Getter
@@ -33,22 +33,23 @@ type NamespaceLifecycle struct {
 // unseenDeletion bounds the time from the admission of a deletion to its write in etcd.
 const unseenDeletion = 30 * time.Second
 
-// lookFor is how long concurrent creates may share one read of a namespace. Another server may delete the namespace meanwhile.
-// Its content is deleted 100 ms after that, and every create that was admitted until then must have reached etcd.
+// lookFor limits how long concurrent creates may share one read of a namespace. Another server may delete the
+// namespace meanwhile. Its content is deleted 100 ms after that, and by then every admitted create must have
+// reached etcd.
 const lookFor = 20 * time.Millisecond
 
-// looks remembers the recent reads that found a namespace usable. A read is remembered only if another one was under way when
-// it ended: sharing pays only if there are many creates.
+// looks remembers recent reads that found a namespace usable. A read is remembered only if another one was
+// under way when it ended: sharing pays off only with many creates. mu guards under and good.
 type looks struct {
 	mu    sync.Mutex
 	under int                  // looks under way
 	good  map[string]time.Time // when the look at a namespace that is there began
 }
 
-// mostLooks bounds how many namespaces are remembered.
+// mostLooks limits the namespaces that are remembered.
 const mostLooks = 1024
 
-// begin says whether a namespace has to be read.
+// begin reports whether a namespace has to be read.
 func (l *looks) begin(name string, now time.Time) (needed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +92,7 @@ var (
 	}
 )
 
-// plugin leaves out updates: their objects exist, so their namespace did.
+// plugin leaves out updates: their objects exist, so their namespace does.
 func (l *NamespaceLifecycle) plugin() plugin.Plugin {
 	return plugin.Plugin{Operations: []admission.Operation{admission.Create, admission.Delete}, Admit: l.admit}
 }
@@ -114,8 +115,8 @@ func (l *NamespaceLifecycle) admit(ctx context.Context, a plugin.Write) error {
 	return l.admitInto(ctx, a)
 }
 
-// admitInto reads the namespace of a new object from etcd. A cache may not know yet that the namespace was deleted, and the
-// object would stay for ever. Concurrent creates share one read.
+// admitInto reads the namespace of a new object from etcd. A cache may not know yet that the namespace was
+// deleted, and the object would stay for ever. Concurrent creates share one read.
 func (l *NamespaceLifecycle) admitInto(ctx context.Context, a plugin.Write) (err error) {
 	name, now := a.GetNamespace(), time.Now()
 	if now.Sub(time.Unix(l.lastDeletion.Load(), 0)) > unseenDeletion {

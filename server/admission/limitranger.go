@@ -18,15 +18,16 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// limitRanges are the LimitRanges.
+// limitRanges reads the LimitRanges.
 type limitRanges struct {
 	plugin.Objects[*corev1.LimitRange]
 }
 
-// limitRangerAnnotation tells which amounts of a pod are its namespace's and not its author's.
+// limitRangerAnnotation lists the amounts of a pod that come from its namespace and not from its author.
 const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 
-// limitRanger gives containers the amounts of their namespace that they don't name, and holds pods and claims to its bounds.
+// limitRanger fills in the default amounts of the namespace for containers, and checks pods and claims against
+// its bounds.
 func limitRanger(kit *plugin.Kit) plugin.Plugin {
 	l := limitRanges{plugin.ObjectsOf[*corev1.LimitRange](kit, corev1.SchemeGroupVersion.WithResource("limitranges"))}
 	return plugin.Plugin{
@@ -51,7 +52,7 @@ func limitRanger(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// addAll gives containers what all ranges have for them.
+// addAll fills in the defaults of all ranges.
 func addAll(w plugin.Write, pod *corev1.Pod, all []*corev1.LimitRange) error {
 	var added int64
 	for _, limits := range all {
@@ -65,8 +66,8 @@ func addAll(w plugin.Write, pod *corev1.Pod, all []*corev1.LimitRange) error {
 	return nil
 }
 
-// each does f with the ranges of the namespace. What is being deleted is left alone, and so is the update of a pod as a whole: it can't
-// change amounts.
+// each calls f with the ranges of the namespace. It skips objects that are being deleted. It also skips updates
+// of a pod without a subresource, which can't change amounts.
 func (l limitRanges) each(f func(plugin.Write, []*corev1.LimitRange) error) plugin.Func {
 	return func(ctx context.Context, w plugin.Write) error {
 		if w.GetOperation() == admission.Update && w.GetKind().Kind == "Pod" && w.GetSubresource() == "" || ending(w) {
@@ -75,7 +76,8 @@ func (l limitRanges) each(f func(plugin.Write, []*corev1.LimitRange) error) plug
 		}
 		all, err := l.List(ctx, w.GetNamespace())
 		if err != nil {
-			return w.Refused("unable to %s %v at this time because there was an error enforcing limit ranges", w.GetOperation(), w.GetResource())
+			return w.Refused("unable to %s %v at this time because there was an error enforcing limit ranges", w.GetOperation(),
+				w.GetResource())
 		}
 		return f(w, all)
 	}
@@ -89,7 +91,7 @@ func ending(w plugin.Write) bool {
 	return err == nil && old.GetDeletionTimestamp() != nil
 }
 
-// addDefaults gives containers what a range has for those that name nothing, and says how many amounts these are.
+// addDefaults fills in a range's defaults for containers that lack the amounts, and counts the amounts.
 func addDefaults(pod *corev1.Pod, limits *corev1.LimitRange) (added int64) {
 	requested, limited := corev1.ResourceList{}, corev1.ResourceList{}
 	for _, item := range limits.Spec.Limits {
@@ -134,7 +136,7 @@ func addDefaults(pod *corev1.Pod, limits *corev1.LimitRange) (added int64) {
 	return added
 }
 
-// exceeds says where the object of a write is outside of a range.
+// exceeds returns an error for each bound of a range that the object of a write exceeds.
 func exceeds(w plugin.Write, limits *corev1.LimitRange) error {
 	var errs []error
 	for i := range limits.Spec.Limits {
@@ -151,22 +153,23 @@ func exceeds(w plugin.Write, limits *corev1.LimitRange) error {
 					errs = append(errs, outside(item, c.Resources.Requests, c.Resources.Limits, requestsAndLimits)...)
 				}
 			case corev1.LimitTypePod:
-				// What a range says of a pod is about its containers, not about what running it costs.
+				// The bounds of a pod apply to its containers, without the overhead of running it.
 				options := podresource.PodResourcesOptions{ExcludeOverhead: true}
-				errs = append(errs, outside(item, podresource.PodRequests(obj, options), podresource.PodLimits(obj, options), requestsAndLimits)...)
+				errs = append(errs,
+					outside(item, podresource.PodRequests(obj, options), podresource.PodLimits(obj, options), requestsAndLimits)...)
 			}
 		}
 	}
 	return utilerrors.NewAggregate(errs)
 }
 
-// What a maximum is for: a claim has no limits.
+// These distinguish claims, which have no limits, from containers and pods.
 const (
 	requestsOnly = iota
 	requestsAndLimits
 )
 
-// outside has a sentence for each bound of a range that amounts don't keep, in the order of the resources' names.
+// outside returns an error for each violated bound of a range, in the order of the resources' names.
 func outside(item *corev1.LimitRangeItem, requests, limits corev1.ResourceList, has int) (errs []error) {
 	check := func(bounds corev1.ResourceList, check func(name corev1.ResourceName, bound resource.Quantity) error) {
 		for _, name := range slices.Sorted(maps.Keys(bounds)) {
@@ -215,7 +218,8 @@ func outside(item *corev1.LimitRangeItem, requests, limits corev1.ResourceList, 
 func ratioBeyond(name corev1.ResourceName, kind corev1.LimitType, bound resource.Quantity, requests, limits corev1.ResourceList) error {
 	request, limit := requests[name], limits[name]
 	if request.IsZero() {
-		return fmt.Errorf("%s max limit to request ratio per %s is %s, but no request is specified or request is 0", name, kind, bound.String())
+		return fmt.Errorf("%s max limit to request ratio per %s is %s, but no request is specified or request is 0", name, kind,
+			bound.String())
 	}
 	if limit.IsZero() {
 		return fmt.Errorf("%s max limit to request ratio per %s is %s, but no limit is specified or limit is 0", name, kind, bound.String())

@@ -7,7 +7,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
-// mergeTolerations joins two lists and leaves out what another one of them tolerates anyway. Of equal ones the first stays.
+// mergeTolerations joins two lists and leaves out tolerations that another one covers. Of equal ones the first
+// stays.
 func mergeTolerations(first, second []corev1.Toleration) (merged []corev1.Toleration) {
 	all := slices.Concat(first, second)
 	for i, t := range all {
@@ -20,7 +21,7 @@ func mergeTolerations(first, second []corev1.Toleration) (merged []corev1.Tolera
 	return merged
 }
 
-// covers says whether whoever has the toleration wide needs not have t.
+// covers reports whether wide tolerates everything that t tolerates.
 func covers(wide, t corev1.Toleration) bool {
 	if apiequality.Semantic.DeepEqual(wide, t) {
 		return true

@@ -16,12 +16,12 @@ func namespacesOf(kit *plugin.Kit) plugin.Objects[*corev1.Namespace] {
 	return plugin.ObjectsOf[*corev1.Namespace](kit, corev1.SchemeGroupVersion.WithResource("namespaces"))
 }
 
-// inNamespace says whether a write is about an object in a namespace.
+// inNamespace reports whether a write is about an object in a namespace.
 func inNamespace(a admission.Attributes) bool {
 	return a.GetNamespace() != "" && a.GetKind().GroupKind() != corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind()
 }
 
-// namespaceAutoProvision makes the namespace of a new object, if it is not there. A dry run finds none.
+// namespaceAutoProvision creates the namespace of a new object if it is missing, except in a dry run.
 func namespaceAutoProvision(kit *plugin.Kit) plugin.Plugin {
 	namespaces := namespacesOf(kit)
 	return plugin.Plugin{
@@ -47,7 +47,8 @@ func namespaceAutoProvision(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// namespaceExists refuses writes in a namespace that is not there. NamespaceLifecycle looks at new objects only.
+// namespaceExists refuses writes in a namespace that does not exist. NamespaceLifecycle checks only new
+// objects.
 func namespaceExists(kit *plugin.Kit) plugin.Plugin {
 	namespaces := namespacesOf(kit)
 	return plugin.Plugin{

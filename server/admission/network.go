@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// defaultIngressClass gives ingresses a class that name none.
+// defaultIngressClass sets the class of ingresses that name none.
 func defaultIngressClass(kit *plugin.Kit) plugin.Plugin {
 	classes := plugin.ObjectsOf[*networkingv1.IngressClass](kit, networkingv1.SchemeGroupVersion.WithResource("ingressclasses"))
 	return plugin.Plugin{
@@ -34,7 +34,8 @@ func defaultIngressClass(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// denyServiceExternalIPs refuses addresses of other people's traffic. Those that a service has already it may keep.
+// denyServiceExternalIPs refuses new external addresses, which could capture the traffic of other services. A
+// service keeps those that it already has.
 func denyServiceExternalIPs(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onChanges, About: plugin.Of("", "services"),

@@ -15,7 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/version"
 )
 
-// nodeDeclaredFeatureValidator refuses an update of a bound pod that needs a feature which its node does not declare.
+// nodeDeclaredFeatureValidator refuses an update of a bound pod if it needs a feature that the pod's node does
+// not declare.
 func nodeDeclaredFeatureValidator(kit *plugin.Kit) plugin.Plugin {
 	nodes := nodes(kit)
 	here := utilversion.MustParseSemantic(version.Info().GitVersion)
@@ -44,7 +45,8 @@ func nodeDeclaredFeatureValidator(kit *plugin.Kit) plugin.Plugin {
 				return w.Refused("failed to match pod requirements against node %q: %w", node.Name, err)
 			}
 			if !match.IsMatch {
-				return w.Refused("pod update requires features %s which are not available on node %q", strings.Join(match.UnsatisfiedRequirements, ", "), node.Name)
+				return w.Refused("pod update requires features %s which are not available on node %q",
+					strings.Join(match.UnsatisfiedRequirements, ", "), node.Name)
 			}
 			w.Step.WhyText(trace.NodeDeclares, node.Name)
 			return nil
@@ -56,7 +58,7 @@ func infoOf(pod *corev1.Pod) *nodedeclaredfeatures.PodInfo {
 	return &nodedeclaredfeatures.PodInfo{Spec: &pod.Spec, Status: &pod.Status}
 }
 
-// boundAndChanged says whether a pod has a node, and another spec than before.
+// boundAndChanged reports whether a pod has a node, and another spec than before.
 func boundAndChanged(obj, old runtime.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
 	was, wasOK := old.(*corev1.Pod)

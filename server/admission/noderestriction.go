@@ -31,10 +31,10 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/certificates"
 )
 
-// nodeUser begins the name of a node's user. The name of the node follows.
+// nodeUser is the prefix of a node's user name; the node's name follows.
 const nodeUser = "system:node:"
 
-// nodeRules has what nodes may write.
+// nodeRules holds the rules for the writes of nodes.
 type nodeRules struct {
 	authorizer authorizer.Authorizer
 	pods       plugin.Objects[*corev1.Pod]
@@ -45,7 +45,7 @@ type nodeRules struct {
 	drivers    plugin.Objects[*storagev1.CSIDriver]
 }
 
-// nodeRestriction lets nodes write only what is theirs. Others are not asked about.
+// nodeRestriction allows nodes to write only their own objects. It ignores other users.
 func nodeRestriction(kit *plugin.Kit) plugin.Plugin {
 	r := &nodeRules{
 		authorizer: kit.Authorizer,
@@ -59,7 +59,7 @@ func nodeRestriction(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete},
 		When:       func(a admission.Attributes) bool { return isNode(a.GetUserInfo()) && r.rule(a) != nil },
-		// It refuses before others change the object, as upstream's.
+		// As upstream, it refuses in Admit, before other plugins change the object.
 		Admit: func(ctx context.Context, w plugin.Write) error {
 			node := strings.TrimPrefix(w.GetUserInfo().GetName(), nodeUser)
 			if node == "" {
@@ -74,7 +74,7 @@ func isNode(who user.Info) bool {
 	return who != nil && strings.HasPrefix(who.GetName(), nodeUser) && slices.Contains(who.GetGroups(), user.NodesGroup)
 }
 
-// rule returns what judges a write, nil if nothing does.
+// rule returns the check for a write, nil if there is none.
 func (r *nodeRules) rule(a admission.Attributes) func(ctx context.Context, w plugin.Write, node string) error {
 	switch a.GetResource().GroupResource() {
 	case corev1.Resource("pods"):
@@ -113,8 +113,10 @@ func (r *nodeRules) rule(a admission.Attributes) func(ctx context.Context, w plu
 	return nil
 }
 
-// existing returns an object that must be there. Without it, or without a name as in deletions of a collection, the answer is 404.
-func existing[T builtin.Object](ctx context.Context, objects plugin.Objects[T], of schema.GroupResource, namespace, name string) (obj T, err error) {
+// existing returns an object that must exist. If it is missing, or has no name as in deletions of a collection,
+// the error is a 404.
+func existing[T builtin.Object](ctx context.Context, objects plugin.Objects[T], of schema.GroupResource,
+	namespace, name string) (obj T, err error) {
 	if name == "" {
 		return obj, apierrors.NewNotFound(of, name)
 	}
@@ -147,7 +149,8 @@ func (r *nodeRules) pod(ctx context.Context, w plugin.Write, node string) error 
 	return w.Refused("unexpected operation %q, node %q can only create and delete mirror pods", w.GetOperation(), node)
 }
 
-// newPod lets a node show the pods that it runs from files of its own, if they need nothing from the API.
+// newPod allows a node to create mirror pods of those that it runs from its own files, if they need nothing
+// from the API.
 func (r *nodeRules) newPod(ctx context.Context, w plugin.Write, pod *corev1.Pod, node string) error {
 	if !isMirror(pod) {
 		return w.Refused("pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
@@ -186,7 +189,7 @@ func (r *nodeRules) newPod(ctx context.Context, w plugin.Write, pod *corev1.Pod,
 	return nil
 }
 
-// reference names the first kind of object that a pod can't do without.
+// reference returns the resource of the first object that a pod refers to.
 func reference(spec *corev1.PodSpec) string {
 	switch {
 	case spec.ServiceAccountName != "":
@@ -241,14 +244,17 @@ func projected(s *corev1.VolumeProjection) string {
 	return ""
 }
 
-// usesConfigMaps says whether a pod names any config map.
+// usesConfigMaps reports whether a pod names any config map.
 func usesConfigMaps(spec *corev1.PodSpec) bool {
 	used := slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
 		return v.ConfigMap != nil && v.ConfigMap.Name != "" || v.Projected != nil &&
-			slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ConfigMap != nil && s.ConfigMap.Name != "" })
+			slices.ContainsFunc(v.Projected.Sources,
+				func(s corev1.VolumeProjection) bool { return s.ConfigMap != nil && s.ConfigMap.Name != "" })
 	})
 	eachContainer(spec, func(_ string, c *corev1.EphemeralContainerCommon) {
-		used = used || slices.ContainsFunc(c.EnvFrom, func(e corev1.EnvFromSource) bool { return e.ConfigMapRef != nil && e.ConfigMapRef.Name != "" }) ||
+		used = used ||
+			slices.ContainsFunc(c.EnvFrom,
+				func(e corev1.EnvFromSource) bool { return e.ConfigMapRef != nil && e.ConfigMapRef.Name != "" }) ||
 			slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
 				return e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil && e.ValueFrom.ConfigMapKeyRef.Name != ""
 			})
@@ -270,7 +276,8 @@ func (r *nodeRules) podStatus(ctx context.Context, w plugin.Write, node string) 
 			return w.Refused("node %q cannot update resource claim statues", node)
 		case !apiequality.Semantic.DeepEqual(old.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus):
 			return w.Refused("node %q cannot update extended resource claim status", node)
-		case !apiequality.Semantic.DeepEqual(old.Status.NodeAllocatableResourceClaimStatuses, pod.Status.NodeAllocatableResourceClaimStatuses):
+		case !apiequality.Semantic.DeepEqual(old.Status.NodeAllocatableResourceClaimStatuses,
+			pod.Status.NodeAllocatableResourceClaimStatuses):
 			return w.Refused("node %q cannot update node allocatable resource claim statuses", node)
 		}
 		w.Step.WhyText(trace.NodeHasPod, node)
@@ -328,13 +335,16 @@ func (r *nodeRules) node(ctx context.Context, w plugin.Write, node string) error
 	return err
 }
 
-// kubeletLabels are those of Kubernetes that a node may give itself.
+// kubeletLabels lists the Kubernetes labels that a node may set on itself.
 var kubeletLabels = []string{
-	corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
-	corev1.LabelInstanceType, corev1.LabelInstanceTypeStable, corev1.LabelOSStable, corev1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
+	corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone,
+	corev1.LabelFailureDomainBetaRegion,
+	corev1.LabelInstanceType, corev1.LabelInstanceTypeStable, corev1.LabelOSStable, corev1.LabelArchStable, "beta.kubernetes.io/os",
+	"beta.kubernetes.io/arch",
 }
 
-// foreignLabels returns the labels that differ and are not a node's to set: it could draw pods to itself that are meant for others.
+// foreignLabels returns the changed labels that a node may not set: with them it could attract pods that are
+// meant for other nodes.
 func foreignLabels(labels, old map[string]string) (foreign []string) {
 	all := maps.Clone(old)
 	if all == nil {
@@ -348,7 +358,8 @@ func foreignLabels(labels, old map[string]string) (foreign []string) {
 		if there == was && value == before || !prefixed {
 			continue
 		}
-		own := slices.Contains(kubeletLabels, key) || within(domain, corev1.LabelNamespaceSuffixKubelet) || within(domain, corev1.LabelNamespaceSuffixNode)
+		own := slices.Contains(kubeletLabels, key) || within(domain, corev1.LabelNamespaceSuffixKubelet) ||
+			within(domain, corev1.LabelNamespaceSuffixNode)
 		if within(domain, corev1.LabelNamespaceNodeRestriction) || !own && (within(domain, "kubernetes.io") || within(domain, "k8s.io")) {
 			foreign = append(foreign, key)
 		}
@@ -356,12 +367,12 @@ func foreignLabels(labels, old map[string]string) (foreign []string) {
 	return foreign
 }
 
-// within says whether a domain is another one, or below it.
+// within reports whether a domain equals another one or is below it.
 func within(domain, above string) bool {
 	return domain == above || strings.HasSuffix(domain, "."+above)
 }
 
-// claimStatus lets a node say how far it has grown a volume.
+// claimStatus allows a node to report how far it has resized a volume.
 func (r *nodeRules) claimStatus(ctx context.Context, w plugin.Write, node string) error {
 	if w.GetSubresource() != "status" {
 		return w.Refused("may only update PVC status")
@@ -374,14 +385,15 @@ func (r *nodeRules) claimStatus(ctx context.Context, w plugin.Write, node string
 			one.Status.AllocatedResources, one.Status.AllocatedResourceStatuses = nil, nil
 		}
 		if !apiequality.Semantic.DeepEqual(old, claim) {
-			return w.Refused("node %q is not allowed to update fields other than status.quantity and status.conditions: %v", node, claimDifference(old, claim))
+			return w.Refused("node %q is not allowed to update fields other than status.quantity and status.conditions: %v", node,
+				claimDifference(old, claim))
 		}
 		w.Step.Why(trace.NodeGrowsClaim)
 		return nil
 	})(ctx, w)
 }
 
-// token gives a node tokens of accounts for its own pods, and only for audiences that the pod has a use for.
+// token allows a node to request tokens bound to its own pods, and only for audiences that the pod uses.
 func (r *nodeRules) token(ctx context.Context, w plugin.Write, node string) error {
 	return plugin.With(func(ctx context.Context, w plugin.Write, request *authenticationv1.TokenRequest) error {
 		bound := request.Spec.BoundObjectRef
@@ -396,7 +408,10 @@ func (r *nodeRules) token(ctx context.Context, w plugin.Write, node string) erro
 		case err != nil:
 			return err
 		case bound.UID != pod.UID:
-			return w.Refused("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", bound.UID)
+			return w.Refused(
+				"the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and "+
+					"then recreated",
+				bound.UID)
 		case pod.Spec.NodeName != node:
 			return w.Refused("node requested token bound to a pod scheduled on a different node")
 		case len(request.Spec.Audiences) > 1:
@@ -431,7 +446,8 @@ func (r *nodeRules) authorize(ctx context.Context, w plugin.Write, verb, resourc
 	return decision, err
 }
 
-// usesAudience says whether a volume of the pod needs a token for the audience, by itself or for its driver.
+// usesAudience reports whether a volume of the pod needs a token for the audience, as a projected token or for
+// its CSI driver.
 func (r *nodeRules) usesAudience(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
 	var errs []error
 	for i := range pod.Spec.Volumes {
@@ -486,7 +502,7 @@ func (r *nodeRules) driverOfClaim(ctx context.Context, namespace, name string) (
 		s.GCEPersistentDisk != nil, s.PortworxVolume != nil, s.VsphereVolume != nil), nil
 }
 
-// successor is the driver that serves volumes of an old kind today.
+// successor returns the CSI driver that serves volumes of an in-tree kind today.
 func successor(aws, azureDisk, azureFile, cinder, gce, portworx, vsphere bool) string {
 	switch {
 	case aws:
@@ -526,7 +542,7 @@ func (r *nodeRules) csiNode(_ context.Context, w plugin.Write, node string) erro
 	return sameName(w, node, "can only access CSINode with the same name as the requesting node")
 }
 
-// sameName is for objects that have the name of their node. A new one says its name itself.
+// sameName checks objects that have the name of their node. For a new one, the name comes from the object.
 func sameName(w plugin.Write, node, refusal string) error {
 	name := w.GetName()
 	if w.GetOperation() == admission.Create {
@@ -543,7 +559,8 @@ func sameName(w plugin.Write, node, refusal string) error {
 	return nil
 }
 
-// slice lets a node write its own slices. Upstream leaves updates to the authorizer of nodes, which kx does not have.
+// slice allows a node to write its own ResourceSlices. Upstream leaves updates to the node authorizer, which kx
+// does not have.
 func (r *nodeRules) slice(_ context.Context, w plugin.Write, node string) error {
 	obj, verb := w.GetOldObject(), strings.ToLower(string(w.GetOperation()))
 	if w.GetOperation() == admission.Create {
@@ -560,7 +577,7 @@ func (r *nodeRules) slice(_ context.Context, w plugin.Write, node string) error 
 	return nil
 }
 
-// signingRequest lets a node ask for certificates in its own name.
+// signingRequest allows a node to request certificates in its own name.
 func (r *nodeRules) signingRequest(ctx context.Context, w plugin.Write, node string) error {
 	return plugin.With(func(_ context.Context, w plugin.Write, request *certificatesv1.CertificateSigningRequest) error {
 		signer := request.Spec.SignerName
@@ -580,8 +597,8 @@ func (r *nodeRules) signingRequest(ctx context.Context, w plugin.Write, node str
 	})(ctx, w)
 }
 
-// podCertificate lets a node ask for certificates of pods that it runs. A refusal without a Status says that the node may try again: what it
-// names may have been made just now.
+// podCertificate allows a node to request certificates for pods that it runs. A refusal without a Status means
+// that the node may try again, because the objects that it names may have just been created.
 func (r *nodeRules) podCertificate(ctx context.Context, w plugin.Write, node string) error {
 	if w.GetOperation() != admission.Create {
 		return w.Refused("unexpected operation %v", w.GetOperation())
@@ -599,14 +616,16 @@ func (r *nodeRules) podCertificate(ctx context.Context, w plugin.Write, node str
 			return fmt.Errorf("while retrieving node %q named in the PodCertificateRequest: %w", node, err)
 		}
 		if itself.UID != spec.NodeUID {
-			return fmt.Errorf("PodCertificateRequest for pod %q names node UID %q, inconsistent with the running node (%q)", in+spec.PodName, spec.NodeUID, itself.UID)
+			return fmt.Errorf("PodCertificateRequest for pod %q names node UID %q, inconsistent with the running node (%q)",
+				in+spec.PodName, spec.NodeUID, itself.UID)
 		}
 		pod, err := r.podOf(ctx, w, spec.PodName)
 		switch {
 		case err != nil:
 			return fmt.Errorf("while retrieving pod %q named in the PodCertificateRequest: %w", in+spec.PodName, err)
 		case pod.UID != spec.PodUID:
-			return fmt.Errorf("PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q", in+spec.PodName, spec.PodUID, string(pod.UID))
+			return fmt.Errorf("PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q", in+spec.PodName,
+				spec.PodUID, string(pod.UID))
 		case pod.Spec.NodeName != node:
 			return w.Refused("pod %q is not running on node %q named in the PodCertificateRequest", in+spec.PodName, spec.NodeName)
 		case isMirror(pod):
@@ -620,14 +639,16 @@ func (r *nodeRules) podCertificate(ctx context.Context, w plugin.Write, node str
 			return fmt.Errorf("while retrieving service account %q named in the PodCertificateRequest: %w", in+spec.ServiceAccountName, err)
 		}
 		if account.UID != spec.ServiceAccountUID {
-			return fmt.Errorf("PodCertificateRequest for pod %q names service account UID %q, which differs from the running service account (%q)",
+			return fmt.Errorf(
+				"PodCertificateRequest for pod %q names service account UID %q, which differs from the running service account (%q)",
 				in+spec.PodName, spec.ServiceAccountUID, account.UID)
 		}
 		return r.mayUseSigner(ctx, w, pod, request)
 	})(ctx, w)
 }
 
-func (r *nodeRules) mayUseSigner(ctx context.Context, w plugin.Write, pod *corev1.Pod, request *certificatesv1beta1.PodCertificateRequest) error {
+func (r *nodeRules) mayUseSigner(ctx context.Context, w plugin.Write, pod *corev1.Pod,
+	request *certificatesv1beta1.PodCertificateRequest) error {
 	signer := request.Spec.SignerName
 	if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {

@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/diff"
 )
 
-// internalClaim is a claim with the names of fields that refusals have: those of upstream's internal type, which has no tags.
+// internalClaim is a claim with upstream's internal field names, which refusals quote. The internal type has no
+// tags.
 type internalClaim struct {
 	metav1.ObjectMeta
 	Spec   internalClaimSpec
@@ -38,7 +39,7 @@ type internalReference struct {
 	Namespace  *string
 }
 
-// internalClaimStatus has nothing in the fields that a node may write: they are left out of the comparison.
+// internalClaimStatus leaves the fields empty that a node may write: they are not compared.
 type internalClaimStatus struct {
 	Phase                            corev1.PersistentVolumeClaimPhase
 	AccessModes                      []corev1.PersistentVolumeAccessMode
@@ -56,7 +57,7 @@ type internalModifyStatus struct {
 	Status                          corev1.PersistentVolumeClaimModifyVolumeStatus
 }
 
-// claimDifference shows lines of two claims as a Kubernetes API server does.
+// claimDifference returns the differing lines of two claims, formatted as in a Kubernetes API server.
 func claimDifference(old, claim *corev1.PersistentVolumeClaim) string {
 	return diff.Diff(internal(old), internal(claim))
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// ownerReferencesPermissionEnforcement lets only those change the owners of an object who may delete it, since the garbage collector
-// deletes it with them. Who has it block the deletion of an owner must be allowed to do that by finalizers, too.
+// ownerReferencesPermissionEnforcement requires the permission to delete an object for changes of its owners,
+// since the garbage collector deletes it with them. For blockOwnerDeletion, users also need the permission to
+// set finalizers on the owner.
 func ownerReferencesPermissionEnforcement(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onChanges,
@@ -64,7 +65,7 @@ func changesOwners(obj, old runtime.Object) bool {
 	return ok && wasOK && !slices.EqualFunc(now, was, same)
 }
 
-// newBlocks are the owners whose deletion the object blocks from now on.
+// newBlocks returns the owners whose deletion the object starts to block.
 func newBlocks(obj, old runtime.Object) []metav1.OwnerReference {
 	blocks := func(r metav1.OwnerReference) bool { return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion }
 	now, _ := ownersOf(obj)
@@ -74,7 +75,7 @@ func newBlocks(obj, old runtime.Object) []metav1.OwnerReference {
 	})
 }
 
-// mayBlock refuses owners on which the user can't set finalizers.
+// mayBlock refuses owners on which the user may not set finalizers.
 func mayBlock(ctx context.Context, kit *plugin.Kit, w plugin.Write, owners []metav1.OwnerReference) error {
 	if len(owners) == 0 {
 		return nil
@@ -100,7 +101,9 @@ func mayBlock(ctx context.Context, kit *plugin.Kit, w plugin.Write, owners []met
 			}
 			decision, reason, err := kit.Authorizer.Authorize(ctx, asked)
 			if decision != authorizer.DecisionAllow {
-				return w.Refused("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: %v, %v", reason, err)
+				return w.Refused(
+					"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: %v, %v",
+					reason, err)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
-// Config says which plugins there are, and what they need.
+// Config selects the plugins and holds what they need.
 type Config struct {
 	Selection
 	Authorizer authorizer.Authorizer
@@ -34,7 +34,7 @@ type Config struct {
 	Services webhookutil.ServiceResolver
 	// Kept follows the objects that configure admission.
 	Kept *kept.Keeper
-	// File has what plugins are configured with.
+	// File is the path of the plugins' configuration.
 	File string
 	// Process distinguishes this process in metrics.
 	Process  string
@@ -42,14 +42,14 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Plugins is the server's admission.
+// Plugins is the admission chain of a server.
 type Plugins struct {
 	kit       *plugin.Kit
 	lifecycle *NamespaceLifecycle
 	webhooks  *webhook.Webhooks
 	policies  *policy.Policies
 	chain     []plugin.Plugin
-	// manifests keep what plugins read from directories.
+	// manifests keep the objects that plugins read from directories.
 	manifests []*reload.Keeper
 }
 
@@ -58,7 +58,7 @@ var (
 	_ admission.ValidationInterface = &Plugins{}
 )
 
-// New makes the plugins. They must be initialized before the first write.
+// New creates the plugins. Initialize must be called before the first write.
 func New(c Config) (_ *Plugins, err error) {
 	documents, err := readConfiguration(c.File)
 	if err != nil {
@@ -86,7 +86,7 @@ func New(c Config) (_ *Plugins, err error) {
 	return p, nil
 }
 
-// of makes the plugin.
+// of creates the plugin.
 func (known *entry) of(p *Plugins, c *Config, documents map[string]document) (plugin.Plugin, error) {
 	if known.configure == nil {
 		return known.make(p, c), nil
@@ -99,32 +99,35 @@ func (known *entry) of(p *Plugins, c *Config, documents map[string]document) (pl
 	return made, err
 }
 
-// Initialize gives the plugins the storages that they read, by their resources, for params of policies by any kind that is served, and all; and
-// the scopes by which they have admission asked about what they create.
-func (p *Plugins) Initialize(storage func(schema.GroupVersionResource) rest.Storage, ofKind func(schema.GroupVersionKind) (policy.Params, bool),
+// Initialize connects the plugins to the installed API. storage returns the storage of a built-in resource.
+// ofKind returns the params of policies for any kind that is served. all returns every storage. scope returns
+// the scope with which plugins run admission on objects that they create.
+func (p *Plugins) Initialize(storage func(schema.GroupVersionResource) rest.Storage,
+	ofKind func(schema.GroupVersionKind) (policy.Params, bool),
 	all func() map[schema.GroupVersionResource]rest.Storage, scope func(schema.GroupVersionResource) *handler.RequestScope) {
 	p.policies.Initialize(ofKind)
 	p.kit.Storage, p.kit.Storages, p.kit.Scope = storage, all, scope
 	p.lifecycle.namespaces, _ = storage(corev1.SchemeGroupVersion.WithResource("namespaces")).(rest.Getter)
 }
 
-// Namespace reads a namespace, for others than the plugins that need one.
+// Namespace reads a namespace for callers outside the chain.
 func (p *Plugins) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
 	return p.lifecycle.get(ctx, name)
 }
 
-// Handles says whether any plugin is about writes of this kind.
+// Handles reports whether any plugin handles this operation.
 func (p *Plugins) Handles(operation admission.Operation) bool {
 	return slices.ContainsFunc(p.chain, func(one plugin.Plugin) bool { return slices.Contains(one.Operations, operation) })
 }
 
-// Concerns says whether any plugin is about such a write. If not, nobody needs to be asked.
+// Concerns reports whether any plugin handles the write. If not, the caller can skip admission.
 func (p *Plugins) Concerns(a admission.Attributes) bool {
 	return slices.ContainsFunc(p.chain, func(one plugin.Plugin) bool { return one.Concerns(a) })
 }
 
-// Admit lets the plugins change the object of a write, or refuse it, one after the other. If a webhook changed it, all are asked once
-// more: what they add may be missing in what it added. Webhooks themselves are asked again only if they want that.
+// Admit calls the plugins one after the other; each may change the object of a write or refuse it. If a webhook
+// changed the object, all run once more, because the defaults that they add may be missing in the change.
+// Webhooks run again only if they ask for that.
 func (p *Plugins) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	if err := p.admitOnce(ctx, a, o); err != nil {
 		return err
@@ -148,7 +151,7 @@ func (p *Plugins) admitOnce(ctx context.Context, a admission.Attributes, o admis
 	return nil
 }
 
-// admit asks one plugin. It has its own step in journeys, so that a field's change can be attributed to it.
+// admit calls one plugin. It has its own step in journeys, so that a field's change can be attributed to it.
 func admit(ctx context.Context, one *plugin.Plugin, a admission.Attributes, o admission.ObjectInterfaces) (err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerAdmit, one.Name)
 	defer step.End(&err)
@@ -168,7 +171,7 @@ func admit(ctx context.Context, one *plugin.Plugin, a admission.Attributes, o ad
 	return nil
 }
 
-// Validate lets the plugins refuse a write, one after the other.
+// Validate calls the plugins one after the other; each may refuse a write.
 func (p *Plugins) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	for i := range p.chain {
 		one := &p.chain[i]
@@ -198,7 +201,7 @@ func validate(ctx context.Context, name string, check plugin.Func, a admission.A
 	return check(ctx, plugin.Write{Attributes: a, Objects: o, Step: step})
 }
 
-// Selection says which plugins run, beside those that are on by default.
+// Selection enables and disables plugins, relative to the defaults.
 type Selection struct {
 	Enabled, Disabled []string
 }
@@ -210,7 +213,8 @@ func (s Selection) runs(known entry) bool {
 	return !known.off || slices.Contains(s.Enabled, known.name)
 }
 
-// Check says which names are wrong. The plugins of a Kubernetes API server that are not here can be turned off, but not on.
+// Check returns an error for a wrong name. Plugins of a Kubernetes API server that kx lacks can be disabled,
+// but not enabled.
 func (s Selection) Check() error {
 	for _, name := range s.Enabled {
 		switch {

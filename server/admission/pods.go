@@ -20,10 +20,10 @@ func nodes(kit *plugin.Kit) plugin.Objects[*corev1.Node] {
 	return plugin.ObjectsOf[*corev1.Node](kit, corev1.SchemeGroupVersion.WithResource("nodes"))
 }
 
-// topology are the labels of a node that its pods get.
+// topology lists the labels that a node passes on to its pods.
 var topology = []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
 
-// podTopologyLabels tells pods where in the world their node is, when they are bound to it.
+// podTopologyLabels copies the zone and region of a node to pods when they are bound to it.
 func podTopologyLabels(kit *plugin.Kit) plugin.Plugin {
 	nodes := nodes(kit)
 	return plugin.Plugin{
@@ -59,7 +59,7 @@ func podTopologyLabels(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// nodeOf is the node of a pod or of a binding, and where the labels are that the pod gets.
+// nodeOf returns the node of a pod or of a binding, and the labels to set for the pod.
 func nodeOf(obj runtime.Object) (labels *map[string]string, node string) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
@@ -72,13 +72,13 @@ func nodeOf(obj runtime.Object) (labels *map[string]string, node string) {
 	return nil, ""
 }
 
-// Why a pod can't be resized, as causes in the answer.
+// Causes in the answer to a refused resize.
 const (
 	nodeCapacity        metav1.CauseType = "NodeCapacity"
 	unsupportedPlatform metav1.CauseType = "UnsupportedPlatform"
 )
 
-// podResizeValidator refuses what the pod's node does not have.
+// podResizeValidator refuses a resize that exceeds what the pod's node has.
 func podResizeValidator(kit *plugin.Kit) plugin.Plugin {
 	nodes := nodes(kit)
 	return plugin.Plugin{
@@ -107,7 +107,7 @@ func podResizeValidator(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// lacking says of what a pod asks for more than its node has.
+// lacking lists the resources of which a pod requests more than its node has.
 func lacking(pod *corev1.Pod, has corev1.ResourceList) (lacks []string) {
 	asks := podresource.PodRequests(pod, podresource.PodResourcesOptions{})
 	if asks.Cpu().Cmp(*has.Cpu()) > 0 {
@@ -127,7 +127,8 @@ func refusedFor(cause metav1.CauseType, w plugin.Write, format string, args ...a
 	return err
 }
 
-// limitPodHardAntiAffinityTopology refuses pods that keep others away from more than one node, such as from a whole zone.
+// limitPodHardAntiAffinityTopology refuses pods whose anti-affinity covers more than one node, such as a whole
+// zone.
 func limitPodHardAntiAffinityTopology(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onChanges, About: plugin.Of("", "pods"),
@@ -140,7 +141,8 @@ func limitPodHardAntiAffinityTopology(*plugin.Kit) plugin.Plugin {
 			for _, term := range affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
 				if term.TopologyKey != corev1.LabelHostname {
 					return apierrors.NewForbidden(w.GetResource().GroupResource(), pod.Name, fmt.Errorf(
-						"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed", term.TopologyKey, corev1.LabelHostname))
+						"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed",
+						term.TopologyKey, corev1.LabelHostname))
 				}
 			}
 			w.Step.Why(trace.KeepsWithinNode)

@@ -27,7 +27,8 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// podSecurity holds pods to the level that labels of their namespace name, and warns of templates of such pods.
+// podSecurity checks pods against the level in the labels of their namespace, and warns of templates of such
+// pods.
 func podSecurity(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
 	c, err := load.LoadFromData(data)
 	if err != nil {
@@ -62,7 +63,7 @@ func podSecurity(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
 	}, nil
 }
 
-// answer tells the client, the audit log and the step what the library decided.
+// answer reports the library's decision to the client, the audit log and the step.
 func answer(ctx context.Context, w plugin.Write, r *admissionv1.AdmissionResponse) error {
 	for _, text := range r.Warnings {
 		warning.AddWarning(ctx, "", text)
@@ -101,7 +102,7 @@ func answer(ctx context.Context, w plugin.Write, r *admissionv1.AdmissionRespons
 	return refused
 }
 
-// asked is a write as the library asks about it.
+// asked presents a write as the library's attributes.
 type asked struct{ plugin.Write }
 
 func (a asked) GetOperation() admissionv1.Operation {

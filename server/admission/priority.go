@@ -12,12 +12,12 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// classes are the PriorityClasses.
+// classes reads the PriorityClasses.
 type classes struct {
 	plugin.Objects[*schedulingv1.PriorityClass]
 }
 
-// priority gives pods the number that stands for their class. It sees to it that there is one default class.
+// priority sets the number of a pod's class. It also refuses a second default class.
 func priority(kit *plugin.Kit) plugin.Plugin {
 	c := classes{plugin.ObjectsOf[*schedulingv1.PriorityClass](kit, schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"))}
 	return plugin.Plugin{
@@ -41,7 +41,7 @@ func priority(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// keepPriority is for clients that don't know the fields: what they leave out stays.
+// keepPriority keeps the fields that an update leaves out, for clients that don't know them.
 var keepPriority = plugin.WithOld(func(_ context.Context, w plugin.Write, pod, old *corev1.Pod) error {
 	kept := false
 	if pod.Spec.Priority == nil && old.Spec.Priority != nil {
@@ -64,12 +64,18 @@ func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Po
 		return err
 	}
 	if given := pod.Spec.Priority; given != nil && *given != class.Value {
-		return w.Refused("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *given, class.Value)
+		return w.Refused(
+			"the integer value of priority (%d) must not be provided in pod spec; "+
+				"priority admission controller computed %d from the given PriorityClass name",
+			*given, class.Value)
 	}
 	pod.Spec.PriorityClassName, pod.Spec.Priority = class.Name, &class.Value
 	if policy := class.PreemptionPolicy; policy != nil {
 		if given := pod.Spec.PreemptionPolicy; given != nil && *given != *policy {
-			return w.Refused("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *given, *policy)
+			return w.Refused(
+				"the string value of PreemptionPolicy (%s) must not be provided in pod spec; "+
+					"priority admission controller computed %s from the given PriorityClass name",
+				*given, *policy)
 		}
 		pod.Spec.PreemptionPolicy = policy
 	}
@@ -81,7 +87,7 @@ func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Po
 	return nil
 }
 
-// of is a copy of the class with a name. Without a name it is the default one, or a class that has no name if there is none.
+// of returns a copy of a class. Without a name it is the default class, or an empty one if there is none.
 func (c classes) of(ctx context.Context, w plugin.Write, name string) (*schedulingv1.PriorityClass, error) {
 	if name == "" {
 		class, err := c.byDefault(ctx)
@@ -104,7 +110,8 @@ func (c classes) of(ctx context.Context, w plugin.Write, name string) (*scheduli
 	return class.DeepCopy(), nil
 }
 
-// byDefault is the lowest class that is marked as default, nil if there is none. There may be several, from two creates at once.
+// byDefault returns the lowest class that is marked as default, nil if there is none. Two concurrent creates
+// can leave several.
 func (c classes) byDefault(ctx context.Context) (lowest *schedulingv1.PriorityClass, err error) {
 	all, err := c.List(ctx, "")
 	for _, class := range all {

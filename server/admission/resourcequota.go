@@ -21,28 +21,28 @@ import (
 	"github.com/kx-apiserver/kx/server/quota"
 )
 
-// quotas are the ResourceQuotas.
+// quotas reads and charges the ResourceQuotas.
 type quotas struct {
 	plugin.Objects[*corev1.ResourceQuota]
 	limits limits
 }
 
-// resourceQuota holds the objects of a namespace to its quotas, and charges them before an object is there. The controller of quotas
-// gives back what in the end nobody uses.
+// resourceQuota checks the objects of a namespace against its quotas, and charges them before an object is
+// stored. The quota controller takes back a charge that no object uses in the end.
 func resourceQuota(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
 	limits, err := readLimits(data)
 	q := quotas{plugin.ObjectsOf[*corev1.ResourceQuota](kit, corev1.SchemeGroupVersion.WithResource("resourcequotas")), limits}
 	return plugin.Plugin{Operations: onChanges, When: mayCharge, Find: q.find}, err
 }
 
-// free are resources in namespaces that no quota counts.
+// free lists the namespaced resources that no quota counts.
 var free = []schema.GroupResource{
 	{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"},
 	{Resource: "bindings"}, {Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"},
 	{Resource: "namespaces"}, // the namespace of such a write is the object itself
 }
 
-// mayCharge says whether a write can change what objects use.
+// mayCharge reports whether a write can change usage.
 func mayCharge(a admission.Attributes) bool {
 	resource := a.GetResource().GroupResource()
 	if a.GetNamespace() == "" || slices.Contains(free, resource) {
@@ -60,13 +60,13 @@ func mayCharge(a admission.Attributes) bool {
 	return sub == "" && creates
 }
 
-// deadlineSet says whether scopes take a pod for one that ends by itself.
+// deadlineSet reports whether the scopes count a pod as one that ends by itself.
 func deadlineSet(obj runtime.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
 	return ok && pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0
 }
 
-// find returns what there is to do in a namespace: nothing if it has no quotas, and nothing has to have one.
+// find returns the check for a namespace, nil if it has no quotas and no configuration requires one.
 func (q quotas) find(ctx context.Context, a admission.Attributes) plugin.Func {
 	all, err := q.Recent(ctx, a.GetNamespace())
 	if err == nil && len(all) == 0 && len(q.limits) == 0 {
@@ -80,7 +80,7 @@ func (q quotas) find(ctx context.Context, a admission.Attributes) plugin.Func {
 	}
 }
 
-// hold asks all quotas before it charges any.
+// hold checks all quotas before it charges any.
 func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.ResourceQuota) error {
 	c, err := newCharge(w)
 	if err != nil {
@@ -137,7 +137,7 @@ func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.Resource
 	return nil
 }
 
-// charge writes what a quota has used after the write, if it has room for it as it is at that moment.
+// charge adds the write to the usage of a quota, if the quota's current state has room for it.
 func (q quotas) charge(ctx context.Context, c *charge, one *corev1.ResourceQuota) (text string, err error) {
 	err = q.UpdateStatus(ctx, one.Namespace, one.Name, func(now *corev1.ResourceQuota) (bool, error) {
 		text = ""
@@ -159,12 +159,12 @@ func (q quotas) charge(ctx context.Context, c *charge, one *corev1.ResourceQuota
 	return text, err
 }
 
-// charge is what a write asks of quotas.
+// charge holds the usage of a write, to be charged to quotas.
 type charge struct {
 	w        plugin.Write
 	resource schema.GroupResource
 	usage    *quota.Usage
-	// old is nil for objects that are not there yet.
+	// old is nil for new objects.
 	old *quota.Usage
 }
 
@@ -194,7 +194,8 @@ func (c *charge) measure(obj runtime.Object) (*quota.Usage, error) {
 	return u, err
 }
 
-// counts says whether a quota counts the object, and refuses one that it can't count.
+// counts reports whether a quota counts the object, and refuses an object that lacks the amounts which the
+// quota counts.
 func (c *charge) counts(q *corev1.ResourceQuota) (bool, error) {
 	names := quota.Names(c.resource, q.Status.Hard)
 	if len(names) == 0 || !quota.Matches(&q.Spec, c.usage) {
@@ -213,7 +214,7 @@ func (c *charge) counts(q *corev1.ResourceQuota) (bool, error) {
 	return true, nil
 }
 
-// more returns what the write adds to what is used of a quota, and refuses it if the quota has no room for that.
+// more returns what the write adds to the usage of a quota, and refuses it if the quota has no room.
 func (c *charge) more(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	more, over := corev1.ResourceList{}, []corev1.ResourceName{}
 	for name, amount := range c.added(q) {
@@ -227,7 +228,7 @@ func (c *charge) more(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 			over = append(over, name)
 		}
 	}
-	// A status says what has come to pass already: nobody can refuse that.
+	// A status reports what has already happened, so it is never refused.
 	if len(over) > 0 && c.w.GetSubresource() != "status" {
 		amounts := func(of corev1.ResourceList) string {
 			return joined(over, func(n corev1.ResourceName) string { return amountOf(n, of) })
@@ -252,7 +253,8 @@ func (c *charge) negative() error {
 	return c.w.Refused("quota usage is negative for resource(s): %s", listed(below))
 }
 
-// adds says whether the write can change what is used of these quotas, or of any that there should be if there are none.
+// adds reports whether the write can change the usage of these quotas. Without quotas, it reports whether the
+// object uses more than before.
 func (c *charge) adds(charged []*corev1.ResourceQuota) bool {
 	if len(charged) == 0 {
 		return len(c.since(c.old)) > 0
@@ -260,7 +262,8 @@ func (c *charge) adds(charged []*corev1.ResourceQuota) bool {
 	return slices.ContainsFunc(charged, func(q *corev1.ResourceQuota) bool { return len(c.added(q)) > 0 })
 }
 
-// added is what the object uses more than before. An object that the quota has not counted before counts as a new one.
+// added returns the increase of the object's usage. An object that the quota has not counted before counts as a
+// new one.
 func (c *charge) added(q *corev1.ResourceQuota) corev1.ResourceList {
 	if c.old != nil && quota.Matches(&q.Spec, c.old) {
 		return c.since(c.old)
@@ -268,7 +271,7 @@ func (c *charge) added(q *corev1.ResourceQuota) corev1.ResourceList {
 	return c.since(nil)
 }
 
-// since is what the object uses beyond an earlier one. Without an earlier one, old is nil, and that is all it uses.
+// since returns what the object uses beyond old, or all that it uses if old is nil.
 func (c *charge) since(old *quota.Usage) corev1.ResourceList {
 	before := corev1.ResourceList{}
 	if old != nil {
@@ -285,7 +288,7 @@ func (c *charge) since(old *quota.Usage) corev1.ResourceList {
 	return added
 }
 
-// after says what is used of a quota after the write.
+// after describes the usage of a quota after the write.
 func after(q *corev1.ResourceQuota, more corev1.ResourceList) string {
 	if len(more) == 0 {
 		return ""
@@ -309,19 +312,19 @@ func each(names []corev1.ResourceName, text func(corev1.ResourceName) string) (t
 	return texts
 }
 
-// joined has the texts in the order of the names.
+// joined joins the texts in the order of the names.
 func joined(names []corev1.ResourceName, text func(corev1.ResourceName) string) string {
 	slices.Sort(names)
 	return strings.Join(each(names, text), ",")
 }
 
-// listed has the names themselves, in their order.
+// listed joins the names in order.
 func listed(names []corev1.ResourceName) string {
 	return joined(names, func(n corev1.ResourceName) string { return string(n) })
 }
 
-// unnamed says which amounts a quota counts that containers don't name, and which containers these are. Only CPU and memory have to be
-// named, and not where the pod as a whole does.
+// unnamed lists the counted amounts that containers don't specify, and these containers. Only CPU and memory
+// have to be specified, and only if the pod does not specify them as a whole.
 func unnamed(pod *corev1.Pod, counted []corev1.ResourceName) string {
 	if podresource.IsPodLevelResourcesSet(pod) {
 		return ""

@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/quota"
 )
 
-// limits are what nobody uses without a quota that counts it.
+// limits lists the resources that can't be used without a quota that counts them.
 type limits []resourcequota.LimitedResource
 
 // readLimits reads the configuration of the plugin.
@@ -44,7 +44,8 @@ func readLimits(data []byte) (limits, error) {
 	return config.LimitedResources, errs.ToAggregate()
 }
 
-// validateScopes refuses what would select nothing: who wrote it would take things for limited that are not.
+// validateScopes refuses selectors that select nothing: their author would wrongly believe that something is
+// limited.
 func validateScopes(selectors []corev1.ScopedResourceSelectorRequirement, path *field.Path) (errs field.ErrorList) {
 	for i, r := range selectors {
 		at := path.Index(i)
@@ -75,8 +76,9 @@ func validateSelector(r corev1.ScopedResourceSelectorRequirement, at *field.Path
 	return nil
 }
 
-// hold refuses a write that uses more of something limited than before, if no quota covers that. An amount is covered by a quota that counts
-// the object and limits the amount. A scope is covered by any quota of the namespace that has it and selects the object by it.
+// hold refuses a write that uses more of something limited than before, if no quota covers that. A quota covers
+// an amount if it counts the object and limits the amount. Any quota of the namespace covers a scope if it has
+// the scope and selects the object by it.
 func (l limits) hold(c *charge, all, counting []*corev1.ResourceQuota) error {
 	if len(l) == 0 || !c.adds(counting) {
 		return nil
@@ -94,7 +96,8 @@ func (l limits) hold(c *charge, all, counting []*corev1.ResourceQuota) error {
 	for _, q := range all {
 		for r := range quota.Selectors(&q.Spec) {
 			if c.usage.Selected(r) {
-				scopes = slices.DeleteFunc(scopes, func(limited corev1.ScopedResourceSelectorRequirement) bool { return limited.ScopeName == r.ScopeName })
+				scopes = slices.DeleteFunc(scopes,
+					func(limited corev1.ScopedResourceSelectorRequirement) bool { return limited.ScopeName == r.ScopeName })
 			}
 		}
 	}
@@ -104,7 +107,7 @@ func (l limits) hold(c *charge, all, counting []*corev1.ResourceQuota) error {
 	return nil
 }
 
-// names are those amounts of the object that are limited by name.
+// names returns the object's amounts that are limited by name.
 func (l limits) names(c *charge) map[corev1.ResourceName]bool {
 	names := map[corev1.ResourceName]bool{}
 	for _, limit := range l {
@@ -112,7 +115,8 @@ func (l limits) names(c *charge) map[corev1.ResourceName]bool {
 			continue
 		}
 		for name, amount := range c.usage.Amounts {
-			if amount.Sign() > 0 && slices.ContainsFunc(limit.MatchContains, func(part string) bool { return strings.Contains(string(name), part) }) {
+			if amount.Sign() > 0 &&
+				slices.ContainsFunc(limit.MatchContains, func(part string) bool { return strings.Contains(string(name), part) }) {
 				names[name] = true
 			}
 		}
@@ -120,7 +124,8 @@ func (l limits) names(c *charge) map[corev1.ResourceName]bool {
 	return names
 }
 
-// scopes are the limited scopes that select the object. Which resource the configuration names beside a scope does not matter.
+// scopes returns the limited scopes that select the object, whatever resource the configuration names beside a
+// scope.
 func (l limits) scopes(c *charge) (scopes []corev1.ScopedResourceSelectorRequirement) {
 	for _, limit := range l {
 		for _, r := range limit.MatchScopes {

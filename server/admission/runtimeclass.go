@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// runtimeClass gives pods what their RuntimeClass costs, and the nodes that have it.
+// runtimeClass sets the overhead and the node selection of pods from their RuntimeClass.
 func runtimeClass(kit *plugin.Kit) plugin.Plugin {
 	classes := plugin.ObjectsOf[*nodev1.RuntimeClass](kit, nodev1.SchemeGroupVersion.WithResource("runtimeclasses"))
 	// of returns an empty class for a pod that names none.
@@ -69,7 +69,8 @@ func applyRuntimeClass(w plugin.Write, pod *corev1.Pod, class *nodev1.RuntimeCla
 	}
 	for key, value := range class.Scheduling.NodeSelector {
 		if given, ok := pod.Spec.NodeSelector[key]; ok && given != value {
-			return w.Refused("conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, value, key, given)
+			return w.Refused("conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, value,
+				key, given)
 		}
 	}
 	if pod.Spec.NodeSelector == nil {

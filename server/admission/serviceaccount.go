@@ -19,27 +19,28 @@ import (
 
 const (
 	defaultAccount = "default"
-	// mountableOnly is the annotation of an account whose pods may only use the secrets that the account names.
+	// mountableOnly is the annotation of an account that limits its pods to the secrets that it lists.
 	mountableOnly = "kubernetes.io/enforce-mountable-secrets"
-	// tokenVolume begins the name of the volume with a pod's token, and tokenPath is where containers find it.
+	// tokenVolume is the prefix of the volume with a pod's token, and tokenPath its mount path in containers.
 	tokenVolume = "kube-api-access-"
 	tokenPath   = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// tokenSeconds is how long a token is asked for: an hour, and 7 seconds by which such tokens are told from others.
+	// tokenSeconds is the requested lifetime of a token: an hour, plus 7 seconds that mark such tokens.
 	tokenSeconds = 3607
 )
 
-// A controller makes the default account of a new namespace. A pod that comes earlier waits for it.
+// A controller creates the default account of a new namespace. A pod that comes earlier waits for it, this
+// often and this long.
 const (
 	accountLooks    = 10
 	accountInterval = 150 * time.Millisecond
 )
 
-// accounts are the ServiceAccounts.
+// accounts reads the ServiceAccounts.
 type accounts struct {
 	plugin.Objects[*corev1.ServiceAccount]
 }
 
-// serviceAccount gives pods an account, and their containers its token.
+// serviceAccount sets the account of pods, and mounts its token into their containers.
 func serviceAccount(kit *plugin.Kit) plugin.Plugin {
 	a := accounts{plugin.ObjectsOf[*corev1.ServiceAccount](kit, corev1.SchemeGroupVersion.WithResource("serviceaccounts"))}
 	return plugin.Plugin{
@@ -49,7 +50,7 @@ func serviceAccount(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// give leaves a mirror pod as it is: its kubelet deletes it if it differs from the file.
+// give leaves mirror pods unchanged: the kubelet deletes one that differs from its file.
 func (a accounts) give(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
 	if w.GetOperation() != admission.Create {
 		w.Step.Why(trace.PluginLeft)
@@ -79,7 +80,7 @@ func (a accounts) give(ctx context.Context, w plugin.Write, pod *corev1.Pod) err
 	return nil
 }
 
-// check sees what other plugins have made of the pod.
+// check judges the pod after the changes of other plugins.
 func (a accounts) check(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
 	attached := w.GetSubresource() != "" // ephemeral containers
 	switch {
@@ -134,7 +135,7 @@ func isMirror(pod *corev1.Pod) bool {
 	return mirror
 }
 
-// checkMirror refuses what a pod from a file can't have: the server knows nothing of its account.
+// checkMirror refuses references that a mirror pod can't have: the server does not know its account.
 func checkMirror(w plugin.Write, pod *corev1.Pod) error {
 	switch {
 	case pod.Spec.ServiceAccountName != "":
@@ -149,15 +150,17 @@ func checkMirror(w plugin.Write, pod *corev1.Pod) error {
 }
 
 func projectsToken(v corev1.Volume) bool {
-	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil })
+	return v.Projected != nil &&
+		slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil })
 }
 
-// usesSecrets says whether a pod names any secret.
+// usesSecrets reports whether a pod names any secret.
 func usesSecrets(spec *corev1.PodSpec) bool {
 	used := slices.ContainsFunc(spec.ImagePullSecrets, func(r corev1.LocalObjectReference) bool { return r.Name != "" }) ||
 		slices.ContainsFunc(spec.Volumes, volumeUsesSecret)
 	eachContainer(spec, func(_ string, c *corev1.EphemeralContainerCommon) {
-		used = used || slices.ContainsFunc(c.EnvFrom, func(e corev1.EnvFromSource) bool { return e.SecretRef != nil && e.SecretRef.Name != "" }) ||
+		used = used ||
+			slices.ContainsFunc(c.EnvFrom, func(e corev1.EnvFromSource) bool { return e.SecretRef != nil && e.SecretRef.Name != "" }) ||
 			slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
 				return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name != ""
 			})
@@ -177,7 +180,8 @@ func volumeUsesSecret(v corev1.Volume) bool {
 	case v.FlexVolume != nil:
 		return local(v.FlexVolume.SecretRef)
 	case v.Projected != nil:
-		return slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.Secret != nil && s.Secret.Name != "" })
+		return slices.ContainsFunc(v.Projected.Sources,
+			func(s corev1.VolumeProjection) bool { return s.Secret != nil && s.Secret.Name != "" })
 	case v.RBD != nil:
 		return local(v.RBD.SecretRef)
 	case v.Secret != nil:
@@ -194,7 +198,8 @@ func volumeUsesSecret(v corev1.Volume) bool {
 	return false
 }
 
-// eachContainer visits init containers, containers and ephemeral ones, each with the words that refusals have for its kind.
+// eachContainer visits init containers, containers and ephemeral ones, each with the name of its kind in
+// refusals.
 func eachContainer(spec *corev1.PodSpec, visit func(kind string, c *corev1.EphemeralContainerCommon)) {
 	for i := range spec.InitContainers {
 		visit("init container", (*corev1.EphemeralContainerCommon)(&spec.InitContainers[i]))
@@ -209,7 +214,7 @@ func eachContainer(spec *corev1.PodSpec, visit func(kind string, c *corev1.Ephem
 
 const ephemeral = "ephemeral container"
 
-// mountsToken: what the pod says counts, then what its account says.
+// mountsToken reports whether the pod wants its token mounted: the pod's field decides, then its account's.
 func mountsToken(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
 	for _, says := range []*bool{pod.Spec.AutomountServiceAccountToken, account.AutomountServiceAccountToken} {
 		if says != nil {
@@ -219,7 +224,7 @@ func mountsToken(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
 	return true
 }
 
-// mountToken gives all containers the token but those that have something at its place, and says how many got it.
+// mountToken mounts the token into all containers that have nothing at its path, and counts them.
 func mountToken(pod *corev1.Pod) (mounts int) {
 	name, there := "", false
 	for _, v := range pod.Spec.Volumes {
@@ -246,7 +251,8 @@ func mountToken(pod *corev1.Pod) (mounts int) {
 	return mounts
 }
 
-// tokenSources are what a program needs to talk to the server: a token, whom to trust, and its own namespace.
+// tokenSources lists what a program needs to talk to the server: a token, the CA certificates, and its own
+// namespace.
 func tokenSources() *corev1.ProjectedVolumeSource {
 	return &corev1.ProjectedVolumeSource{
 		DefaultMode: new(corev1.ProjectedVolumeSourceDefaultMode),
@@ -263,14 +269,15 @@ func tokenSources() *corev1.ProjectedVolumeSource {
 	}
 }
 
-// mayUse refuses secrets that the account does not name, if it asks for that.
+// mayUse refuses secrets that the account does not list, if it is annotated with mountableOnly.
 func mayUse(w plugin.Write, account *corev1.ServiceAccount, pod *corev1.Pod) error {
 	if !isMountableOnly(account) {
 		return nil
 	}
 	for _, v := range pod.Spec.Volumes {
 		if v.Secret != nil && !namesSecret(account, v.Secret.SecretName) {
-			return w.Refused("volume with secret.secretName=%q is not allowed because service account %s does not reference that secret", v.Secret.SecretName, account.Name)
+			return w.Refused("volume with secret.secretName=%q is not allowed because service account %s does not reference that secret",
+				v.Secret.SecretName, account.Name)
 		}
 	}
 	if err := containersMayUse(account, pod, func(kind string) bool { return kind != ephemeral }); err != nil {
@@ -278,13 +285,16 @@ func mayUse(w plugin.Write, account *corev1.ServiceAccount, pod *corev1.Pod) err
 	}
 	for i, secret := range pod.Spec.ImagePullSecrets {
 		if !slices.Contains(account.ImagePullSecrets, secret) {
-			return w.Refused("imagePullSecrets[%d].name=%q is not allowed because service account %s does not reference that imagePullSecret", i, secret.Name, account.Name)
+			return w.Refused(
+				"imagePullSecrets[%d].name=%q is not allowed because service account %s does not reference that imagePullSecret",
+				i, secret.Name, account.Name)
 		}
 	}
 	return nil
 }
 
-// mayAttach does the same for ephemeral containers. As upstream's, its refusal has no Status, and is answered as 500.
+// mayAttach checks ephemeral containers in the same way. As upstream, its refusal has no Status, so the answer
+// is a 500.
 func mayAttach(account *corev1.ServiceAccount, pod *corev1.Pod) error {
 	if !isMountableOnly(account) {
 		return nil
@@ -301,11 +311,14 @@ func namesSecret(account *corev1.ServiceAccount, name string) bool {
 	return slices.ContainsFunc(account.Secrets, func(r corev1.ObjectReference) bool { return r.Name == name })
 }
 
-// containersMayUse stops at the first secret that a container gets into its environment and the account does not name.
+// containersMayUse returns an error for the first secret in a container's environment that the account does not
+// list.
 func containersMayUse(account *corev1.ServiceAccount, pod *corev1.Pod, of func(kind string) bool) (err error) {
 	refuse := func(container, how, secret string) {
 		if err == nil && !namesSecret(account, secret) {
-			err = fmt.Errorf("%s %s referencing secret.secretName=%q is not allowed because service account %s does not reference that secret", container, how, secret, account.Name)
+			err = fmt.Errorf(
+				"%s %s referencing secret.secretName=%q is not allowed because service account %s does not reference that secret",
+				container, how, secret, account.Name)
 		}
 	}
 	eachContainer(&pod.Spec, func(kind string, c *corev1.EphemeralContainerCommon) {

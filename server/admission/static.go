@@ -13,11 +13,13 @@ import (
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
-// take takes over what the manifests of a plugin say.
+// take applies the manifests of a plugin.
 type take func(ctx context.Context, files []reload.File, hash string) error
 
-// static makes a plugin whose configuration may name a directory of manifests. Those are read now, and again when they change.
-func static(name string, dirOf func(*Plugins, []byte) (string, error), takeOf func(*Plugins) take, made func(*Plugins) plugin.Plugin) func(*Plugins, *Config, []byte) (plugin.Plugin, error) {
+// static creates a plugin whose configuration may name a directory of manifests. They are read now, and again
+// when they change.
+func static(name string, dirOf func(*Plugins, []byte) (string, error), takeOf func(*Plugins) take,
+	made func(*Plugins) plugin.Plugin) func(*Plugins, *Config, []byte) (plugin.Plugin, error) {
 	return func(p *Plugins, c *Config, data []byte) (plugin.Plugin, error) {
 		dir, err := dirOf(p, data)
 		if err != nil || dir == "" {
@@ -40,7 +42,7 @@ func static(name string, dirOf func(*Plugins, []byte) (string, error), takeOf fu
 	}
 }
 
-// ofPolicies reads a configuration that says nothing but where manifests are.
+// ofPolicies adapts the reader of a configuration that names only the directory of manifests.
 func ofPolicies(dirOf func([]byte) (string, error)) func(*Plugins, []byte) (string, error) {
 	return func(_ *Plugins, data []byte) (string, error) { return dirOf(data) }
 }
@@ -50,9 +52,11 @@ var (
 		func(p *Plugins) take { return p.policies.TakeMutating }, func(p *Plugins) plugin.Plugin { return p.policies.Mutating() })
 	validatingPolicies = static("ValidatingAdmissionPolicy", ofPolicies(policy.ValidatingDir),
 		func(p *Plugins) take { return p.policies.TakeValidating }, func(p *Plugins) plugin.Plugin { return p.policies.Validating() })
-	mutatingWebhooks = static("MutatingAdmissionWebhook", func(p *Plugins, data []byte) (string, error) { return p.webhooks.ConfigureMutating(data) },
+	mutatingWebhooks = static("MutatingAdmissionWebhook",
+		func(p *Plugins, data []byte) (string, error) { return p.webhooks.ConfigureMutating(data) },
 		func(p *Plugins) take { return p.webhooks.TakeMutating }, func(p *Plugins) plugin.Plugin { return p.webhooks.Mutating() })
-	validatingWebhooks = static("ValidatingAdmissionWebhook", func(p *Plugins, data []byte) (string, error) { return p.webhooks.ConfigureValidating(data) },
+	validatingWebhooks = static("ValidatingAdmissionWebhook",
+		func(p *Plugins, data []byte) (string, error) { return p.webhooks.ConfigureValidating(data) },
 		func(p *Plugins) take { return p.webhooks.TakeValidating }, func(p *Plugins) plugin.Plugin { return p.webhooks.Validating() })
 )
 
@@ -65,10 +69,10 @@ func (p *Plugins) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Static says whether there are manifests.
+// Static reports whether there are manifests.
 func (p *Plugins) Static() bool { return len(p.manifests) > 0 }
 
-// Ready says which manifests were not taken over.
+// Ready returns an error for each directory of manifests that was not applied.
 func (p *Plugins) Ready(ctx context.Context) error {
 	var errs []error
 	for _, k := range p.manifests {

@@ -6,22 +6,23 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// entry is a plugin that there is.
+// entry describes one known plugin.
 type entry struct {
 	name string
-	// off says that it runs only where --enable-admission-plugins names it.
+	// off means that it runs only if --enable-admission-plugins names it.
 	off  bool
 	make func(*Plugins, *Config) plugin.Plugin
-	// configure (optional) is there instead of make for plugins that --admission-control-config-file may configure. data is empty without.
+	// configure (optional) replaces make for plugins that --admission-control-config-file may configure. data
+	// is empty without a configuration.
 	configure func(p *Plugins, c *Config, data []byte) (plugin.Plugin, error)
 }
 
-// of makes a plugin that needs the kit alone.
+// of adapts a plugin that needs only the kit.
 func of(make func(*plugin.Kit) plugin.Plugin) func(*Plugins, *Config) plugin.Plugin {
 	return func(p *Plugins, _ *Config) plugin.Plugin { return make(p.kit) }
 }
 
-// table has the plugins in the order in which they are asked. It is that of a Kubernetes API server.
+// table lists the plugins in the order of a Kubernetes API server.
 var table = []entry{
 	{name: "AlwaysAdmit", off: true, make: of(alwaysAdmit)},
 	{name: "NamespaceAutoProvision", off: true, make: of(namespaceAutoProvision)},
@@ -55,11 +56,12 @@ var table = []entry{
 	{name: "MutatingAdmissionWebhook", configure: mutatingWebhooks},
 	{name: "ValidatingAdmissionPolicy", configure: validatingPolicies},
 	{name: "ValidatingAdmissionWebhook", configure: validatingWebhooks},
-	{name: "ResourceQuota", configure: func(p *Plugins, _ *Config, data []byte) (plugin.Plugin, error) { return resourceQuota(p.kit, data) }},
+	{name: "ResourceQuota",
+		configure: func(p *Plugins, _ *Config, data []byte) (plugin.Plugin, error) { return resourceQuota(p.kit, data) }},
 	{name: "AlwaysDeny", off: true, make: of(alwaysDeny)},
 }
 
-// missing are the plugins of a Kubernetes API server that are not in the table.
+// missing lists the plugins of a Kubernetes API server that kx lacks.
 var missing = []string{
 	"EventRateLimit", "ImagePolicyWebhook", "PodGroupProtection",
 	"PodNodeSelector", "PodTolerationRestriction",
@@ -73,7 +75,7 @@ func Names() (names []string) {
 	return names
 }
 
-// Off returns those that are off by default.
+// Off returns the names of the plugins that are off by default.
 func Off() (names []string) {
 	for _, known := range table {
 		if known.off {
@@ -83,7 +85,7 @@ func Off() (names []string) {
 	return names
 }
 
-// Configurable returns those that can be configured.
+// Configurable returns the names of the plugins that can be configured.
 func Configurable() (names []string) {
 	for _, known := range table {
 		if known.configure != nil {

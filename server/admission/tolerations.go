@@ -11,12 +11,13 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// Tolerations says how many seconds pods stay on a node that is not ready or can't be reached, if they don't say so themselves.
+// Tolerations holds for how many seconds pods stay on a node that is not ready or unreachable, unless they
+// specify it themselves.
 type Tolerations struct {
 	NotReadySeconds, UnreachableSeconds int64
 }
 
-// defaultTolerationSeconds has pods leave nodes that are gone for long, and not at once.
+// defaultTolerationSeconds makes pods leave a lost node after a while, but not at once.
 func defaultTolerationSeconds(t Tolerations) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onChanges, About: plugin.Of("", "pods"),
@@ -26,12 +27,14 @@ func defaultTolerationSeconds(t Tolerations) plugin.Plugin {
 				taint   string
 				seconds int64
 			}{{corev1.TaintNodeNotReady, t.NotReadySeconds}, {corev1.TaintNodeUnreachable, t.UnreachableSeconds}} {
-				if slices.ContainsFunc(pod.Spec.Tolerations, func(has corev1.Toleration) bool { return toleratesEviction(has, wanted.taint) }) {
+				if slices.ContainsFunc(pod.Spec.Tolerations,
+					func(has corev1.Toleration) bool { return toleratesEviction(has, wanted.taint) }) {
 					continue
 				}
 				added++
 				pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
-					Key: wanted.taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &wanted.seconds,
+					Key: wanted.taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+					TolerationSeconds: &wanted.seconds,
 				})
 			}
 			if added == 0 {
@@ -44,12 +47,12 @@ func defaultTolerationSeconds(t Tolerations) plugin.Plugin {
 	}
 }
 
-// toleratesEviction says whether a toleration is about being evicted because of a taint, whatever else it asks.
+// toleratesEviction reports whether a toleration concerns eviction by a taint, whatever its other fields.
 func toleratesEviction(t corev1.Toleration, taint string) bool {
 	return (t.Key == taint || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
 }
 
-// taintNodesByCondition keeps pods from a new node until its kubelet has said that it is ready.
+// taintNodesByCondition keeps pods off a new node until its kubelet reports that it is ready.
 func taintNodesByCondition(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onCreate, About: plugin.Of("", "nodes"),
@@ -66,8 +69,8 @@ func taintNodesByCondition(*plugin.Kit) plugin.Plugin {
 	}
 }
 
-// extendedResourceToleration lets pods that request a device onto the nodes that are tainted by the name of the device, so that others
-// stay away from them.
+// extendedResourceToleration lets pods with a device request run on nodes tainted with the device's name. The
+// taint keeps other pods off these nodes.
 func extendedResourceToleration(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onChanges, About: plugin.Of("", "pods"),
@@ -95,7 +98,7 @@ func extendedResourceToleration(*plugin.Kit) plugin.Plugin {
 	}
 }
 
-// tolerate gives a pod a toleration, in place of one for the same taint.
+// tolerate adds a toleration to a pod, in place of one for the same taint.
 func tolerate(pod *corev1.Pod, wanted corev1.Toleration) {
 	same := func(has corev1.Toleration) bool { return wanted.MatchToleration(&has) }
 	if i := slices.IndexFunc(pod.Spec.Tolerations, same); i >= 0 {

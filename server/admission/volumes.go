@@ -20,7 +20,7 @@ func storageClasses(kit *plugin.Kit) plugin.Objects[*storagev1.StorageClass] {
 	return plugin.ObjectsOf[*storagev1.StorageClass](kit, storagev1.SchemeGroupVersion.WithResource("storageclasses"))
 }
 
-// defaultStorageClass gives claims a class that name none.
+// defaultStorageClass sets the class of claims that name none.
 func defaultStorageClass(kit *plugin.Kit) plugin.Plugin {
 	classes := storageClasses(kit)
 	return plugin.Plugin{
@@ -39,7 +39,8 @@ func defaultStorageClass(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// chooseDefault names the newest of the classes that are marked as default, and of those of one second the first by name.
+// chooseDefault chooses the newest class that is marked as default; of several from the same second, the first
+// by name.
 func chooseDefault[T metav1.Object](w plugin.Write, classes []T, isDefault func(T) bool, class **string) error {
 	classes = slices.DeleteFunc(classes, func(c T) bool { return !isDefault(c) })
 	if len(classes) == 0 {
@@ -58,7 +59,8 @@ func chooseDefault[T metav1.Object](w plugin.Write, classes []T, isDefault func(
 	return nil
 }
 
-// storageObjectInUseProtection has the objects of storage stay while they are used, as controllers find out.
+// storageObjectInUseProtection adds the finalizers that keep storage objects while they are in use. Controllers
+// remove them.
 func storageObjectInUseProtection(*plugin.Kit) plugin.Plugin {
 	finalizers := map[string]string{
 		"persistentvolumes":       "kubernetes.io/pv-protection",
@@ -67,7 +69,8 @@ func storageObjectInUseProtection(*plugin.Kit) plugin.Plugin {
 	}
 	return plugin.Plugin{
 		Operations: onCreate,
-		About:      append(plugin.Of("", "persistentvolumes", "persistentvolumeclaims"), plugin.Of(storagev1.GroupName, "volumeattributesclasses")...),
+		About: append(plugin.Of("", "persistentvolumes", "persistentvolumeclaims"),
+			plugin.Of(storagev1.GroupName, "volumeattributesclasses")...),
 		Admit: func(_ context.Context, w plugin.Write) error {
 			finalizer := finalizers[w.GetResource().Resource]
 			obj, err := meta.Accessor(w.GetObject())
@@ -85,7 +88,7 @@ func storageObjectInUseProtection(*plugin.Kit) plugin.Plugin {
 	}
 }
 
-// claimResize refuses a larger claim that nobody can give.
+// claimResize refuses to enlarge a claim whose class does not allow expansion.
 func claimResize(kit *plugin.Kit) plugin.Plugin {
 	classes := storageClasses(kit)
 	return plugin.Plugin{
@@ -110,12 +113,13 @@ func claimResize(kit *plugin.Kit) plugin.Plugin {
 					return nil
 				}
 			}
-			return w.Refused("only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
+			return w.Refused(
+				"only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
 		}),
 	}
 }
 
-// classOf is the class of a claim, as an old annotation says or its field.
+// classOf returns the class of a claim, from the old annotation or its field.
 func classOf(claim *corev1.PersistentVolumeClaim) string {
 	if class, ok := claim.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return class

@@ -1,8 +1,8 @@
 // Package backup makes archives of a server, by itself while it runs, and says which files go into them.
 //
-// In come the options of the server, its data directory and its etcd. Out go archives in a directory (store/backup has their
-// format), metrics, and a reason for /readyz when backups fail. A [Record] is a file in the data directory by which a command
-// in another process knows how the server was started.
+// In come the options of the server, its data directory and its etcd. Out go archives in a directory (store/backup has
+// their format), metrics, and a reason for /readyz when backups fail. A [Record] is a file in the data directory by
+// which a command in another process knows how the server was started.
 //
 // Invariants:
 //

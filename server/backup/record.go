@@ -27,7 +27,8 @@ type Record struct {
 	Prefix string `json:"prefix"`
 	// Flags are those that differ from their defaults.
 	Flags map[string][]string `json:"flags,omitempty"`
-	// Files are those outside the data directory that clients and tokens believe the server by, by the names of their parts.
+	// Files are those outside the data directory that clients and tokens believe the server by, by the names of their
+	// parts.
 	Files map[string]string `json:"files,omitempty"`
 	// Etcd is a cluster outside kx.
 	Etcd *admin.Endpoint `json:"etcd,omitempty"`
@@ -104,8 +105,8 @@ func ReadRecord(dir string) (*Record, error) {
 	return r, nil
 }
 
-// Lost says what an earlier server had in a data directory, and what the one that starts with these options makes anew because it
-// is gone.
+// Lost says what an earlier server had in a data directory, and what the one that starts with these options makes anew
+// because it is gone.
 func Lost(dir string, o *options.Options) (lost []string) {
 	if info, err := os.Stat(filepath.Join(dir, RecordName)); err != nil || !info.Mode().IsRegular() {
 		return nil // no server has been there
@@ -169,7 +170,8 @@ func Here() backup.Version {
 // elsewhere are flags that say where a server was, and not how it serves.
 var elsewhere = []string{"data-dir", "ephemeral", "kubeconfig-out"}
 
-// Words is the command that serves a restored archive as it was served. Files that flags named are in the new directory now.
+// Words is the command that serves a restored archive as it was served. Files that flags named are in the new directory
+// now.
 func Words(dir string, a *backup.Archive) []string {
 	words := []string{"kx", "serve", "--data-dir", dir}
 	parts := a.Parts()

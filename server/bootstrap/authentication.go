@@ -25,9 +25,9 @@ const (
 	expirySlack = 5 * time.Minute
 )
 
-// authentication publishes the authorities of clients' certificates for extension API servers: those of this server, and those
-// that others have written and that have not expired; and whose request headers to believe. Without a proxy of its own, it keeps what
-// others have written about these.
+// authentication publishes the authorities of clients' certificates for extension API servers: those of this server,
+// and those that others have written and that have not expired; and whose request headers to believe. Without a proxy
+// of its own, it keeps what others have written about these.
 func (t *Tasks) authentication(ctx context.Context, _ func()) error {
 	var m corev1.ConfigMap
 	err := t.client.get(ctx, systemMaps+"/"+authenticationMap, &m)
@@ -56,7 +56,8 @@ func (t *Tasks) authentication(ctx context.Context, _ func()) error {
 
 // Proxy is in front of servers, and believed by its certificate.
 type Proxy struct {
-	// CAs returns the authorities of its certificate in PEM. AllowedNames are the common names that it may have; empty for any.
+	// CAs returns the authorities of its certificate in PEM. AllowedNames are the common names that it may have; empty
+	// for any.
 	CAs          func() ([]byte, error)
 	AllowedNames []string
 

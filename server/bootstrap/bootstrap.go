@@ -21,7 +21,8 @@ type Config struct {
 	Handler http.Handler
 	// Serves says whether the server has a resource.
 	Serves func(schema.GroupVersionResource) bool
-	// Address is where clients inside a cluster reach this server. With an invalid one it is no endpoint of the service.
+	// Address is where clients inside a cluster reach this server. With an invalid one it is no endpoint of the
+	// service.
 	Address netip.AddrPort
 	// Leases has an object for each address at which a server is.
 	Leases store.Interface
@@ -70,14 +71,15 @@ type Tasks struct {
 }
 
 const (
-	// leaseTime is how long a server that does not renew its lease is an endpoint, and reconcileEvery how often it does.
+	// leaseTime is how long a server that does not renew its lease is an endpoint, and reconcileEvery how often it
+	// does.
 	leaseTime      = 15 * time.Second
 	reconcileEvery = 10 * time.Second
 	// lookEvery is the pause between checks of objects that only others change.
 	lookEvery = time.Minute
-	// retryAfter is the first pause before a failed task is tried again. The next ones are longer. attemptMost is how long one attempt
-	// may take. That at some hundred roles and bindings has rolesMost for each of them: the server is ready after it, with all of them
-	// also where the disk is slow and others make them at the same time.
+	// retryAfter is the first pause before a failed task is tried again. The next ones are longer. attemptMost is how
+	// long one attempt may take. That at some hundred roles and bindings has rolesMost for each of them: the server is
+	// ready after it, with all of them also where the disk is slow and others make them at the same time.
 	retryAfter  = time.Second
 	attemptMost = 5 * time.Second
 	rolesMost   = 30 * time.Second

@@ -24,7 +24,8 @@ type client struct {
 }
 
 func newClient(handler http.Handler) *client {
-	return &client{handler, &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}}
+	return &client{handler,
+		&request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}}
 }
 
 // manager is who owns the fields that are written here.
@@ -67,7 +68,8 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body,
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	ctx = request.WithUser(store.Aside(ctx), &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}})
+	ctx = request.WithUser(store.Aside(ctx),
+		&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}})
 	ctx = request.WithRequestInfo(ctx, info)
 	w := &answer{header: http.Header{}}
 	c.handler.ServeHTTP(w, req.WithContext(ctx))

@@ -60,7 +60,8 @@ func (t *Tasks) leave(ctx context.Context) {
 
 func (t *Tasks) leaseKey() string { return LeasesPrefix + "/" + t.config.Address.Addr().String() }
 
-// renew writes this server's lease. Its generation changes each time, because the storage skips an update without changes.
+// renew writes this server's lease. Its generation changes each time, because the storage skips an update without
+// changes.
 func (t *Tasks) renew(ctx context.Context) error {
 	ttl := uint64(leaseTime / time.Second)
 	return t.config.Leases.GuaranteedUpdate(ctx, t.leaseKey(), &corev1.Endpoints{}, true, nil,
@@ -97,8 +98,8 @@ func (t *Tasks) addresses(ctx context.Context) ([]corev1.EndpointAddress, error)
 	return addresses, nil
 }
 
-// writeEndpoints makes the service's Endpoints and its EndpointSlice what the leases say. A running server has a lease, so it
-// never writes an empty list: etcd has lost leases then.
+// writeEndpoints makes the service's Endpoints and its EndpointSlice what the leases say. A running server has a lease,
+// so it never writes an empty list: etcd has lost leases then.
 func (t *Tasks) writeEndpoints(ctx context.Context, leaving bool) error {
 	addresses, err := t.addresses(ctx)
 	if err != nil {
@@ -124,8 +125,8 @@ func (t *Tasks) writeEndpoints(ctx context.Context, leaving bool) error {
 	return nil
 }
 
-// writeSubsets writes the Endpoints, and returns the subsets that they have then. One subset keeps its ports, which a server at
-// another port may have written.
+// writeSubsets writes the Endpoints, and returns the subsets that they have then. One subset keeps its ports, which a
+// server at another port may have written.
 func (t *Tasks) writeSubsets(ctx context.Context, wanted []corev1.EndpointSubset) ([]corev1.EndpointSubset, error) {
 	var e corev1.Endpoints
 	err := t.client.get(ctx, endpoints+"/"+apiService, &e)
@@ -168,7 +169,8 @@ func sliceOf(subsets []corev1.EndpointSubset) *discoveryv1.EndpointSlice {
 	}
 	for _, a := range subsets[0].Addresses {
 		if isIPv6(a) == (s.AddressType == discoveryv1.AddressTypeIPv6) {
-			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}})
+			s.Endpoints = append(s.Endpoints,
+				discoveryv1.Endpoint{Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}})
 		}
 	}
 	for _, p := range subsets[0].Ports {

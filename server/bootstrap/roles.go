@@ -22,8 +22,8 @@ import (
 // writers is how many roles and bindings are written at a time. Etcd writes those of one moment to its disk together.
 const writers = 2
 
-// roles makes the roles and bindings that every cluster has. It adds to existing ones what they lack, unless their annotation
-// forbids that, and takes nothing away.
+// roles makes the roles and bindings that every cluster has. It adds to existing ones what they lack, unless their
+// annotation forbids that, and takes nothing away.
 func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	if !t.config.Serves(rbacv1.SchemeGroupVersion.WithResource("clusterroles")) {
 		return nil
@@ -56,7 +56,8 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 		work = append(work, clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole))
 	}
 	for _, b := range wanted.ClusterRoleBindings {
-		work = append(work, clusterRoleBindings.reconcile(reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: b}, reconcileBinding))
+		work = append(work,
+			clusterRoleBindings.reconcile(reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: b}, reconcileBinding))
 	}
 	for _, r := range wanted.Roles {
 		work = append(work, roles.reconcile(reconciliation.RoleRuleOwner{Role: r}, reconcileRole))
@@ -69,8 +70,8 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	// They come when all others have been tried, and with the rules of all that they aggregate: nobody sees them without, and the
-	// controller that keeps them finds nothing to do. The rules of existing ones are left to it.
+	// They come when all others have been tried, and with the rules of all that they aggregate: nobody sees them
+	// without, and the controller that keeps them finds nothing to do. The rules of existing ones are left to it.
 	var last []func() error
 	for _, r := range aggregating {
 		if _, err := clusterRoles.Get("", r.Name); err == nil {
@@ -120,7 +121,8 @@ type owner interface {
 	GetName() string
 }
 
-// kept are the objects of one resource: the client that the library compares and writes them by. It reads all of them once.
+// kept are the objects of one resource: the client that the library compares and writes them by. It reads all of them
+// once.
 type kept[T owner] struct {
 	plural string
 	// empty returns an object to decode into.

@@ -40,7 +40,8 @@ func (t *Tasks) service(ctx context.Context, _ func()) error {
 			Type: corev1.ServiceTypeClusterIP, ClusterIP: ip, SessionAffinity: corev1.ServiceAffinityNone,
 			IPFamilyPolicy: new(corev1.IPFamilyPolicySingleStack),
 			Ports: []corev1.ServicePort{{
-				Name: portName, Protocol: corev1.ProtocolTCP, Port: servicePort, TargetPort: intstr.FromInt32(int32(t.config.Address.Port())),
+				Name: portName, Protocol: corev1.ProtocolTCP, Port: servicePort,
+				TargetPort: intstr.FromInt32(int32(t.config.Address.Port())),
 			}},
 		},
 	})
@@ -50,8 +51,8 @@ func (t *Tasks) service(ctx context.Context, _ func()) error {
 	return t.reconcile(ctx)
 }
 
-// serviceCIDR creates the default ServiceCIDR, and sets its condition Ready if the server gives addresses from that range. If
-// somebody else has set the condition to false, it stays.
+// serviceCIDR creates the default ServiceCIDR, and sets its condition Ready if the server gives addresses from that
+// range. If somebody else has set the condition to false, it stays.
 func (t *Tasks) serviceCIDR(ctx context.Context, _ func()) error {
 	if !t.config.Serves(networkingv1.SchemeGroupVersion.WithResource("servicecidrs")) {
 		return nil
@@ -60,7 +61,8 @@ func (t *Tasks) serviceCIDR(ctx context.Context, _ func()) error {
 	err := t.client.get(ctx, cidrs+"/"+service.DefaultCIDR, &cidr)
 	if apierrors.IsNotFound(err) {
 		made := &networkingv1.ServiceCIDR{
-			ObjectMeta: metav1.ObjectMeta{Name: service.DefaultCIDR}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{service.DefaultIPs}},
+			ObjectMeta: metav1.ObjectMeta{Name: service.DefaultCIDR},
+			Spec:       networkingv1.ServiceCIDRSpec{CIDRs: []string{service.DefaultIPs}},
 		}
 		if err = t.client.create(ctx, cidrs, made); err == nil || apierrors.IsAlreadyExists(err) {
 			err = t.client.get(ctx, cidrs+"/"+service.DefaultCIDR, &cidr)
@@ -75,7 +77,8 @@ func (t *Tasks) serviceCIDR(ctx context.Context, _ func()) error {
 		return nil
 	}
 	err = t.client.apply(ctx, cidrs+"/"+service.DefaultCIDR+"/status", cidrController, ready != nil, map[string]any{
-		"apiVersion": networkingv1.SchemeGroupVersion.String(), "kind": "ServiceCIDR", "metadata": map[string]any{"name": service.DefaultCIDR},
+		"apiVersion": networkingv1.SchemeGroupVersion.String(), "kind": "ServiceCIDR",
+		"metadata": map[string]any{"name": service.DefaultCIDR},
 		"status": map[string]any{"conditions": []any{map[string]any{
 			"type": networkingv1.ServiceCIDRConditionReady, "status": metav1.ConditionTrue,
 			"message": "Kubernetes default Service CIDR is ready", "lastTransitionTime": metav1.Now(),

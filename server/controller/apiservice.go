@@ -151,7 +151,8 @@ func (c *apiServiceKeeper) remove(ctx context.Context, have *apiregistrationv1.A
 
 // wanted returns an API service for each version that this server has, by name; and the groups of which it may lack
 // some, since definitions can't be read.
-func (c *apiServiceKeeper) wanted(ctx context.Context) (wanted map[string]*apiregistrationv1.APIService, unknown map[string]bool, err error) {
+func (c *apiServiceKeeper) wanted(ctx context.Context) (wanted map[string]*apiregistrationv1.APIService, unknown map[string]bool,
+	err error) {
 	wanted, unknown = map[string]*apiregistrationv1.APIService{}, map[string]bool{}
 	add := func(version schema.GroupVersion, p discovery.Priority, managed string) {
 		name := version.Version + "." + version.Group

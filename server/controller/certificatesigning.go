@@ -64,28 +64,31 @@ func signCertificate(ctx context.Context, all *requests, r *certificatesv1.Certi
 		return fmt.Errorf("the request %s: %w", r.Name, err)
 	}
 	if refused := check(asked, r.Spec.Usages); refused != "" {
-		return all.Update(ctx, r, "status", work.Decide(cause, trace.RequestFails), func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
-			if !waitsForCertificate(now) {
-				return false, nil
-			}
-			now.Status.Conditions = append(now.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-				Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Now(),
-				Reason: "SignerValidationFailure", Message: refused,
+		return all.Update(ctx, r, "status", work.Decide(cause, trace.RequestFails),
+			func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
+				if !waitsForCertificate(now) {
+					return false, nil
+				}
+				now.Status.Conditions = append(now.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+					Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Now(),
+					Reason: "SignerValidationFailure", Message: refused,
+				})
+				return true, nil
 			})
-			return true, nil
-		})
 	}
-	certificate, err := all.Kit.SignClient(certificateOf(asked, r.Spec.Usages, lifetime(r.Spec.ExpirationSeconds, all.Kit.SigningDuration), time.Now()), asked.PublicKey)
+	certificate, err := all.Kit.SignClient(
+		certificateOf(asked, r.Spec.Usages, lifetime(r.Spec.ExpirationSeconds, all.Kit.SigningDuration), time.Now()), asked.PublicKey)
 	if err != nil {
 		return fmt.Errorf("the request %s: %w", r.Name, err)
 	}
-	return all.Update(ctx, r, "status", work.Decide(cause, trace.RequestSigned), func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
-		if !waitsForCertificate(now) {
-			return false, nil
-		}
-		now.Status.Certificate = certificate
-		return true, nil
-	})
+	return all.Update(ctx, r, "status", work.Decide(cause, trace.RequestSigned),
+		func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
+			if !waitsForCertificate(now) {
+				return false, nil
+			}
+			now.Status.Certificate = certificate
+			return true, nil
+		})
 }
 
 // waitsForCertificate says whether a request was approved and nothing came of it yet.
@@ -115,8 +118,8 @@ func parseRequest(data []byte) (*x509.CertificateRequest, error) {
 	return asked, asked.CheckSignature()
 }
 
-// signers say, by their names, why they refuse to sign a request, if they do. The texts are upstream's: clients may look
-// for them.
+// signers say, by their names, why they refuse to sign a request, if they do. The texts are upstream's: clients may
+// look for them.
 var signers = map[string]func(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string{
 	certificatesv1.KubeAPIServerClientSignerName: func(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string {
 		for _, usage := range usages {
@@ -153,7 +156,8 @@ func checkKubelet(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsa
 	case !strings.HasPrefix(asked.Subject.CommonName, "system:node:"):
 		return "subject common name does not begin with system:node:"
 	}
-	all := []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment}
+	all := []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature,
+		certificatesv1.UsageKeyEncipherment}
 	given := slices.Compact(slices.Sorted(slices.Values(usages)))
 	if slices.Equal(given, all) || slices.Equal(given, all[:2]) {
 		return ""
@@ -172,7 +176,8 @@ func lifetime(seconds *int32, longest time.Duration) time.Duration {
 // certificateOf is the certificate that is signed. Of the extensions that were asked for it has only alternative names.
 func certificateOf(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage, lives time.Duration, now time.Time) *x509.Certificate {
 	t := &x509.Certificate{
-		Subject: asked.Subject, DNSNames: asked.DNSNames, IPAddresses: asked.IPAddresses, EmailAddresses: asked.EmailAddresses, URIs: asked.URIs,
+		Subject: asked.Subject, DNSNames: asked.DNSNames, IPAddresses: asked.IPAddresses, EmailAddresses: asked.EmailAddresses,
+		URIs:        asked.URIs,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		NotBefore:   now.Add(-backdated), NotAfter: now.Add(lives),
 	}

@@ -54,7 +54,8 @@ func protectClaims(kit *work.Kit, self controller) follower {
 	writer := self.writer(kit)
 	c := &claimProtector{
 		kit: kit, users: map[types.NamespacedName]claimUser{},
-		claims: work.ObjectsOf[*corev1.PersistentVolumeClaim](kit, writer, claimResource), pods: work.ObjectsOf[*corev1.Pod](kit, writer, pods),
+		claims: work.ObjectsOf[*corev1.PersistentVolumeClaim](kit, writer, claimResource),
+		pods:   work.ObjectsOf[*corev1.Pod](kit, writer, pods),
 	}
 	c.Loop = loopOf(kit, self, c.try)
 	return c
@@ -136,9 +137,10 @@ func (c *claimProtector) try(ctx context.Context, key types.NamespacedName, caus
 		return err
 	}
 	if work.LacksFinalizer(claim, claimFinalizer) {
-		err = c.claims.Update(ctx, claim, "", work.Decide(cause, trace.ProtectionMissing), func(now *corev1.PersistentVolumeClaim) (bool, error) {
-			return work.AddFinalizer(now, claimFinalizer), nil
-		})
+		err = c.claims.Update(ctx, claim, "", work.Decide(cause, trace.ProtectionMissing),
+			func(now *corev1.PersistentVolumeClaim) (bool, error) {
+				return work.AddFinalizer(now, claimFinalizer), nil
+			})
 	}
 	bound := claim.DeletionTimestamp == nil && claim.Status.Phase == corev1.ClaimBound
 	deleted := work.WaitsForFinalizer(claim, claimFinalizer)
@@ -150,7 +152,8 @@ func (c *claimProtector) try(ctx context.Context, key types.NamespacedName, caus
 		return errors.Join(err, listErr)
 	}
 	if bound {
-		return errors.Join(err, c.tellUse(ctx, claim, slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return refersToClaim(pod, claim) }), cause))
+		return errors.Join(err,
+			c.tellUse(ctx, claim, slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return refersToClaim(pod, claim) }), cause))
 	}
 	if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return usesClaim(pod, claim) }) {
 		return err
@@ -203,19 +206,21 @@ func (c *claimProtector) tellUse(ctx context.Context, claim *corev1.PersistentVo
 		Reason: "NoPodsUsingPVC", Message: "No pods are currently referencing this PVC",
 	}
 	if used {
-		condition.Status, condition.Reason, condition.Message = corev1.ConditionFalse, "PodUsingPVC", "A pod is currently referencing this PVC"
+		condition.Status, condition.Reason, condition.Message =
+			corev1.ConditionFalse, "PodUsingPVC", "A pod is currently referencing this PVC"
 	}
-	return c.claims.Update(ctx, claim, "status", work.Decide(cause, trace.UseChanged), func(now *corev1.PersistentVolumeClaim) (bool, error) {
-		if !useIsNews(now, used) || now.DeletionTimestamp != nil || now.Status.Phase != corev1.ClaimBound {
-			return false, nil
-		}
-		if i := unusedCondition(now); i >= 0 {
-			now.Status.Conditions[i] = condition
-		} else {
-			now.Status.Conditions = append(now.Status.Conditions, condition)
-		}
-		return true, nil
-	})
+	return c.claims.Update(ctx, claim, "status", work.Decide(cause, trace.UseChanged),
+		func(now *corev1.PersistentVolumeClaim) (bool, error) {
+			if !useIsNews(now, used) || now.DeletionTimestamp != nil || now.Status.Phase != corev1.ClaimBound {
+				return false, nil
+			}
+			if i := unusedCondition(now); i >= 0 {
+				now.Status.Conditions[i] = condition
+			} else {
+				now.Status.Conditions = append(now.Status.Conditions, condition)
+			}
+			return true, nil
+		})
 }
 
 // unusedCondition is the index of the condition, -1 if there is none.

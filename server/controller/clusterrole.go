@@ -28,7 +28,8 @@ import (
 // can't be read, or a selector can't be parsed, rules stay as they are: none is taken away by mistake.
 var clusterRoleAggregation = controller{
 	name: "clusterrole-aggregation-controller", short: "clusterrole-aggregation", does: "give cluster roles the rules of those they select",
-	account: "clusterrole-aggregation-controller", follows: []schema.GroupVersionResource{clusterRoles}, workers: 5, make: aggregateClusterRoles,
+	account: "clusterrole-aggregation-controller", follows: []schema.GroupVersionResource{clusterRoles}, workers: 5,
+	make: aggregateClusterRoles,
 }
 
 var clusterRoles = rbacv1.SchemeGroupVersion.WithResource("clusterroles")

@@ -23,9 +23,11 @@ type Config struct {
 	Complete func(context.Context) error
 	// Controllers are those of kube-controller-manager that run.
 	Controllers Selection
-	// InitialObjects has flow schemas, priority levels, APIServices, and what services have, kept; otherwise they are left to clients.
+	// InitialObjects has flow schemas, priority levels, APIServices, and what services have, kept; otherwise they are
+	// left to clients.
 	InitialObjects bool
-	// Process is the name of this process. If others may run on the same etcd, the controllers run in the one that holds a Lease.
+	// Process is the name of this process. If others may run on the same etcd, the controllers run in the one that
+	// holds a Lease.
 	Process string
 }
 
@@ -54,7 +56,8 @@ type Status struct {
 	Name, Does string
 	// On is false for one that --controllers turns off. Runs says that it runs in this process.
 	On, Runs bool
-	// Source is the function that does its work, or a value of the type that does. It is nil where the controller does not run.
+	// Source is the function that does its work, or a value of the type that does. It is nil where the controller does
+	// not run.
 	Source any
 	work.State
 }
@@ -148,7 +151,8 @@ func (all *Controllers) Status() (list []Status) {
 	return list
 }
 
-// Holder is the process that holds the Lease of the controllers, and whether it is this one; empty if none is needed, or none is known.
+// Holder is the process that holds the Lease of the controllers, and whether it is this one; empty if none is needed,
+// or none is known.
 func (all *Controllers) Holder() (name string, own bool) {
 	if all.elector == nil {
 		return "", false
@@ -166,8 +170,8 @@ func (all *Controllers) Other() string {
 	return all.term.other.Holder()
 }
 
-// Ready returns an error until the controllers know what there is, or leave the work to the process that holds the Lease. Then it
-// returns nil, also while they look again for the Lease or after trouble with etcd.
+// Ready returns an error until the controllers know what there is, or leave the work to the process that holds the
+// Lease. Then it returns nil, also while they look again for the Lease or after trouble with etcd.
 func (all *Controllers) Ready(context.Context) error {
 	holder, own := all.Holder()
 	all.mu.Lock()

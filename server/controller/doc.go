@@ -28,17 +28,18 @@
 //	lease          which process runs them, where several share an etcd
 //	work           what they share
 //
-// The ones in [Known] are those of kube-controller-manager, under the names that it has for them: --controllers turns them on and
-// off. The others are a Kubernetes API server's own, and always run where it makes initial objects.
+// The ones in [Known] are those of kube-controller-manager, under the names that it has for them: --controllers turns
+// them on and off. The others are a Kubernetes API server's own, and always run where it makes initial objects.
 //
-// In come the installed storages by resource, looked up each time, since custom resources come and go. Out go calls of these
-// storages in this process, without HTTP and admission, as the user of upstream's controller of the same name.
+// In come the installed storages by resource, looked up each time, since custom resources come and go. Out go calls of
+// these storages in this process, without HTTP and admission, as the user of upstream's controller of the same name.
 //
 // # Invariants
 //
-//  1. Any number of processes may run them on one etcd at once. Each step may be repeated, and work that another process has done
-//     already is no error. That they run in one process only, where a Lease can say in which, saves work.
+//  1. Any number of processes may run them on one etcd at once. Each step may be repeated, and work that another
+//     process has done already is no error. That they run in one process only, where a Lease can say in which, saves
+//     work.
 //  2. All state is in etcd. Kill any process at any moment, and another, or the next one, continues its work.
-//  3. An idle controller has one watch a resource that it follows, or one for all keys. Flow control's objects are looked at once a
-//     minute instead.
+//  3. An idle controller has one watch a resource that it follows, or one for all keys. Flow control's objects are
+//     looked at once a minute instead.
 package controller

@@ -28,7 +28,8 @@ import (
 // by. It may be renewed while the server runs. What holds for all fixtures is said of [fixtureKeeper].
 var rootCA = controller{
 	name: RootCA, short: "root-ca-cert-publisher", does: "tell every namespace whom to trust", account: "root-ca-cert-publisher",
-	follows: []schema.GroupVersionResource{namespaces, configMaps}, workers: fixturesAtOnce, make: func(kit *work.Kit, self controller) follower {
+	follows: []schema.GroupVersionResource{namespaces,
+		configMaps}, workers: fixturesAtOnce, make: func(kit *work.Kit, self controller) follower {
 		a := authorityFixture{kit}
 		c := keepFixtures(kit, self, fixture{name: authorityName, make: a.make, intact: a.intact, mend: a.mend})
 		c.renewals = kit.Renewals()
@@ -40,7 +41,8 @@ var rootCA = controller{
 // Whatever it is like, it is as it should be.
 var serviceAccounts = controller{
 	name: ServiceAccounts, short: "serviceaccount", does: "give every namespace a service account", account: "service-account-controller",
-	follows: []schema.GroupVersionResource{namespaces, accounts}, workers: fixturesAtOnce, make: func(kit *work.Kit, self controller) follower {
+	follows: []schema.GroupVersionResource{namespaces,
+		accounts}, workers: fixturesAtOnce, make: func(kit *work.Kit, self controller) follower {
 		return keepFixtures(kit, self, fixture{
 			name:   "default",
 			make:   func() runtime.Object { return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}} },
@@ -300,7 +302,8 @@ const (
 	authorityKey            = "ca.crt"
 	authorityDescriptionKey = "kubernetes.io/description"
 	// authorityDescription is what kube-controller-manager writes.
-	authorityDescription = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP " +
+	authorityDescription = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as " +
+		"the internal service IP " +
 		"or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
@@ -314,7 +317,8 @@ func (a authorityFixture) data(have map[string]string) map[string]string {
 
 func (a authorityFixture) make() runtime.Object {
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: authorityName, Annotations: map[string]string{authorityDescriptionKey: authorityDescription}}, Data: a.data(nil),
+		ObjectMeta: metav1.ObjectMeta{Name: authorityName,
+			Annotations: map[string]string{authorityDescriptionKey: authorityDescription}}, Data: a.data(nil),
 	}
 }
 

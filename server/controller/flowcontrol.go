@@ -187,7 +187,8 @@ func (k ownedFlow[T]) removeUnwanted(ctx context.Context, there map[string]T) er
 		}
 	}
 	for name, obj := range there {
-		if update, err := strconv.ParseBool(obj.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey]); wanted[name] || err != nil || !update {
+		if update, err := strconv.ParseBool(obj.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey]); wanted[name] || err != nil ||
+			!update {
 			continue
 		}
 		_, _, err := k.Storage.Delete(k.Request(ctx, "delete"), name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})

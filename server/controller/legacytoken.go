@@ -51,7 +51,8 @@ type legacyTokenCleaner struct {
 func cleanLegacyTokens(kit *work.Kit, self controller) follower {
 	writer := self.writer(kit)
 	c := &legacyTokenCleaner{
-		kit: kit, secrets: work.ObjectsOf[*corev1.Secret](kit, writer, secrets), maps: work.ObjectsOf[*corev1.ConfigMap](kit, writer, configMaps),
+		kit: kit, secrets: work.ObjectsOf[*corev1.Secret](kit, writer, secrets),
+		maps:     work.ObjectsOf[*corev1.ConfigMap](kit, writer, configMaps),
 		accounts: work.ObjectsOf[*corev1.ServiceAccount](kit, writer, accounts), pods: work.ObjectsOf[*corev1.Pod](kit, writer, pods),
 	}
 	c.Loop = loopOf(kit, self, c.try)
@@ -204,7 +205,8 @@ func volumeNamesSecret(v *corev1.VolumeSource, secret string, is func(*corev1.Lo
 	case v.Secret != nil:
 		return v.Secret.SecretName == secret
 	case v.Projected != nil:
-		return slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.Secret != nil && is(&s.Secret.LocalObjectReference) })
+		return slices.ContainsFunc(v.Projected.Sources,
+			func(s corev1.VolumeProjection) bool { return s.Secret != nil && is(&s.Secret.LocalObjectReference) })
 	case v.AzureFile != nil:
 		return v.AzureFile.SecretName == secret
 	case v.CephFS != nil:

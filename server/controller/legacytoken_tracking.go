@@ -102,7 +102,8 @@ func (c *legacyTokenTracker) try(ctx context.Context, _ string, cause int64) err
 		return work.After(left)
 	}
 	err = c.maps.Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: tokenTrackingName}, Data: map[string]string{tokensTrackedSince: today},
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: tokenTrackingName},
+		Data:       map[string]string{tokensTrackedSince: today},
 	}, why)
 	if err == nil {
 		c.created = time.Now()
@@ -137,7 +138,8 @@ func MarkTokens(kit *work.Kit) func(context.Context, *corev1.Secret) {
 			return true, nil
 		})
 		if err != nil {
-			kit.Log.Warn("cannot write down that the token of a secret was used: it may be taken for unused", "namespace", secret.Namespace, "name", secret.Name, "error", err)
+			kit.Log.Warn("cannot write down that the token of a secret was used: it may be taken for unused", "namespace", secret.Namespace,
+				"name", secret.Name, "error", err)
 		}
 	}
 }

@@ -19,7 +19,8 @@ import (
 var policyStatus = controller{
 	name: "validatingadmissionpolicy-status-controller", does: "check the types of policies' expressions",
 	account: "validatingadmissionpolicy-status-controller", manager: "validatingadmissionpolicy-status", workers: 5,
-	follows: []schema.GroupVersionResource{registrationv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies")}, make: each(checkPolicy),
+	follows: []schema.GroupVersionResource{registrationv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies")},
+	make:    each(checkPolicy),
 }
 
 // policies are the ValidatingAdmissionPolicies.

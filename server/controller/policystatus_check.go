@@ -38,7 +38,8 @@ type policyChecker struct {
 }
 
 // policy returns what is wrong with the expressions of a policy, and for how many kinds that was looked at.
-func (c *policyChecker) policy(ctx context.Context, p *registrationv1.ValidatingAdmissionPolicy) (warnings []registrationv1.ExpressionWarning, kinds int, err error) {
+func (c *policyChecker) policy(ctx context.Context,
+	p *registrationv1.ValidatingAdmissionPolicy) (warnings []registrationv1.ExpressionWarning, kinds int, err error) {
 	var environments []policyEnvironment
 	kindsOfRules := kindsOfPolicy(p, c.mapper(ctx))
 	params := c.params(p.Spec.ParamKind)
@@ -161,7 +162,8 @@ type policyEnvironment struct {
 	env  *celgo.Env
 }
 
-func newPolicyEnvironment(kind schema.GroupVersionKind, object *apiservercel.DeclType, params *paramsDeclaration, variables []registrationv1.Variable) (policyEnvironment, error) {
+func newPolicyEnvironment(kind schema.GroupVersionKind, object *apiservercel.DeclType, params *paramsDeclaration,
+	variables []registrationv1.Variable) (policyEnvironment, error) {
 	none := policyEnvironment{}
 	request, namespace := cel.BuildRequestType(), cel.BuildNamespaceType()
 	declared := []*apiservercel.DeclType{request, namespace}
@@ -215,7 +217,8 @@ func (e *policyEnvironment) problem(expression string) string {
 // variableTypes finds the type of a variable's value, and makes no program.
 type variableTypes struct{ env *celgo.Env }
 
-func (o variableTypes) CompileCELExpression(e cel.ExpressionAccessor, _ cel.OptionalVariableDeclarations, _ environment.Type) cel.CompilationResult {
+func (o variableTypes) CompileCELExpression(e cel.ExpressionAccessor, _ cel.OptionalVariableDeclarations,
+	_ environment.Type) cel.CompilationResult {
 	ast, issues := o.env.Compile(e.GetExpression())
 	if issues != nil {
 		return cel.CompilationResult{Error: &apiservercel.Error{Type: apiservercel.ErrorTypeInvalid, Detail: issues.String()}}

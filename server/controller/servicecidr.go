@@ -107,7 +107,8 @@ func (c *rangeProtector) Put(p feed.Pair) {
 	}
 	now, err := work.Value[*networkingv1.ServiceCIDR](c.kit, p.Key, p.Value)
 	if err != nil {
-		c.kit.Log.Warn("a range of addresses for services cannot be read: no range goes until it can be, or is gone", "key", p.Key, "error", err)
+		c.kit.Log.Warn("a range of addresses for services cannot be read: no range goes until it can be, or is gone", "key", p.Key,
+			"error", err)
 		if was != nil {
 			was.round = c.round // what was known of it stays
 		}
@@ -141,9 +142,10 @@ func (c *rangeProtector) try(ctx context.Context, name string, cause int64) erro
 	}
 	if r.DeletionTimestamp == nil {
 		if !slices.Contains(r.Finalizers, rangeFinalizer) {
-			err := c.ranges.Update(ctx, r, "", rangeDecision(cause, trace.ProtectionMissing), func(now *networkingv1.ServiceCIDR) (bool, error) {
-				return work.AddFinalizer(now, rangeFinalizer), nil
-			})
+			err := c.ranges.Update(ctx, r, "", rangeDecision(cause, trace.ProtectionMissing),
+				func(now *networkingv1.ServiceCIDR) (bool, error) {
+					return work.AddFinalizer(now, rangeFinalizer), nil
+				})
 			if err != nil {
 				return err
 			}
@@ -158,7 +160,8 @@ func (c *rangeProtector) try(ctx context.Context, name string, cause int64) erro
 	case err != nil:
 		return err
 	case used:
-		return c.tell(ctx, r, metav1.ConditionFalse, networkingv1.ServiceCIDRReasonTerminating, rangeInUseText, work.Decide(cause, trace.RangeInUse))
+		return c.tell(ctx, r, metav1.ConditionFalse, networkingv1.ServiceCIDRReasonTerminating, rangeInUseText,
+			work.Decide(cause, trace.RangeInUse))
 	}
 	if left := rangeGrace - time.Since(r.DeletionTimestamp.Time); left > 0 {
 		return work.After(left)
@@ -214,7 +217,8 @@ func isAllocatedAddress(ip *networkingv1.IPAddress, address netip.Addr) bool {
 }
 
 // tell sets the condition Ready, unless it is so.
-func (c *rangeProtector) tell(ctx context.Context, r *networkingv1.ServiceCIDR, status metav1.ConditionStatus, reason, message string, d work.Decision) error {
+func (c *rangeProtector) tell(ctx context.Context, r *networkingv1.ServiceCIDR, status metav1.ConditionStatus, reason, message string,
+	d work.Decision) error {
 	is := apimeta.FindStatusCondition(r.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	if is != nil && is.Status == status && is.Reason == reason && is.Message == message {
 		return nil

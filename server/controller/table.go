@@ -83,7 +83,8 @@ func loopOf[K comparable](kit *work.Kit, c controller, try func(ctx context.Cont
 
 // each makes a controller that tries each object of the resource that it follows: those that exist at first, then each
 // that changes.
-func each[T builtin.Object](try func(ctx context.Context, all *work.Objects[T], obj T, cause int64) error) func(*work.Kit, controller) follower {
+func each[T builtin.Object](try func(ctx context.Context, all *work.Objects[T], obj T, cause int64) error) func(*work.Kit,
+	controller) follower {
 	return func(kit *work.Kit, c controller) follower {
 		all := work.ObjectsOf[T](kit, c.writer(kit), c.follows[0])
 		return &objects{try: try, prefix: backend.ResourcePrefix(c.follows[0].GroupResource()) + "/",
@@ -156,7 +157,8 @@ var known = []controller{
 
 // own are a Kubernetes API server's own, which run wherever it makes initial objects.
 var own = []controller{
-	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AddressResource, repair.RangeResource}, make: of(repair.NewAddresses)},
+	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AddressResource, repair.RangeResource},
+		make: of(repair.NewAddresses)},
 	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AllocationResource}, make: of(repair.NewPorts)},
 	legacyTokenTracking,
 }

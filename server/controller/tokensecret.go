@@ -135,7 +135,8 @@ func (c *tokenKeeper) fill(ctx context.Context, s *corev1.Secret, sa *corev1.Ser
 		return nil
 	}
 	if s.Immutable != nil && *s.Immutable {
-		c.kit.Log.Debug("a secret is immutable, and lacks what clients expect of it", "namespace", s.Namespace, "name", s.Name, "keys", slices.Sorted(maps.Keys(lacks)))
+		c.kit.Log.Debug("a secret is immutable, and lacks what clients expect of it", "namespace", s.Namespace, "name", s.Name, "keys",
+			slices.Sorted(maps.Keys(lacks)))
 		return nil
 	}
 	if lacks[corev1.ServiceAccountTokenKey] != nil {
@@ -165,7 +166,8 @@ func (c *tokenKeeper) fill(ctx context.Context, s *corev1.Secret, sa *corev1.Ser
 // missing is what a Secret has to have and does not. The value of a token is not made yet.
 func (c *tokenKeeper) missing(s *corev1.Secret) map[string][]byte {
 	lacks := map[string][]byte{}
-	if ca := c.kit.Trust(s.Data[corev1.ServiceAccountRootCAKey]); len(ca) > 0 && string(ca) != string(s.Data[corev1.ServiceAccountRootCAKey]) {
+	if ca := c.kit.Trust(s.Data[corev1.ServiceAccountRootCAKey]); len(ca) > 0 &&
+		string(ca) != string(s.Data[corev1.ServiceAccountRootCAKey]) {
 		lacks[corev1.ServiceAccountRootCAKey] = ca
 	}
 	if len(s.Data[corev1.ServiceAccountNamespaceKey]) == 0 {

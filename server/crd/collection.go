@@ -19,8 +19,8 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// collection gives controllers a definition's objects, in the storage version, so that they can be changed and deleted. It holds no
-// storage: each call counts as a request to whatever serves the definition at that time.
+// collection gives controllers a definition's objects, in the storage version, so that they can be changed and deleted.
+// It holds no storage: each call counts as a request to whatever serves the definition at that time.
 type collection struct {
 	handler  *crdHandler
 	crd      *lister.Definition
@@ -100,7 +100,8 @@ func (c *collection) Kinds() (kinds []schema.GroupVersionKind) {
 }
 
 func (c *collection) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (out runtime.Object, created bool, err error) {
+	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (
+	out runtime.Object, created bool, err error) {
 	err = c.useOne(ctx, name, func(r *customresource.REST) (err error) {
 		out, created, err = r.Update(ctx, name, objInfo, createValidation, updateValidation, forceAllowCreate, options)
 		return err
@@ -108,7 +109,8 @@ func (c *collection) Update(ctx context.Context, name string, objInfo rest.Updat
 	return out, created, err
 }
 
-func (c *collection) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (out runtime.Object, gone bool, err error) {
+func (c *collection) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions) (out runtime.Object, gone bool, err error) {
 	err = c.useOne(ctx, name, func(r *customresource.REST) (err error) {
 		out, gone, err = r.Delete(ctx, name, deleteValidation, options)
 		return err

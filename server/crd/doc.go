@@ -1,13 +1,13 @@
 // Package crd serves custom resources: the resources that CustomResourceDefinitions describe, as long as they do.
 //
-// It owns crdHandler, which finds the definition of each request, and the [crdInfo] that serves a definition: storages and
-// request scopes for each version. These are made at the first request or when the server starts, and dropped when the
-// definition changes. The packages below have their own parts: definition serves the definitions themselves, lister keeps them
-// in memory, controller sets their conditions and empties deleted ones, schema, conversion and customresource deal with a
-// definition's objects, and openapi describes them.
+// It owns crdHandler, which finds the definition of each request, and the [crdInfo] that serves a definition: storages
+// and request scopes for each version. These are made at the first request or when the server starts, and dropped when
+// the definition changes. The packages below have their own parts: definition serves the definitions themselves, lister
+// keeps them in memory, controller sets their conditions and empties deleted ones, schema, conversion and
+// customresource deal with a definition's objects, and openapi describes them.
 //
-// In come storage options, admission, authorization, discovery and OpenAPI. Out goes a [Server]: an http.Handler that passes
-// all other requests to a delegate, and the storages of the custom resources.
+// In come storage options, admission, authorization, discovery and OpenAPI. Out goes a [Server]: an http.Handler that
+// passes all other requests to a delegate, and the storages of the custom resources.
 //
 // # The call chain
 //
@@ -16,17 +16,17 @@
 // # Several servers, no waiting
 //
 // A client that got a 201 for its definition from one server may send its first object to another a moment later.
-// kube-apiserver makes that likely to work by waiting: 5 seconds before a definition is established, 2 seconds before the
-// first create. In kx, a server that would answer 404 first reads the definition from etcd, and serves it at once if it is
-// there. So nobody waits, and no wait can be too short.
+// kube-apiserver makes that likely to work by waiting: 5 seconds before a definition is established, 2 seconds before
+// the first create. In kx, a server that would answer 404 first reads the definition from etcd, and serves it at once
+// if it is there. So nobody waits, and no wait can be too short.
 //
 // # Invariants
 //
 //  1. A request takes no lock if its definition has a crdInfo already.
 //  2. A request is served by the state of the definition that was known when the request came, or by a later one.
-//  3. A storage in use is not destroyed: that of a changed definition ends with its last request. Watches are ended at once,
-//     so that none outlives its definition and clients watch the new one.
-//  4. Two states of a definition are the same to requests if spec and accepted names are equal. A change of a condition has
-//     no effect.
+//  3. A storage in use is not destroyed: that of a changed definition ends with its last request. Watches are ended at
+//     once, so that none outlives its definition and clients watch the new one.
+//  4. Two states of a definition are the same to requests if spec and accepted names are equal. A change of a condition
+//     has no effect.
 //  5. What only writes need is made at the first write: of many definitions only few are ever written to.
 package crd

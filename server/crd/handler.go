@@ -94,8 +94,8 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// unresolved returns the client's error if a definition could not be read or served. The journey and the log have the reason.
-// Clients are told the one that an administrator has to remove.
+// unresolved returns the client's error if a definition could not be read or served. The journey and the log have the
+// reason. Clients are told the one that an administrator has to remove.
 func (h *crdHandler) unresolved(ctx context.Context, name string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
@@ -107,7 +107,8 @@ func (h *crdHandler) unresolved(ctx context.Context, name string) error {
 }
 
 // serve lets a version answer. If it returns an error, nothing has been answered.
-func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *lister.Definition, v *version, w http.ResponseWriter, req *http.Request) error {
+func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *lister.Definition, v *version, w http.ResponseWriter,
+	req *http.Request) error {
 	if v == nil { // it is not served any more, since this moment
 		h.config.Delegate.ServeHTTP(w, req)
 		return nil
@@ -124,9 +125,10 @@ func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *
 	return apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name)
 }
 
-// find returns the definition of a request and why it is served, or nil and why it is not. Before it gives up, it reads the
-// definition from etcd: another server may just have established it.
-func (h *crdHandler) find(ctx context.Context, name string, info *request.RequestInfo) (crd *lister.Definition, why trace.Reason, err error) {
+// find returns the definition of a request and why it is served, or nil and why it is not. Before it gives up, it reads
+// the definition from etcd: another server may just have established it.
+func (h *crdHandler) find(ctx context.Context, name string,
+	info *request.RequestInfo) (crd *lister.Definition, why trace.Reason, err error) {
 	crd = h.lister.Get(name)
 	served, why := serves(crd, info)
 	if served {
@@ -147,8 +149,8 @@ func (h *crdHandler) find(ctx context.Context, name string, info *request.Reques
 	return crd, trace.DefinitionFresh, nil
 }
 
-// serves says whether a definition serves a request, and why. A namespaced resource can also be listed and watched without a
-// namespace.
+// serves says whether a definition serves a request, and why. A namespaced resource can also be listed and watched
+// without a namespace.
 func serves(crd *lister.Definition, info *request.RequestInfo) (bool, trace.Reason) {
 	switch {
 	case crd == nil:
@@ -172,7 +174,8 @@ func terminating(crd *lister.Definition) bool {
 }
 
 //go:noinline
-func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInfo, v *version, terminating bool, w http.ResponseWriter, req *http.Request) (err error) {
+func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInfo, v *version, terminating bool, w http.ResponseWriter,
+	req *http.Request) (err error) {
 	ctx, step := trace.Start(ctx, trace.CRDServeResource, info.Verb)
 	defer step.End(&err)
 	serve := v.resource[info.Verb]
@@ -184,21 +187,24 @@ func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInf
 }
 
 //go:noinline
-func (h *crdHandler) serveStatus(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter, req *http.Request) (err error) {
+func (h *crdHandler) serveStatus(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter,
+	req *http.Request) (err error) {
 	ctx, step := trace.Start(ctx, trace.CRDServeStatus, info.Verb)
 	defer step.End(&err)
 	return serveVerb(ctx, v.status, v.status[info.Verb], info, w, req)
 }
 
 //go:noinline
-func (h *crdHandler) serveScale(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter, req *http.Request) (err error) {
+func (h *crdHandler) serveScale(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter,
+	req *http.Request) (err error) {
 	ctx, step := trace.Start(ctx, trace.CRDServeScale, info.Verb)
 	defer step.End(&err)
 	return serveVerb(ctx, v.scale, v.scale[info.Verb], info, w, req)
 }
 
 // serveVerb lets serve, one of verbs, answer. If it returns an error, nothing has been answered.
-func serveVerb(ctx context.Context, verbs map[string]http.HandlerFunc, serve http.HandlerFunc, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) error {
+func serveVerb(ctx context.Context, verbs map[string]http.HandlerFunc, serve http.HandlerFunc, info *request.RequestInfo,
+	w http.ResponseWriter, req *http.Request) error {
 	if serve == nil {
 		err := apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Verb)
 		return handler.MethodNotSupported(ctx, info.Verb, slices.Sorted(maps.Keys(verbs)), err)

@@ -75,7 +75,8 @@ func (i *crdInfo) serves(crd *lister.Definition) bool {
 	return true
 }
 
-// getOrCreateServingInfoFor returns the crdInfo of a definition. The caller is counted among its requests, and must leave.
+// getOrCreateServingInfoFor returns the crdInfo of a definition. The caller is counted among its requests, and must
+// leave.
 func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.Definition) (info *crdInfo, err error) {
 	_, step := trace.Start(ctx, trace.CRDInfo, crd.Name)
 	defer step.End(&err)
@@ -99,8 +100,8 @@ func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.
 	}
 }
 
-// create returns a crdInfo for the current state of a definition. Concurrent callers share one; took is 0 for all but the caller
-// that made it.
+// create returns a crdInfo for the current state of a definition. Concurrent callers share one; took is 0 for all but
+// the caller that made it.
 func (h *crdHandler) create(ctx context.Context, name string) (info *crdInfo, took time.Duration, err error) {
 	for {
 		crd := h.lister.Get(name)
@@ -125,8 +126,8 @@ func (h *crdHandler) create(ctx context.Context, name string) (info *crdInfo, to
 	}
 }
 
-// beginBuilding returns the crdInfo for crd if there is one. Otherwise it returns the current build, which is the caller's own
-// if mine.
+// beginBuilding returns the crdInfo for crd if there is one. Otherwise it returns the current build, which is the
+// caller's own if mine.
 func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *building, mine bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

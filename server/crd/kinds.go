@@ -16,7 +16,8 @@ import (
 // OfKind returns the custom resources of a kind, as its version has them, if clients can read them at present.
 func (s *Server) OfKind(kind schema.GroupVersionKind) (resource schema.GroupVersionResource, storage rest.Storage, found bool) {
 	for _, crd := range s.lister.List() {
-		if crd.Spec.Group != kind.Group || crd.Status.AcceptedNames.Kind != kind.Kind || !apihelpers.HasServedCRDVersion(crd, kind.Version) {
+		if crd.Spec.Group != kind.Group || crd.Status.AcceptedNames.Kind != kind.Kind ||
+			!apihelpers.HasServedCRDVersion(crd, kind.Version) {
 			continue
 		}
 		if c, err := newCollection(s.crdHandler, crd); err == nil && slices.Contains(c.Kinds(), kind) {

@@ -86,8 +86,8 @@ func (s *scopes) ofResource(v *customresource.Version) *handler.RequestScope {
 	}
 }
 
-// Scope returns what the handlers would know of custom resources in a version, which need not be served: controllers write in the one
-// that is stored. It is nil if there is no such definition.
+// Scope returns what the handlers would know of custom resources in a version, which need not be served: controllers
+// write in the one that is stored. It is nil if there is no such definition.
 func (s *Server) Scope(ctx context.Context, resource schema.GroupVersionResource) (*handler.RequestScope, error) {
 	crd := s.lister.Get(resource.Resource + "." + resource.Group)
 	if crd == nil {
@@ -191,7 +191,8 @@ type subresourceStorage interface {
 }
 
 // subresource returns the handlers of a subresource.
-func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Version, storage subresourceStorage) map[string]http.HandlerFunc {
+func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Version,
+	storage subresourceStorage) map[string]http.HandlerFunc {
 	scope.FieldManager, scope.FieldTypes = s.managers.of(scope, v), s.managers.converter
 	return map[string]http.HandlerFunc{
 		"get":    handler.GetResource(storage, scope),

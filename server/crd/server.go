@@ -108,8 +108,8 @@ func (s *Server) UpdateDiscovery(ctx context.Context) { s.controllers.UpdateDisc
 // longestWait bounds how long a document waits for definitions that are about to be established.
 const longestWait = time.Second
 
-// WithOpenAPI lets the OpenAPI documents of next wait for definitions that are about to be established: their objects may have
-// been served already.
+// WithOpenAPI lets the OpenAPI documents of next wait for definitions that are about to be established: their objects
+// may have been served already.
 func (s *Server) WithOpenAPI(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), longestWait)
@@ -119,7 +119,8 @@ func (s *Server) WithOpenAPI(next http.Handler) http.Handler {
 	})
 }
 
-// settle waits until no definition is about to be established, and all established ones are published, or until ctx ends.
+// settle waits until no definition is about to be established, and all established ones are published, or until ctx
+// ends.
 func (s *Server) settle(ctx context.Context) {
 	for {
 		told := s.lister.Told()
@@ -139,8 +140,8 @@ func (s *Server) Install(server *endpoint.GenericAPIServer) error {
 	return server.InstallAPIGroup(&s.group)
 }
 
-// Start begins to follow the definitions, and returns when the existing ones that can be read are known and published. ctx bounds only that. stop
-// ends what was started, and waits for its end.
+// Start begins to follow the definitions, and returns when the existing ones that can be read are known and published.
+// ctx bounds only that. stop ends what was started, and waits for its end.
 func (s *Server) Start(ctx context.Context) (stop func(), err error) {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -178,8 +179,8 @@ func (s *Server) Serves(info *request.RequestInfo) bool {
 	return false
 }
 
-// Storages returns the storages of the current custom resources, each in its storage version. They may be used for any time:
-// each use finds the storage of that moment.
+// Storages returns the storages of the current custom resources, each in its storage version. They may be used for any
+// time: each use finds the storage of that moment.
 func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 	storages := map[schema.GroupVersionResource]rest.Storage{}
 	for _, crd := range s.lister.List() {

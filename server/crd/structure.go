@@ -20,8 +20,8 @@ import (
 type Serving struct {
 	// Definition must not be changed.
 	Definition *lister.Definition
-	// Made is when its crdInfo was made, and Took how long that took. Both are zero if there is none: the next request makes
-	// one.
+	// Made is when its crdInfo was made, and Took how long that took. Both are zero if there is none: the next request
+	// makes one.
 	Made time.Time
 	Took time.Duration
 	// Requests counts the requests that use it, including watches.
@@ -30,7 +30,8 @@ type Serving struct {
 	StorageVersion string
 	// Versions has the served versions in the order of the definition.
 	Versions []endpoint.Installed
-	// By is the journey of the request that made it, empty if none did. Cause is the write of the definition it was made from.
+	// By is the journey of the request that made it, empty if none did. Cause is the write of the definition it was
+	// made from.
 	By    string
 	Cause trace.Cause
 
@@ -65,7 +66,8 @@ func (s *Serving) routesOf(version string) (attrs []trace.Attr) {
 			continue
 		}
 		for _, route := range v.Routes {
-			attrs = append(attrs, trace.Attr{Name: strings.TrimSuffix(route.Verb+"/"+v.Subresource, "/"), Text: route.Method + " " + route.Path})
+			attrs = append(attrs,
+				trace.Attr{Name: strings.TrimSuffix(route.Verb+"/"+v.Subresource, "/"), Text: route.Method + " " + route.Path})
 		}
 	}
 	return attrs

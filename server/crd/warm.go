@@ -11,8 +11,8 @@ import (
 // warmAtATime is how many crdInfos are made at a time.
 const warmAtATime = 4
 
-// Warm makes the crdInfos of all known definitions, so that their caches begin to fill before the first requests. It ignores
-// errors, which the requests for that definition will report.
+// Warm makes the crdInfos of all known definitions, so that their caches begin to fill before the first requests. It
+// ignores errors, which the requests for that definition will report.
 func (s *Server) Warm(ctx context.Context) {
 	names := make(chan string)
 	var running sync.WaitGroup

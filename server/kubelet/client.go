@@ -57,8 +57,8 @@ type Client struct {
 	addressTypes []string
 	verified     *http.Transport
 	unverified   *http.Transport
-	// proxied is verified for requests that clients word themselves, and pods is for those to pods and to other ports of nodes. Neither
-	// reaches this machine, or what answers this machine alone.
+	// proxied is verified for requests that clients word themselves, and pods is for those to pods and to other ports
+	// of nodes. Neither reaches this machine, or what answers this machine alone.
 	proxied *http.Transport
 	pods    *http.Transport
 }
@@ -120,8 +120,8 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return dialBy(ctx, &net.Dialer{Timeout: dialWait, KeepAlive: dialWait}, network, address)
 }
 
-// dialOthers refuses addresses that [Others] does not allow. It looks at the address of the connection: a name may have had another one
-// when it was checked. The proxy of this machine's environment may be anywhere.
+// dialOthers refuses addresses that [Others] does not allow. It looks at the address of the connection: a name may have
+// had another one when it was checked. The proxy of this machine's environment may be anywhere.
 func dialOthers(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialWait, KeepAlive: dialWait}
 	if !isProxy(address) {
@@ -136,7 +136,8 @@ func dialOthers(ctx context.Context, network, address string) (net.Conn, error) 
 	return dialBy(ctx, d, network, address)
 }
 
-// Others says whether an address may be one of another machine: not of this one, nor of its link, where a cloud's metadata are.
+// Others says whether an address may be one of another machine: not of this one, nor of its link, where a cloud's
+// metadata are.
 func Others(ip net.IP) bool { return ip.IsGlobalUnicast() }
 
 // isProxy says whether the environment names an address as a proxy.

@@ -43,7 +43,8 @@ func (*ProxyREST) Destroy() {}
 
 // ConnectMethods are all methods that a page behind the proxy may use.
 func (*ProxyREST) ConnectMethods() []string {
-	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions}
+	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead,
+		http.MethodOptions}
 }
 
 func (r *ProxyREST) NewConnectOptions() (runtime.Object, bool, string) {

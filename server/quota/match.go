@@ -84,8 +84,9 @@ func selects(r corev1.ScopedResourceSelectorRequirement, classes []string) bool 
 	return false
 }
 
-// Sum returns what objects use of a quota. objects yields those of a resource: a usage, and how many objects have it. Only
-// resources are asked for that the quota counts, and that are served. A name that stands for nothing that is served has no amount.
+// Sum returns what objects use of a quota. objects yields those of a resource: a usage, and how many objects have it.
+// Only resources are asked for that the quota counts, and that are served. A name that stands for nothing that is
+// served has no amount.
 func Sum(
 	spec *corev1.ResourceQuotaSpec, served func(schema.GroupResource) bool, objects func(schema.GroupResource) iter.Seq2[*Usage, int64],
 ) corev1.ResourceList {

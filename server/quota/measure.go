@@ -212,8 +212,8 @@ func measureClaim(u *Usage, c *corev1.PersistentVolumeClaim) *Usage {
 	return u
 }
 
-// measureDevices charges the devices of each class that a claim may get at most. They count as requests for the class too, unless
-// they are for a pod that requests them itself.
+// measureDevices charges the devices of each class that a claim may get at most. They count as requests for the class
+// too, unless they are for a pod that requests them itself.
 func measureDevices(u *Usage, c *resourcev1.ResourceClaim) *Usage {
 	charge := func(class string, n int64) {
 		u.add(corev1.ResourceName(class+corev1.ResourceClaimsPerClass), units(n))

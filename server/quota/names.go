@@ -29,7 +29,8 @@ var aliases = map[corev1.ResourceName]schema.GroupResource{
 
 const (
 	countPrefix = "count/"
-	// storageClassSuffix ends the name of a storage class in names such as gold.storageclass.storage.k8s.io/requests.storage.
+	// storageClassSuffix ends the name of a storage class in names such as
+	// gold.storageclass.storage.k8s.io/requests.storage.
 	storageClassSuffix = ".storageclass.storage.k8s.io/"
 )
 
@@ -48,7 +49,8 @@ func Count(resource schema.GroupResource) corev1.ResourceName {
 	return corev1.ResourceName(countPrefix + resource.String())
 }
 
-// of returns the resources whose objects use what a name stands for. One name can stand for something of several resources.
+// of returns the resources whose objects use what a name stands for. One name can stand for something of several
+// resources.
 func of(name corev1.ResourceName) (resources []schema.GroupResource) {
 	text := string(name)
 	if counted, ok := strings.CutPrefix(text, countPrefix); ok {

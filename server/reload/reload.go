@@ -16,8 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/server/health"
 )
 
-// every is how often files are read again. A file that is replaced as those of a volume are has no other sign that all systems have in
-// common.
+// every is how often files are read again. A file that is replaced as those of a volume are has no other sign that all
+// systems have in common.
 const every = 2 * time.Second
 
 // ErrLater is what Take returns while what it waits for has not happened. That is no failure.
@@ -31,8 +31,8 @@ type Config struct {
 	// Take takes over what the files say. An error, which names file and field, leaves all as it was.
 	Take func(ctx context.Context, files []File, hash string) error
 
-	// Metrics is what the names of the metrics begin with, such as "apiserver_authorization_config_controller", and Flag is what
-	// their help calls the files. Process distinguishes this process in them, and so do Labels.
+	// Metrics is what the names of the metrics begin with, such as "apiserver_authorization_config_controller", and
+	// Flag is what their help calls the files. Process distinguishes this process in them, and so do Labels.
 	Metrics, Flag, Process string
 	Labels                 prometheus.Labels
 
@@ -75,7 +75,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Look reads the files, and has them taken over unless they are as they were. Run calls it; whoever calls it otherwise does not Run.
+// Look reads the files, and has them taken over unless they are as they were. Run calls it; whoever calls it otherwise
+// does not Run.
 func (k *Keeper) Look(ctx context.Context) {
 	files, hash, err := k.config.Source.Read()
 	if err == nil && hash == k.taken {
@@ -99,7 +100,8 @@ func (k *Keeper) taking(hash string) {
 	k.fail(nil)
 	k.metrics.count("success")
 	k.metrics.now(hash)
-	k.config.Log.Info(fmt.Sprintf("%s are as their %s says now", k.config.What, k.config.Source.noun()), k.config.Source.noun(), k.config.Source.Path)
+	k.config.Log.Info(fmt.Sprintf("%s are as their %s says now", k.config.What, k.config.Source.noun()), k.config.Source.noun(),
+		k.config.Source.Path)
 }
 
 func (k *Keeper) failing(err error) {
@@ -108,7 +110,8 @@ func (k *Keeper) failing(err error) {
 	}
 	k.metrics.count("failure")
 	noun := k.config.Source.noun()
-	k.config.Log.Error(fmt.Sprintf("%s stay as they were, since their %s is of no use", k.config.What, noun), noun, k.config.Source.Path, "error", err)
+	k.config.Log.Error(fmt.Sprintf("%s stay as they were, since their %s is of no use", k.config.What, noun), noun, k.config.Source.Path,
+		"error", err)
 }
 
 // fail sets why the files were not taken over, and returns why they were not before.
@@ -129,7 +132,8 @@ func (k *Keeper) Ready(context.Context) error {
 	if k.failed == nil {
 		return nil
 	}
-	return errors.Join(health.Reason(fmt.Sprintf("%s are not as their %s says: see the log", k.config.What, k.config.Source.noun())), k.failed)
+	return errors.Join(health.Reason(fmt.Sprintf("%s are not as their %s says: see the log", k.config.What, k.config.Source.noun())),
+		k.failed)
 }
 
 // counts are named as those of the Kubernetes API server.

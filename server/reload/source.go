@@ -27,8 +27,8 @@ type Source struct {
 // OneFile is the file at path.
 func OneFile(path string) Source { return Source{Path: path} }
 
-// Directory has those files of the directory at path whose names end as those of YAML or JSON do. What is in directories below it
-// does not count.
+// Directory has those files of the directory at path whose names end as those of YAML or JSON do. What is in
+// directories below it does not count.
 func Directory(path string) Source { return Source{Path: path, directory: true} }
 
 // noun is what sentences call it.
@@ -39,10 +39,12 @@ func (s Source) noun() string {
 	return "file"
 }
 
-// mostBytes is how long all files of a directory may be together: etcd would hold no larger object, and many of these are a mistake.
+// mostBytes is how long all files of a directory may be together: etcd would hold no larger object, and many of these
+// are a mistake.
 const mostBytes = 32 << 20
 
-// Read reads the files, in the order of their names, and their hash. That of one file is the one that sha256sum has for it.
+// Read reads the files, in the order of their names, and their hash. That of one file is the one that sha256sum has for
+// it.
 func (s Source) Read() (files []File, hash string, err error) {
 	if !s.directory {
 		data, err := os.ReadFile(s.Path)

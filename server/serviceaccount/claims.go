@@ -15,8 +15,8 @@ type Claims struct {
 	Private any
 }
 
-// Public are the claims that all tokens of the web may have. Times are in seconds since 1970. The audience is a list also if it has
-// one member, as in tokens of a kube-apiserver.
+// Public are the claims that all tokens of the web may have. Times are in seconds since 1970. The audience is a list
+// also if it has one member, as in tokens of a kube-apiserver.
 type Public struct {
 	Issuer    string   `json:"iss,omitempty"`
 	Subject   string   `json:"sub,omitempty"`
@@ -32,8 +32,8 @@ type BoundPrivate struct {
 	Kubernetes Kubernetes `json:"kubernetes.io"`
 }
 
-// Kubernetes names the objects without which a token is not valid. Node alone is different: beside a Pod it only tells where
-// that runs.
+// Kubernetes names the objects without which a token is not valid. Node alone is different: beside a Pod it only tells
+// where that runs.
 type Kubernetes struct {
 	Namespace      string `json:"namespace,omitempty"`
 	ServiceAccount Ref    `json:"serviceaccount"`
@@ -57,15 +57,16 @@ type LegacyPrivate struct {
 	Namespace          string `json:"kubernetes.io/serviceaccount/namespace"`
 }
 
-// Bound are the objects that a token ends with: a pod, which may come with its node, or a secret, or a node. All are nil for a
-// token that depends on its account alone.
+// Bound are the objects that a token ends with: a pod, which may come with its node, or a secret, or a node. All are
+// nil for a token that depends on its account alone.
 type Bound struct {
 	Pod    *corev1.Pod
 	Secret *corev1.Secret
 	Node   *corev1.Node
 }
 
-// Validity says from when a token is valid, and for how long. WarnAfter (optional) is after how much time its use is worth a warning.
+// Validity says from when a token is valid, and for how long. WarnAfter (optional) is after how much time its use is
+// worth a warning.
 type Validity struct {
 	From           time.Time
 	For, WarnAfter time.Duration

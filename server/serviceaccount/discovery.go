@@ -30,8 +30,8 @@ type configuration struct {
 	Algorithms    []string `json:"id_token_signing_alg_values_supported"`
 }
 
-// Discovery makes the documents for tokens of an issuer, which must be an https URL that a path can be added to. The keys are at
-// keySetURI.
+// Discovery makes the documents for tokens of an issuer, which must be an https URL that a path can be added to. The
+// keys are at keySetURI.
 func (k *Keys) Discovery(issuer, keySetURI string) (*Discovery, error) {
 	at, err := url.Parse(issuer)
 	switch {

@@ -27,8 +27,8 @@ type PublicKey struct {
 	Key crypto.PublicKey
 }
 
-// NewKeys takes the key that signs, and keys that verify. The key that signs also verifies, and is the first to do so unless it
-// has a place among those that verify.
+// NewKeys takes the key that signs, and keys that verify. The key that signs also verifies, and is the first to do so
+// unless it has a place among those that verify.
 func NewKeys(signing crypto.Signer, verifying []crypto.PublicKey) (*Keys, error) {
 	id, err := KeyID(signing.Public())
 	if err != nil {

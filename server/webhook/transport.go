@@ -45,12 +45,14 @@ func Bound(config *rest.Config, limit Limit) *rest.Config {
 	return config
 }
 
-// Documents is such a transport for what is read from a server that nothing is sent to. Its client may follow redirects.
+// Documents is such a transport for what is read from a server that nothing is sent to. Its client may follow
+// redirects.
 func Documents(next http.RoundTripper, most int64) http.RoundTripper {
 	return transport{next: next, limit: func(int64) int64 { return most }, follow: true}
 }
 
-// Answers is such a transport for a server whose failures are wanted as it words them: their bodies are bounded like all others.
+// Answers is such a transport for a server whose failures are wanted as it words them: their bodies are bounded like
+// all others.
 func Answers(next http.RoundTripper, most int64) http.RoundTripper {
 	return transport{next: next, limit: func(int64) int64 { return most }, whole: true}
 }
@@ -109,10 +111,12 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = &answer{ReadCloser: resp.Body, left: most, most: most, exchange: e}
 	case class == 3 && !t.follow:
 		_ = resp.Body.Close() // nothing of it is wanted
-		return nil, fmt.Errorf("it answered %d, and redirects are not followed: let the configuration name the address that serves it", resp.StatusCode)
+		return nil, fmt.Errorf("it answered %d, and redirects are not followed: let the configuration name the address that serves it",
+			resp.StatusCode)
 	default:
 		_ = resp.Body.Close()
-		// Libraries quote the body in some messages. That holds for a redirect too: a client that finds no Location reads its body.
+		// Libraries quote the body in some messages. That holds for a redirect too: a client that finds no Location
+		// reads its body.
 		text := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 		resp.Header.Set("Content-Type", "text/plain")

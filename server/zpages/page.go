@@ -19,7 +19,8 @@ import (
 // component is what the pages call the server.
 const component = "apiserver"
 
-const warning = "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only."
+const warning = "Warning: This endpoint is not meant to be machine parseable, " +
+	"has no formatting compatibility guarantees and is for debugging purposes only."
 
 // group has the kinds of the pages, and old and current are their versions.
 const (
@@ -100,7 +101,8 @@ func (p *page) serveObject(w http.ResponseWriter, r *http.Request, options negot
 		return
 	}
 	if target.Version == old {
-		w.Header().Set("Warning", fmt.Sprintf(`299 - "This version of the %s endpoint is deprecated. Please use a newer version."`, strings.ToLower(p.kind)))
+		w.Header().Set("Warning", fmt.Sprintf(`299 - "This version of the %s endpoint is deprecated. Please use a newer version."`,
+			strings.ToLower(p.kind)))
 	}
 	w.Header().Set("Content-Type", fmt.Sprintf("%s;g=%s;v=%s;as=%s", options.Accepted.MediaType, target.Group, target.Version, target.Kind))
 	_, _ = w.Write(body) // the client went away

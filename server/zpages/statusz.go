@@ -39,7 +39,8 @@ func NewStatusz(s Status, errors runtime.NegotiatedSerializer) http.Handler {
 		kind: "Statusz", errors: errors,
 		text: func(w io.Writer) {
 			up := s.uptime()
-			fmt.Fprintf(w, "\nStarted: %s\nUp: %d hr %02d min %02d sec\nGo version: %s\nBinary version: %s\nEmulation version: %s\nPaths: %s\n",
+			fmt.Fprintf(w,
+				"\nStarted: %s\nUp: %d hr %02d min %02d sec\nGo version: %s\nBinary version: %s\nEmulation version: %s\nPaths: %s\n",
 				s.Start.Format(time.UnixDate), up/3600, up/60%60, up%60, s.Go, s.Binary, s.Emulation, strings.Join(s.Paths, " "))
 		},
 		structured: func(o object) any {

@@ -31,7 +31,7 @@ type Keeper struct {
 	known   chan struct{}
 }
 
-// New makes a keeper, which does nothing until it runs.
+// New creates a keeper. It does nothing until Run.
 func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Keeper {
 	k := &Keeper{decoder: decoder, log: log, feeds: map[string]*feed.Feed{}, known: make(chan struct{})}
 	for _, part := range parts {
@@ -40,13 +40,13 @@ func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Keeper {
 	return k
 }
 
-// parts are how the keys of the resources begin.
+// parts lists the prefixes of the resources' keys; each has a feed.
 var parts = []string{"mutating", "validating"}
 
-// Known is closed when the objects of all resources have been told.
+// Known is closed once the objects of all resources have been passed on.
 func (k *Keeper) Known() <-chan struct{} { return k.known }
 
-// KnownWait is how long a write waits for the objects, which are unknown only while a server starts.
+// KnownWait limits how long a write waits for the objects. They are unknown only while a server starts.
 const KnownWait = 10 * time.Second
 
 // Await waits until the objects are known. The error is the answer to a write for which that takes too long.
@@ -68,7 +68,8 @@ func (k *Keeper) Await(ctx context.Context, a admission.Attributes) error {
 	}
 }
 
-// Readable is nil if keys is empty. They are of objects that can't be read: nobody knows what those would say of a write, so it is refused.
+// Readable returns nil if keys is empty. The keys belong to unreadable objects: their rules are unknown, so the
+// write is refused.
 func Readable(a admission.Attributes, keys []string) error {
 	switch len(keys) {
 	case 0:
@@ -76,7 +77,8 @@ func Readable(a admission.Attributes, keys []string) error {
 	case 1:
 		return admission.NewForbidden(a, fmt.Errorf("not yet ready to handle request: %s can't be read", escape.Line(keys[0])))
 	}
-	return admission.NewForbidden(a, fmt.Errorf("not yet ready to handle request: %s and %d more can't be read", escape.Line(keys[0]), len(keys)-1))
+	return admission.NewForbidden(a,
+		fmt.Errorf("not yet ready to handle request: %s and %d more can't be read", escape.Line(keys[0]), len(keys)-1))
 }
 
 // Run follows etcd until ctx ends.
@@ -92,9 +94,9 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Follow has tell called with all objects of a resource whenever they change, and with the keys of those that can't be read and never could,
-// sorted. It must not be called after Run. An object that has not changed is the same as before. tell may not change them, and is called by one
-// goroutine.
+// Follow calls tell with all objects of a resource whenever they change. unreadable has the sorted keys of
+// those that can't be read and never could. Follow must not be called after Run. An unchanged object stays the
+// same pointer. tell may not change the objects; one goroutine calls it.
 func Follow[T builtin.Object](k *Keeper, resource schema.GroupResource, tell func(all []T, unreadable []string)) error {
 	codec, err := scheme.StorageCodec(resource, runtime.ContentTypeProtobuf)
 	if err != nil {
@@ -102,21 +104,22 @@ func Follow[T builtin.Object](k *Keeper, resource schema.GroupResource, tell fun
 	}
 	for _, part := range parts {
 		if len(resource.Resource) > len(part) && resource.Resource[:len(part)] == part {
-			k.feeds[part].Follow(&follower[T]{keeper: k, resource: resource, codec: codec, tell: tell, objects: map[string]*object[T]{}}, resource)
+			k.feeds[part].Follow(&follower[T]{keeper: k, resource: resource, codec: codec, tell: tell, objects: map[string]*object[T]{}},
+				resource)
 			k.missing.Add(1)
 		}
 	}
 	return nil
 }
 
-// follower keeps the objects of one resource.
+// follower keeps the objects of one resource. One goroutine, that of its feed, uses it.
 type follower[T builtin.Object] struct {
 	keeper   *Keeper
 	resource schema.GroupResource
 	codec    runtime.Codec
 	tell     func([]T, []string)
 	objects  map[string]*object[T]
-	// looking says that a look is under way, and looked that one has ended.
+	// looking is true during a look; looked becomes true when the first one ends.
 	looking, looked bool
 }
 
@@ -125,7 +128,7 @@ type object[T builtin.Object] struct {
 	bytes string
 	// unreadable is the key of an object without a value: it can't be read.
 	unreadable string
-	// there says that the present look came to it.
+	// there marks the objects that the present look has found.
 	there bool
 }
 
@@ -137,7 +140,7 @@ func (f *follower[T]) Begin() {
 	}
 }
 
-// Put tells of an object, or that it is gone.
+// Put takes an object, or its deletion.
 func (f *follower[T]) Put(p feed.Pair) {
 	_, name := p.Name(f.resource)
 	switch before := f.objects[name]; {
@@ -152,7 +155,8 @@ func (f *follower[T]) Put(p feed.Pair) {
 		case err == nil:
 			f.objects[name] = &object[T]{value: value, bytes: string(p.Value), there: true}
 		case before != nil && before.unreadable == "":
-			f.keeper.log.Error("an object that configures admission cannot be read: it counts as it was", "key", escape.Line(p.Key), "error", escape.Line(err.Error()))
+			f.keeper.log.Error("an object that configures admission cannot be read: it counts as it was", "key", escape.Line(p.Key),
+				"error", escape.Line(err.Error()))
 			before.there = true
 			return
 		default:
@@ -166,7 +170,7 @@ func (f *follower[T]) Put(p feed.Pair) {
 	}
 }
 
-// End ends a look: what it did not come to is gone.
+// End ends a look: objects that it did not find are gone.
 func (f *follower[T]) End(int64) {
 	f.looking = false
 	for name, o := range f.objects {
@@ -181,7 +185,7 @@ func (f *follower[T]) End(int64) {
 	f.looked = true
 }
 
-// all tells all objects.
+// all passes all objects to tell.
 func (f *follower[T]) all() {
 	all, unreadable := make([]T, 0, len(f.objects)), []string(nil)
 	for _, o := range f.objects {

@@ -37,21 +37,25 @@ func MutatingWebhooks(files []reload.File) ([]*registrationv1.MutatingWebhookCon
 
 // ValidatingWebhooks reads configurations of validating webhooks.
 func ValidatingWebhooks(files []reload.File) ([]*registrationv1.ValidatingWebhookConfiguration, error) {
-	of := kindOf(admissionregistration.ValidatingWebhookConfiguration, func(c *registrationv1.ValidatingWebhookConfiguration) field.ErrorList {
-		return eachClient(len(c.Webhooks), func(i int) *registrationv1.WebhookClientConfig { return &c.Webhooks[i].ClientConfig })
-	})
+	of := kindOf(admissionregistration.ValidatingWebhookConfiguration,
+		func(c *registrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+			return eachClient(len(c.Webhooks), func(i int) *registrationv1.WebhookClientConfig { return &c.Webhooks[i].ClientConfig })
+		})
 	err := read(files, of)
 	return of.sorted(), err
 }
 
 // MutatingPolicies reads mutating policies and their bindings.
-func MutatingPolicies(files []reload.File) ([]*registrationv1.MutatingAdmissionPolicy, []*registrationv1.MutatingAdmissionPolicyBinding, error) {
+func MutatingPolicies(
+	files []reload.File,
+) ([]*registrationv1.MutatingAdmissionPolicy, []*registrationv1.MutatingAdmissionPolicyBinding, error) {
 	policies := kindOf(admissionregistration.MutatingAdmissionPolicy, func(p *registrationv1.MutatingAdmissionPolicy) field.ErrorList {
 		return withoutParams(p.Spec.ParamKind)
 	})
-	bindings := kindOf(admissionregistration.MutatingAdmissionPolicyBinding, func(b *registrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
-		return bound(b.Spec.PolicyName, b.Spec.ParamRef)
-	})
+	bindings := kindOf(admissionregistration.MutatingAdmissionPolicyBinding,
+		func(b *registrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
+			return bound(b.Spec.PolicyName, b.Spec.ParamRef)
+		})
 	err := read(files, policies, bindings)
 	if err == nil {
 		err = bindings.refer(policies.files, func(b *registrationv1.MutatingAdmissionPolicyBinding) string { return b.Spec.PolicyName })
@@ -60,13 +64,16 @@ func MutatingPolicies(files []reload.File) ([]*registrationv1.MutatingAdmissionP
 }
 
 // ValidatingPolicies reads validating policies and their bindings.
-func ValidatingPolicies(files []reload.File) ([]*registrationv1.ValidatingAdmissionPolicy, []*registrationv1.ValidatingAdmissionPolicyBinding, error) {
+func ValidatingPolicies(
+	files []reload.File,
+) ([]*registrationv1.ValidatingAdmissionPolicy, []*registrationv1.ValidatingAdmissionPolicyBinding, error) {
 	policies := kindOf(admissionregistration.ValidatingAdmissionPolicy, func(p *registrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 		return withoutParams(p.Spec.ParamKind)
 	})
-	bindings := kindOf(admissionregistration.ValidatingAdmissionPolicyBinding, func(b *registrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
-		return bound(b.Spec.PolicyName, b.Spec.ParamRef)
-	})
+	bindings := kindOf(admissionregistration.ValidatingAdmissionPolicyBinding,
+		func(b *registrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
+			return bound(b.Spec.PolicyName, b.Spec.ParamRef)
+		})
 	err := read(files, policies, bindings)
 	if err == nil {
 		err = bindings.refer(policies.files, func(b *registrationv1.ValidatingAdmissionPolicyBinding) string { return b.Spec.PolicyName })
@@ -74,13 +81,15 @@ func ValidatingPolicies(files []reload.File) ([]*registrationv1.ValidatingAdmiss
 	return policies.sorted(), bindings.sorted(), err
 }
 
-// eachClient checks where webhooks are.
+// eachClient refuses webhooks that name a service: a file may only name a URL.
 func eachClient(n int, at func(i int) *registrationv1.WebhookClientConfig) (errs field.ErrorList) {
 	for i := range n {
 		path, client := field.NewPath("webhooks").Index(i).Child("clientConfig"), at(i)
 		switch {
 		case client.Service != nil:
-			errs = append(errs, field.Forbidden(path.Child("service"), "clientConfig.service is not supported for static manifests; use clientConfig.url instead"))
+			errs = append(errs,
+				field.Forbidden(path.Child("service"),
+					"clientConfig.service is not supported for static manifests; use clientConfig.url instead"))
 		case client.URL == nil || *client.URL == "":
 			errs = append(errs, field.Required(path.Child("url"), "clientConfig.url is required for static manifests"))
 		}
@@ -97,7 +106,9 @@ func withoutParams(kind *registrationv1.ParamKind) field.ErrorList {
 
 func bound(policy string, params *registrationv1.ParamRef) (errs field.ErrorList) {
 	if !strings.HasSuffix(policy, admissionregistration.ManifestSuffix) {
-		errs = append(errs, field.Invalid(field.NewPath("spec", "policyName"), policy, fmt.Sprintf("spec.policyName must end with %q", admissionregistration.ManifestSuffix)))
+		errs = append(errs,
+			field.Invalid(field.NewPath("spec", "policyName"), policy,
+				fmt.Sprintf("spec.policyName must end with %q", admissionregistration.ManifestSuffix)))
 	}
 	if params != nil {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", "paramRef"), "spec.paramRef is not supported for static manifests"))
@@ -105,14 +116,14 @@ func bound(policy string, params *registrationv1.ParamRef) (errs field.ErrorList
 	return errs
 }
 
-// kind takes the objects of one kind.
+// kind collects the objects of one kind.
 type kind[T builtin.Object] struct {
 	setDefaults func(T)
 	validate    func(T) field.ErrorList
-	// check finds what the API would accept and a file may not have.
+	// check refuses fields that the API accepts but a file may not have.
 	check func(T) field.ErrorList
 	all   []T
-	// files has the file of each object, by the object's name.
+	// files maps each object's name to its file.
 	files map[string]string
 }
 
@@ -120,7 +131,7 @@ func kindOf[T builtin.Object](declared builtin.Resource[T], check func(T) field.
 	return &kind[T]{setDefaults: declared.Default, validate: declared.Validate, check: check, files: map[string]string{}}
 }
 
-// take takes an object, with its defaults. It says whether it is of the kind.
+// take adds an object, with its defaults. It reports whether the object is of the kind.
 func (k *kind[T]) take(file string, obj runtime.Object, at lines.Document) (bool, error) {
 	one, ok := obj.(T)
 	if !ok {
@@ -148,11 +159,12 @@ func (k *kind[T]) sorted() []T {
 	return k.all
 }
 
-// refer says which binding is of a policy that is not there.
+// refer returns an error for a binding whose policy is missing.
 func (k *kind[T]) refer(policies map[string]string, policy func(T) string) error {
 	for _, b := range k.all {
 		if _, there := policies[policy(b)]; !there {
-			return fmt.Errorf("%s: binding %q references policy %q which does not exist in the manifest directory", k.files[b.GetName()], b.GetName(), policy(b))
+			return fmt.Errorf("%s: binding %q references policy %q which does not exist in the manifest directory", k.files[b.GetName()],
+				b.GetName(), policy(b))
 		}
 	}
 	return nil
@@ -163,7 +175,7 @@ type taker interface {
 	take(file string, obj runtime.Object, at lines.Document) (bool, error)
 }
 
-// read has the objects of files taken, each by the kind that it is of.
+// read decodes files and gives each object to its kind.
 func read(files []reload.File, kinds ...taker) error {
 	decoder, err := newDecoder()
 	if err != nil {
@@ -206,7 +218,7 @@ func newDecoder() (runtime.Decoder, error) {
 	return serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer(), nil
 }
 
-// document takes the object of a document, or those of a list.
+// document adds the object of a document, or each object of a list.
 func (r *reader) document(file string, document []byte, at lines.Document) error {
 	obj, _, err := r.Decode(document, nil, nil)
 	if err != nil {

@@ -1,7 +1,9 @@
-// Package match has what webhooks and policies share: whether the selectors of their configuration are about a write, its objects in the
-// kind that they want, and which of them are asked a second time.
+// Package match holds the common parts of webhooks and policies: matching selectors, converting a write's
+// objects to the wanted kind, and choosing the hooks of the second round.
 //
-// In come the attributes of a write, and how a namespace is read. Out go an answer, or copies of the write's objects.
+// In come the attributes of a write, and a function that reads a namespace. Out go an answer, or copies of the
+// write's objects.
 //
-// Invariants: What is given away is a copy. Only [TakeOver] changes an object of the write, and leaves nothing of what it was before.
+// Invariants: Results are copies. Only [TakeOver] changes an object of the write, and it leaves nothing of the
+// old content.
 package match

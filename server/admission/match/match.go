@@ -18,7 +18,8 @@ import (
 	kxv1alpha1 "github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// Exempt says that nobody who configures admission is asked about a write: it is a question and no object, or of kx's own group.
+// Exempt reports whether a write skips webhooks and policies. Reviews do, since they are questions and no
+// objects, and so does kx's own group.
 func Exempt(a admission.Attributes) bool {
 	return reviews[a.GetResource().GroupResource()] || a.GetResource().Group == kxv1alpha1.GroupName
 }
@@ -35,8 +36,8 @@ var reviews = map[schema.GroupResource]bool{
 // ReadNamespace reads a namespace, no older than the request.
 type ReadNamespace func(ctx context.Context, name string) (*corev1.Namespace, error)
 
-// Namespace says whether the labels of the namespace of a write are those that its selector wants. Objects without a namespace have none
-// to be judged by, except namespaces themselves.
+// Namespace reports whether the namespace selector selects the write, by the labels of its namespace.
+// Cluster-scoped objects always match, except namespaces, which match by their own labels.
 func Namespace(ctx context.Context, read ReadNamespace, p namespace.NamespaceSelectorProvider, a admission.Attributes) (bool, error) {
 	isNamespace := a.GetResource().Resource == "namespaces"
 	if a.GetNamespace() == "" && !isNamespace {
@@ -67,7 +68,7 @@ func Namespace(ctx context.Context, read ReadNamespace, p namespace.NamespaceSel
 	return false, apierrors.NewInternalError(err)
 }
 
-// Versioned returns the objects of a write in a kind. They are copies.
+// Versioned returns copies of a write's objects, converted to a kind.
 func Versioned(a admission.Attributes, kind schema.GroupVersionKind, o admission.ObjectInterfaces) (*admission.VersionedAttributes, error) {
 	v := &admission.VersionedAttributes{Attributes: a, VersionedKind: kind}
 	for _, one := range []struct {
@@ -86,7 +87,7 @@ func Versioned(a admission.Attributes, kind schema.GroupVersionKind, o admission
 	return v, nil
 }
 
-// Convert returns a copy of an object in a kind.
+// Convert returns a copy of an object, converted to a kind.
 func Convert(obj runtime.Object, kind schema.GroupVersionKind, o admission.ObjectInterfaces) (runtime.Object, error) {
 	out, err := o.GetObjectCreater().New(kind)
 	if err != nil {
@@ -101,7 +102,7 @@ func Convert(obj runtime.Object, kind schema.GroupVersionKind, o admission.Objec
 	return out, nil
 }
 
-// TakeOver has dst become what src is, which may be in another version.
+// TakeOver overwrites dst with src, which may be in another version.
 func TakeOver(dst, src runtime.Object, o admission.ObjectInterfaces) error {
 	kind := dst.GetObjectKind().GroupVersionKind()
 	if u, ok := dst.(*unstructured.Unstructured); ok {
@@ -119,7 +120,7 @@ func TakeOver(dst, src runtime.Object, o admission.ObjectInterfaces) error {
 	if reflect.TypeOf(dst) == reflect.TypeOf(src) {
 		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(src.DeepCopyObject()).Elem())
 	} else {
-		// What the version of the webhook does not have may not stay from before.
+		// Fields that the webhook's version lacks must not survive in dst.
 		reflect.ValueOf(dst).Elem().SetZero()
 		if err := o.GetObjectConvertor().Convert(src, dst, nil); err != nil {
 			return err

@@ -7,18 +7,18 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Repeated is what those who mutate leave of one write for the second time that they are asked. There is one if somebody changed the object
-// after one with the reinvocationPolicy IfNeeded was asked.
+// Repeated carries the state of a mutating plugin between its two rounds for one write. A second round takes
+// place if the object changed after a hook with the reinvocationPolicy IfNeeded was called.
 type Repeated struct {
 	context admission.ReinvocationContext
 	second  bool
-	// may are those who may be asked again, if something changes, and must those that are to be.
+	// may: hooks that can be called again if the object changes; must: hooks that have to be.
 	may, must sets.Set[string]
-	// left is the object as they left it.
+	// left is the object at the end of the first round.
 	left runtime.Object
 }
 
-// RepeatedOf returns that of a plugin for a write, which is kept with its attributes.
+// RepeatedOf returns a plugin's state for a write. It is stored in the write's attributes.
 func RepeatedOf(a admission.Attributes, plugin string) *Repeated {
 	r, ok := a.GetReinvocationContext().Value(plugin).(*Repeated)
 	if !ok {
@@ -32,7 +32,7 @@ func RepeatedOf(a admission.Attributes, plugin string) *Repeated {
 	return r
 }
 
-// Round counts the times before this one.
+// Round returns 0 in the first round and 1 in the second.
 func (r *Repeated) Round() int {
 	if r.second {
 		return 1
@@ -40,7 +40,7 @@ func (r *Repeated) Round() int {
 	return 0
 }
 
-// Wanted says whether one is to be asked. The second time, nobody is asked for the first time.
+// Wanted reports whether a hook has to be called. The second round calls only hooks that the first one called.
 func (r *Repeated) Wanted(uid string) bool { return !r.second || r.must.Has(uid) }
 
 func (r *Repeated) require() {
@@ -48,16 +48,16 @@ func (r *Repeated) require() {
 	r.may = sets.New[string]()
 }
 
-// Changed says that one changed the object: all plugins are asked again.
+// Changed records that a hook changed the object: all plugins run again.
 func (r *Repeated) Changed() {
 	r.require()
 	r.context.SetShouldReinvoke()
 }
 
-// Asked says that one was asked who wants to be asked again if the object changes.
+// Asked records the call of a hook that wants to be called again if the object changes.
 func (r *Repeated) Asked(uid string) { r.may.Insert(uid) }
 
-// Leave remembers the object.
+// Leave keeps a copy of the object, for the comparison at the start of the second round.
 func (r *Repeated) Leave(obj runtime.Object) {
 	if len(r.may) > 0 && obj != nil {
 		r.left = obj.DeepCopyObject()

@@ -1,9 +1,9 @@
-// Package plugin is what an admission plugin is, as one value, and what plugins ask of the server.
+// Package plugin defines an admission plugin as a value, and the server's interface for plugins.
 //
-// In come, as a [Kit], the storages, their scopes and the authorizer of the server. Out goes a [Plugin]: its name, which writes it is about, and
-// what it does with them.
+// In comes a [Kit]: the storages, their scopes and the authorizer of the server. Out goes a [Plugin]: its name,
+// the writes that it handles, and its functions.
 //
-// Invariants: A plugin is not asked about writes that it is not about, and leaves no step in their journeys. What it reads of other
-// objects is no older than the request, unless it asks for less ([Objects.Recent]). It gets an object that nobody else has: it may
-// change it, if it mutates.
+// Invariants: A plugin is not called for writes that it does not handle, and leaves no step in their journeys.
+// Other objects that it reads are no older than the request, unless it asks for less ([Objects.Recent]). The
+// object of the write is not shared, so a mutating plugin may change it.
 package plugin

@@ -28,28 +28,30 @@ import (
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
-// Kit has what plugins ask of the server.
+// Kit gives plugins access to the server.
 type Kit struct {
 	Authorizer authorizer.Authorizer
-	// Storage returns that of a built-in resource, nil if it is not served. It is set when the API is installed, before the first request.
+	// Storage returns the storage of a built-in resource, nil if it is not served. It is set when the API is
+	// installed, before the first request.
 	Storage func(schema.GroupVersionResource) rest.Storage
-	// Storages returns those of all resources, also of other groups. It is set together with Storage.
+	// Storages returns the storages of all resources, also of other groups. It is set together with Storage.
 	Storages func() map[schema.GroupVersionResource]rest.Storage
-	// Scope returns what the handlers know of a built-in resource. It is set together with Storage.
+	// Scope returns the handlers' request scope of a built-in resource. It is set together with Storage.
 	Scope func(schema.GroupVersionResource) *handler.RequestScope
 }
 
 type trusted struct{}
 
-// Trusted returns the context of a write of this server's own controllers. They need no roles, so plugins that ask for rights find them.
+// Trusted marks the context of a write by this server's own controllers. They have no roles, so plugins that
+// check permissions allow them everything.
 func Trusted(ctx context.Context) context.Context { return context.WithValue(ctx, trusted{}, true) }
 
-// UnlessTrusted asks an authorizer about everybody but the server's own controllers.
+// UnlessTrusted wraps an authorizer: contexts that Trusted marked are allowed, all others go to a.
 func UnlessTrusted(a authorizer.Authorizer) authorizer.Authorizer { return unlessTrusted{a} }
 
 type unlessTrusted struct{ authorizer.Authorizer }
 
-// Authorize allows what is trusted.
+// Authorize allows trusted contexts.
 func (u unlessTrusted) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if ctx.Value(trusted{}) != nil {
 		return authorizer.DecisionAllow, "", nil
@@ -63,11 +65,12 @@ type Served struct {
 	Namespaced bool
 }
 
-// ResourcesOf returns the resources whose objects are of a kind, in the order of their names.
+// ResourcesOf returns the resources whose objects are of a kind, sorted by name.
 func (k *Kit) ResourcesOf(kind schema.GroupVersionKind) (found []Served) {
 	for resource, storage := range k.Storages() {
 		scoper, ok := storage.(rest.Scoper)
-		if !ok || strings.Contains(resource.Resource, "/") || !slices.Contains(endpoint.KindsOf(resource.GroupVersion(), storage, scheme.Scheme), kind) {
+		if !ok || strings.Contains(resource.Resource, "/") ||
+			!slices.Contains(endpoint.KindsOf(resource.GroupVersion(), storage, scheme.Scheme), kind) {
 			continue
 		}
 		found = append(found, Served{resource, scoper.NamespaceScoped()})
@@ -76,7 +79,8 @@ func (k *Kit) ResourcesOf(kind schema.GroupVersionKind) (found []Served) {
 	return found
 }
 
-// Objects are those of one built-in resource, as plugins read them. Where the resource is not served there are none.
+// Objects reads and writes the objects of one built-in resource for plugins. If the resource is not served, it
+// has none.
 type Objects[T builtin.Object] struct {
 	kit      *Kit
 	resource schema.GroupVersionResource
@@ -87,7 +91,7 @@ func ObjectsOf[T builtin.Object](kit *Kit, resource schema.GroupVersionResource)
 	return Objects[T]{kit, resource}
 }
 
-// Get returns an object as it is now. It may be shared: the caller must not change it.
+// Get returns the current object. It may be shared: the caller must not change it.
 func (o Objects[T]) Get(ctx context.Context, namespace, name string) (obj T, found bool, err error) {
 	getter, ok := o.kit.Storage(o.resource).(rest.Getter)
 	if !ok {
@@ -103,12 +107,13 @@ func (o Objects[T]) Get(ctx context.Context, namespace, name string) (obj T, fou
 	return obj, err == nil, o.failed(ctx, err)
 }
 
-// List returns the objects of a namespace, or all of them if it is empty. They may be shared.
+// List returns the objects of a namespace, or of all namespaces if it is empty. They may be shared.
 func (o Objects[T]) List(ctx context.Context, namespace string) (all []T, err error) {
 	return o.list(ctx, namespace, "")
 }
 
-// Recent returns the objects of a namespace as the cache has them, which may be a moment old. etcd is not asked, and no step is taken.
+// Recent returns the objects of a namespace from the cache, which may be a moment old. It does not read etcd,
+// and records no step.
 func (o Objects[T]) Recent(ctx context.Context, namespace string) (all []T, err error) {
 	return o.list(trace.Unrecorded(ctx), namespace, "0")
 }
@@ -129,11 +134,12 @@ func (o Objects[T]) list(ctx context.Context, namespace, resourceVersion string)
 	return all, o.failed(ctx, err)
 }
 
-// apiServer is the user as whom a server asks itself.
+// apiServer is the user for the server's requests to itself.
 var apiServer = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.AllAuthenticated, user.SystemPrivilegedGroup}}
 
-// own is the context of a write of the server's own because of a client's: what admission says of it is not said to that client, nor of its
-// request in the audit log.
+// own is the context of a write that the server makes because of a client's request. It hides the request's
+// audit record: warnings and annotations of the inner write must not reach that client or the audit log of its
+// request.
 type own struct{ context.Context }
 
 func (c own) Value(key any) any {
@@ -175,14 +181,15 @@ func (o Objects[T]) Create(ctx context.Context, obj T) error {
 	return err
 }
 
-// errAsItIs ends an update that is not needed.
+// errAsItIs ends an update that has nothing to change.
 var errAsItIs = errors.New("nothing is to be changed")
 
-// ownManager owns what plugins write, as upstream, where such a write is a request of the kube-apiserver to itself.
+// ownManager is the field manager of what plugins write, as upstream, where the kube-apiserver sends such a
+// write to itself.
 const ownManager = "kube-apiserver"
 
-// UpdateStatus changes the status of an object. change is given a copy of what is there, again after each conflict, and says whether
-// anything is to be written. An object that is gone is left alone.
+// UpdateStatus changes the status of an object. It calls change with a copy of the current object, again after
+// each conflict; change reports whether there is anything to write. A missing object is no error.
 func (o Objects[T]) UpdateStatus(ctx context.Context, namespace, name string, change func(T) (bool, error)) error {
 	storage := o.kit.Storage(o.resource.GroupVersion().WithResource(o.resource.Resource + "/status"))
 	updater, ok := storage.(rest.Updater)
@@ -224,10 +231,11 @@ func (o Objects[T]) UpdateStatus(ctx context.Context, namespace, name string, ch
 	case ctx.Err() != nil:
 		return err
 	}
-	return apierrors.NewInternalError(fmt.Errorf("admission can't update the status of %s %s/%s: %w", o.resource.GroupResource(), namespace, name, err))
+	return apierrors.NewInternalError(
+		fmt.Errorf("admission can't update the status of %s %s/%s: %w", o.resource.GroupResource(), namespace, name, err))
 }
 
-// reading describes the read. Errors name its resource.
+// reading returns the context of a read. Errors name its resource.
 func (o Objects[T]) reading(ctx context.Context, verb, namespace, name string) context.Context {
 	return o.asking(ctx, verb, "", namespace, name)
 }
@@ -240,7 +248,7 @@ func (o Objects[T]) asking(ctx context.Context, verb, subresource, namespace, na
 	})
 }
 
-// failed says what a plugin could not read. That the time of the request is up is the handler's to say.
+// failed wraps the error of a read. It leaves a timeout of the request to the handler.
 func (o Objects[T]) failed(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err

@@ -16,32 +16,35 @@ import (
 
 // Plugin is one plugin of the chain.
 type Plugin struct {
-	// Name is the one that --enable-admission-plugins has for it.
+	// Name is the plugin's name in --enable-admission-plugins.
 	Name       string
 	Operations []admission.Operation
-	// About are the resources that it is about, all if there are none.
+	// About lists the resources that the plugin handles; empty means all.
 	About []Resource
-	// When (optional) says whether it is about a write, as far as that can be said at once, without a look at other objects.
+	// When (optional) reports whether the plugin handles a write, as far as the write itself shows that,
+	// without reading other objects.
 	When func(admission.Attributes) bool
-	// Admit may change the object of a write or refuse it. Validate may refuse it, when nobody changes it any more. Either may be nil.
+	// Admit may change the object of a write or refuse it. Validate may refuse it, after all changes. Either
+	// may be nil.
 	Admit, Validate Func
-	// Find may be there instead of Validate, for a plugin that has to look at other objects to know whether it is about a write. It returns
-	// what is to be done, nil if nothing is: then there is no step. It must not fail by itself: what it returns says what went wrong.
+	// Find may replace Validate in a plugin that has to read other objects to know whether it handles a write.
+	// It returns the function to call, or nil for none: then there is no step. Find itself must not fail; the
+	// returned function reports errors.
 	Find func(ctx context.Context, a admission.Attributes) Func
 }
 
 // Func does a plugin's work. An error is the client's answer.
 type Func func(ctx context.Context, w Write) error
 
-// Write is what a plugin is asked about.
+// Write is the write that a plugin judges.
 type Write struct {
 	admission.Attributes
 	Objects admission.ObjectInterfaces
-	// Step is the plugin's own: what it decided, it says there.
+	// Step belongs to the plugin, which records its decision there.
 	Step *trace.Step
 }
 
-// Refused is an answer that forbids the write.
+// Refused returns the error that forbids the write.
 func (w Write) Refused(format string, args ...any) error {
 	return admission.NewForbidden(w, fmt.Errorf(format, args...))
 }
@@ -61,14 +64,14 @@ func Of(group string, names ...string) (all []Resource) {
 	return all
 }
 
-// Concerns says whether the plugin is about such a write.
+// Concerns reports whether the plugin handles a write.
 func (p *Plugin) Concerns(a admission.Attributes) bool {
 	return slices.Contains(p.Operations, a.GetOperation()) &&
 		(len(p.About) == 0 || slices.Contains(p.About, Resource{a.GetResource().GroupResource(), a.GetSubresource()})) &&
 		(p.When == nil || p.When(a))
 }
 
-// With does f with the object of a write, which is of type T for all resources of a plugin.
+// With calls f with the object of a write. T must be its type for all resources of the plugin.
 func With[T runtime.Object](f func(ctx context.Context, w Write, obj T) error) Func {
 	return func(ctx context.Context, w Write) error {
 		obj, err := as[T](w.GetObject())
@@ -79,7 +82,7 @@ func With[T runtime.Object](f func(ctx context.Context, w Write, obj T) error) F
 	}
 }
 
-// WithOld does f with the object of an update as it is to be and as it is.
+// WithOld calls f with the new and the old object of an update.
 func WithOld[T runtime.Object](f func(ctx context.Context, w Write, obj, old T) error) Func {
 	return With(func(ctx context.Context, w Write, obj T) error {
 		old, err := as[T](w.GetOldObject())

@@ -22,13 +22,13 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// expression is one of a policy, and what it may result in.
+// expression is an expression of a policy, with the types that it may return.
 type expression struct {
 	text  string
 	types []*celgo.Type
-	// name is that of a variable, or the key of an annotation.
+	// name is the name of a variable, or the key of an annotation.
 	name string
-	// message and reason are what a validation says to the client.
+	// message and reason are the client's answer when a validation fails.
 	message string
 	reason  *metav1.StatusReason
 }
@@ -37,14 +37,14 @@ func (e *expression) GetExpression() string      { return e.text }
 func (e *expression) GetName() string            { return e.name }
 func (e *expression) ReturnTypes() []*celgo.Type { return e.types }
 
-// validator is a validating policy, compiled. What does not compile fails when it is evaluated.
+// validator is a compiled validating policy. An expression that does not compile fails when it is evaluated.
 type validator struct {
-	// ignores says that the failurePolicy is Ignore.
+	// ignores means that the failurePolicy is Ignore.
 	ignores bool
 	// matcher is nil if there are no match conditions.
 	matcher                            matchconditions.Matcher
 	validations, messages, annotations cel.ConditionEvaluator
-	// err is why there is no environment to compile in.
+	// err is set if there is no environment to compile in.
 	err error
 }
 
@@ -63,7 +63,8 @@ func compileValidating(p *registrationv1.ValidatingAdmissionPolicy) *validator {
 		}
 	}
 	for _, a := range p.Spec.AuditAnnotations {
-		annotations = append(annotations, &expression{text: a.ValueExpression, types: []*celgo.Type{celgo.StringType, celgo.NullType}, name: a.Key})
+		annotations = append(annotations,
+			&expression{text: a.ValueExpression, types: []*celgo.Type{celgo.StringType, celgo.NullType}, name: a.Key})
 	}
 	withoutAuthorizer := cel.OptionalVariableDeclarations{HasParams: vars.HasParams}
 	return &validator{
@@ -96,7 +97,8 @@ func newCompiler(variables []registrationv1.Variable, vars cel.OptionalVariableD
 }
 
 // matcher compiles match conditions. It returns nil if there are none.
-func (c compiler) matcher(name string, conditions []registrationv1.MatchCondition, failure *registrationv1.FailurePolicyType, vars cel.OptionalVariableDeclarations) matchconditions.Matcher {
+func (c compiler) matcher(name string, conditions []registrationv1.MatchCondition, failure *registrationv1.FailurePolicyType,
+	vars cel.OptionalVariableDeclarations) matchconditions.Matcher {
 	if len(conditions) == 0 {
 		return nil
 	}
@@ -107,7 +109,7 @@ func (c compiler) matcher(name string, conditions []registrationv1.MatchConditio
 	return matchconditions.NewMatcher(c.conditions("condition", all, vars), failure, "policy", "validate", name)
 }
 
-// input is what expressions are evaluated with.
+// input holds the inputs of the expressions.
 type input struct {
 	target
 	object     *admission.VersionedAttributes
@@ -116,30 +118,31 @@ type input struct {
 	authorizer authorizer.UnconditionalAuthorizer
 }
 
-// verdict is what a policy says about a write.
+// verdict is a policy's result for a write.
 type verdict struct {
 	decisions []decision
 	notes     []note
 }
 
-// decision is what one validation says.
+// decision is the result of one validation.
 type decision struct {
-	// fails says that the binding decides what comes of the write.
+	// fails means that the actions of the binding apply.
 	fails bool
-	// failed says that it could not be evaluated.
+	// failed means that the evaluation failed.
 	failed  bool
 	message string
 	reason  metav1.StatusReason
 	elapsed time.Duration
 }
 
-// note is an annotation for the audit log, or why it could not be evaluated.
+// note is an annotation for the audit log; problem is set if its evaluation failed.
 type note struct {
 	key, value, problem string
 	elapsed             time.Duration
 }
 
-// evaluate evaluates all expressions for one object of params, in a Kubernetes API server's order and with its budgets.
+// evaluate evaluates all expressions for one param object, in the order and with the budgets of a Kubernetes
+// API server.
 func (v *validator) evaluate(ctx context.Context, in input) verdict {
 	if v.err != nil {
 		return v.failure(v.err)
@@ -153,7 +156,8 @@ func (v *validator) evaluate(ctx context.Context, in input) verdict {
 			return verdict{}
 		}
 	}
-	request := cel.CreateAdmissionRequest(in.object.Attributes, metav1.GroupVersionResource(in.resource), metav1.GroupVersionKind(in.object.VersionedKind))
+	request := cel.CreateAdmissionRequest(in.object.Attributes, metav1.GroupVersionResource(in.resource),
+		metav1.GroupVersionKind(in.object.VersionedKind))
 	namespace := cel.CreateNamespaceObject(in.namespace)
 	withoutAuthorizer := cel.OptionalVariableBindings{VersionedParams: in.param}
 	withAuthorizer := cel.OptionalVariableBindings{VersionedParams: in.param, Authorizer: in.authorizer}
@@ -191,7 +195,7 @@ func (v *validator) failure(err error) verdict {
 	return verdict{decisions: []decision{{fails: !v.ignores, failed: true, message: err.Error()}}}
 }
 
-// decide says what came of one validation.
+// decide turns the result of one validation into a decision.
 func (v *validator) decide(result, message *cel.EvaluationResult, messagesErr error) decision {
 	d := decision{elapsed: result.Elapsed}
 	switch {
@@ -209,7 +213,8 @@ func (v *validator) decide(result, message *cel.EvaluationResult, messagesErr er
 	return d
 }
 
-// says is what the client is told when a validation does not hold. What its message expression says must be one line, and not too long.
+// says returns the client's message for a failed validation. The result of a message expression counts only if
+// it is one line and not too long.
 func (e *expression) says(message *cel.EvaluationResult) string {
 	if message != nil && message.Error == nil && message.EvalResult != nil {
 		text, _ := message.EvalResult.Value().(string)
@@ -224,7 +229,7 @@ func (e *expression) says(message *cel.EvaluationResult) string {
 	return "failed expression: " + strings.TrimSpace(e.text)
 }
 
-// note says what came of an annotation: nothing, if it is null or empty.
+// note turns the result of an annotation into a note, which is empty for null and the empty string.
 func (v *validator) note(result *cel.EvaluationResult) note {
 	one, ok := result.ExpressionAccessor.(*expression)
 	if !ok {
@@ -242,13 +247,15 @@ func (v *validator) note(result *cel.EvaluationResult) note {
 		n.value = strings.TrimSpace(value)
 	default:
 		if result.EvalResult.Type() != types.NullType {
-			n.problem = fmt.Sprintf("valueExpression '%v' resulted in unsupported return type: %v. Return type must be either string or null.", one.text, result.EvalResult.Type())
+			n.problem = fmt.Sprintf(
+				"valueExpression '%v' resulted in unsupported return type: %v. Return type must be either string or null.",
+				one.text, result.EvalResult.Type())
 		}
 	}
 	return n
 }
 
-// secrets says that params are Secrets, of which nothing may be shown.
+// secrets reports whether params are Secrets: their content must not be shown.
 func secrets(k *registrationv1.ParamKind) bool {
 	return k != nil && k.APIVersion == "v1" && k.Kind == "Secret"
 }

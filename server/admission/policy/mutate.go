@@ -33,13 +33,13 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// mutator is a mutating policy, compiled. What does not compile fails when it is evaluated.
+// mutator is a compiled mutating policy. An expression that does not compile fails when it is evaluated.
 type mutator struct {
 	// matcher is nil if there are no match conditions.
 	matcher matchconditions.Matcher
 	patches []patch.Patcher
 	again   bool
-	// err is why there is no environment to compile in.
+	// err is set if there is no environment to compile in.
 	err error
 }
 
@@ -57,15 +57,18 @@ func compileMutating(p *registrationv1.MutatingAdmissionPolicy) *mutator {
 	for _, one := range p.Spec.Mutations {
 		switch {
 		case one.PatchType == registrationv1.PatchTypeJSONPatch && one.JSONPatch != nil:
-			m.patches = append(m.patches, patch.NewJSONPatcher(c.mutation(&patch.JSONPatchCondition{Expression: one.JSONPatch.Expression}, vars)))
+			m.patches = append(m.patches,
+				patch.NewJSONPatcher(c.mutation(&patch.JSONPatchCondition{Expression: one.JSONPatch.Expression}, vars)))
 		case one.PatchType == registrationv1.PatchTypeApplyConfiguration && one.ApplyConfiguration != nil:
-			m.patches = append(m.patches, patch.NewApplyConfigurationPatcher(c.mutation(&patch.ApplyConfigurationCondition{Expression: one.ApplyConfiguration.Expression}, vars)))
+			m.patches = append(m.patches,
+				patch.NewApplyConfigurationPatcher(
+					c.mutation(&patch.ApplyConfigurationCondition{Expression: one.ApplyConfiguration.Expression}, vars)))
 		}
 	}
 	return m
 }
 
-// mutation is one expression that makes a patch.
+// mutation is an expression that returns a patch.
 type mutation struct {
 	cel.MutatingEvaluator
 	compiler   *cel.CompositedCompiler
@@ -82,8 +85,9 @@ func (c compiler) mutation(e cel.ExpressionAccessor, vars cel.OptionalVariableDe
 	return &mutation{cel.NewMutatingEvaluator(result), c.CompositedCompiler, e, again}
 }
 
-// ForInput evaluates the expression as the library does, and shows it.
-func (m *mutation) ForInput(ctx context.Context, a *admission.VersionedAttributes, request *admissionv1.AdmissionRequest, vars cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) (cel.EvaluationResult, int64, error) {
+// ForInput evaluates the expression as the library does, and records it.
+func (m *mutation) ForInput(ctx context.Context, a *admission.VersionedAttributes, request *admissionv1.AdmissionRequest,
+	vars cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) (cel.EvaluationResult, int64, error) {
 	r, _ := ctx.Value(recordKey{}).(*record)
 	counted := &counter{CompositionContext: m.compiler.CreateContext(ctx), outcomes: make([]outcome, 1)}
 	result, left, err := m.MutatingEvaluator.ForInput(counted, a, request, vars, namespace, budget)
@@ -100,7 +104,7 @@ func (m *mutation) ForInput(ctx context.Context, a *admission.VersionedAttribute
 	return result, left, err
 }
 
-// invocation is a policy that is about a write, with one of its bindings and an object of its params.
+// invocation is one run of a policy, with one of its bindings and one param object.
 type invocation struct {
 	*policy[*mutator]
 	binding *binding
@@ -108,7 +112,7 @@ type invocation struct {
 	param runtime.Object
 }
 
-// key tells invocations of a write apart.
+// key identifies an invocation within a write.
 func (i *invocation) key() string {
 	name := ""
 	if i.param != nil {
@@ -117,20 +121,20 @@ func (i *invocation) key() string {
 	return strings.Join([]string{i.name, i.binding.name, name}, "\n")
 }
 
-// mutations is what all mutating policies do to one write.
+// mutations is the run of all mutating policies on one write.
 type mutations struct {
 	visit
 	again *match.Repeated
 	// present is the object in the kind that the last policy wanted.
 	present *admission.VersionedAttributes
-	// problems are why policies could not be evaluated.
+	// problems explain which policies could not be evaluated.
 	problems []problem
 }
 
-// problem is why a policy could not be evaluated.
+// problem explains why a policy could not be evaluated.
 type problem struct {
 	text string
-	// quiet is the text as journeys and the audit log have it.
+	// quiet is the text for journeys and the audit log.
 	quiet  string
 	reason metav1.StatusReason
 }
@@ -177,8 +181,8 @@ func (p *Policies) mutateBy(ctx context.Context, w plugin.Write, all []*policy[*
 	return asked, m.refusal()
 }
 
-// invocations finds the bindings of a policy that are about the write, with their params. unmatched (optional) is why its rules could not be
-// matched. The error ends the request at once.
+// invocations returns the runs of a policy for the write: one for each matching binding and param. unmatched
+// (optional) is the error of matching its rules. The returned error ends the request at once.
 func (m *mutations) invocations(ctx context.Context, one *policy[*mutator], as target, unmatched error) (found []*invocation, err error) {
 	var differs trace.Reason
 	if unmatched == nil {
@@ -236,8 +240,8 @@ func (m *mutations) invocations(ctx context.Context, one *policy[*mutator], as t
 	return found, nil
 }
 
-// do does what belongs to a policy, or to one of its bindings, as a step of its own. A policy that could not be evaluated does not end the
-// request: others are evaluated all the same.
+// do runs f for a policy, or for one of its bindings, in a step of its own. A policy that could not be
+// evaluated does not end the request: the others still run.
 func (*mutations) do(ctx context.Context, subject string, f func(context.Context, *trace.Step) error) error {
 	err := evaluate(ctx, subject, f)
 	var unusable unusableError
@@ -247,11 +251,12 @@ func (*mutations) do(ctx context.Context, subject string, f func(context.Context
 	return err
 }
 
-// unusableError is that of a policy that could not be evaluated.
+// unusableError is the error of a policy that could not be evaluated.
 type unusableError struct{ error }
 
-// unusable keeps why a policy could not be evaluated, unless such failures are ignored.
-func (m *mutations) unusable(ctx context.Context, step *trace.Step, one *policy[*mutator], b *binding, err error, reason metav1.StatusReason) error {
+// unusable records why a policy could not be evaluated, unless its failurePolicy ignores that.
+func (m *mutations) unusable(ctx context.Context, step *trace.Step, one *policy[*mutator], b *binding, err error,
+	reason metav1.StatusReason) error {
 	by := authorOf(one, b)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -269,7 +274,8 @@ func (m *mutations) unusable(ctx context.Context, step *trace.Step, one *policy[
 	return unusableError{errors.New(p.quiet)}
 }
 
-// refusal is the answer to a write that policies could not be evaluated for: what the first one says, and all of them as causes.
+// refusal returns the answer to a write for which policies could not be evaluated: the first problem as the
+// message, and all as causes.
 func (m *mutations) refusal() error {
 	if len(m.problems) == 0 {
 		return nil
@@ -292,7 +298,7 @@ func (m *mutations) refusal() error {
 	return status
 }
 
-// as returns the object in a kind, with what policies before made of it.
+// as returns the object in a kind, with the changes of earlier policies.
 func (m *mutations) as(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
 	if m.present == nil || m.present.VersionedKind != kind {
 		if err := m.settle(); err != nil {
@@ -303,7 +309,7 @@ func (m *mutations) as(kind schema.GroupVersionKind) (_ *admission.VersionedAttr
 	return m.present, err
 }
 
-// settle has the object of the write become what policies made of it.
+// settle copies the changes of policies into the object of the write.
 func (m *mutations) settle() error {
 	if m.present == nil || !m.present.Dirty || m.present.VersionedObject.Object() == nil {
 		return nil
@@ -315,7 +321,7 @@ func (m *mutations) settle() error {
 	return nil
 }
 
-// invoke has a policy change the object.
+// invoke runs a policy, which changes the object.
 func (m *mutations) invoke(ctx context.Context, one *invocation) error {
 	return m.do(ctx, one.name+"/"+one.binding.name, func(ctx context.Context, step *trace.Step) error {
 		object, err := m.as(one.kind)
@@ -377,8 +383,9 @@ func (m *mutations) invoke(ctx context.Context, one *invocation) error {
 	})
 }
 
-// apply applies the patches of a policy. One that fails does not keep the others from being applied.
-func (m *mutations) apply(ctx context.Context, step *trace.Step, one *invocation, compiled *mutator, object *admission.VersionedAttributes, namespace *corev1.Namespace) (failed error) {
+// apply applies the patches of a policy. If one fails, the others still apply.
+func (m *mutations) apply(ctx context.Context, step *trace.Step, one *invocation, compiled *mutator, object *admission.VersionedAttributes,
+	namespace *corev1.Namespace) (failed error) {
 	for _, patcher := range compiled.patches {
 		start := time.Now()
 		err := m.patch(ctx, patcher, one, object, namespace)
@@ -401,7 +408,7 @@ func (m *mutations) apply(ctx context.Context, step *trace.Step, one *invocation
 	return failed
 }
 
-// kindOfError is what metrics call an error.
+// kindOfError returns the metrics' label of an error.
 func kindOfError(err error) celmetrics.MutationErrorType {
 	switch {
 	case strings.HasPrefix(err.Error(), "compilation"):
@@ -412,8 +419,9 @@ func kindOfError(err error) celmetrics.MutationErrorType {
 	return celmetrics.MutatingInvalidError
 }
 
-// patch applies one patch, and sets the defaults that the object then lacks.
-func (m *mutations) patch(ctx context.Context, patcher patch.Patcher, one *invocation, object *admission.VersionedAttributes, namespace *corev1.Namespace) error {
+// patch applies one patch, and then sets defaults.
+func (m *mutations) patch(ctx context.Context, patcher patch.Patcher, one *invocation, object *admission.VersionedAttributes,
+	namespace *corev1.Namespace) error {
 	var types managedfields.TypeConverter
 	if known, ok := m.w.Objects.(interface {
 		GetFieldTypes() managedfields.TypeConverter
@@ -421,7 +429,11 @@ func (m *mutations) patch(ctx context.Context, patcher patch.Patcher, one *invoc
 		types = known.GetFieldTypes()
 	}
 	if types == nil {
-		return apierrors.NewServiceUnavailable(fmt.Sprintf("Resource kind %s not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.", object.VersionedKind))
+		return apierrors.NewServiceUnavailable(
+			fmt.Sprintf(
+				"Resource kind %s not found. There can be a delay between when CustomResourceDefinitions are created and when they "+
+					"are available.",
+				object.VersionedKind))
 	}
 	before := object.VersionedObject.Object()
 	after, err := patcher.Patch(ctx, patch.Request{

@@ -19,19 +19,19 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 )
 
-// Params are the objects of a kind, which policies may have as params.
+// Params reads the objects of a kind that policies use as params.
 type Params struct {
 	Resource schema.GroupVersionResource
-	// Storage has custom resources in the version of the kind, and built-in ones in that in which they are stored.
+	// Storage returns custom resources in the version of the kind, and built-in ones in their stored version.
 	Storage rest.Storage
 }
 
-// kindOf is the kind of a policy's params.
+// kindOf returns the kind of a policy's params.
 func kindOf(k *registrationv1.ParamKind) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(k.APIVersion, k.Kind)
 }
 
-// paramsOf finds the kind of a policy's params, which may not be served.
+// paramsOf returns the params of a policy. It fails if their kind is not served.
 func (v *visit) paramsOf(k *registrationv1.ParamKind) (Params, error) {
 	if k == nil {
 		return Params{}, nil
@@ -43,8 +43,9 @@ func (v *visit) paramsOf(k *registrationv1.ParamKind) (Params, error) {
 	return params, nil
 }
 
-// collect reads the params that a binding names. One nil stands for a policy or a binding that wants none.
-func (v *visit) collect(ctx context.Context, kind *registrationv1.ParamKind, from Params, ref *registrationv1.ParamRef) (params []runtime.Object, err error) {
+// collect reads the params that a binding names. A policy or a binding without params yields one nil.
+func (v *visit) collect(ctx context.Context, kind *registrationv1.ParamKind, from Params,
+	ref *registrationv1.ParamRef) (params []runtime.Object, err error) {
 	if kind == nil || ref == nil {
 		return []runtime.Object{nil}, nil
 	}
@@ -80,7 +81,7 @@ func (v *visit) collect(ctx context.Context, kind *registrationv1.ParamKind, fro
 	return params, nil
 }
 
-// get calls add with an object, if it is there.
+// get calls add with an object, if it exists.
 func (p Params) get(ctx context.Context, namespace, name string, add func(runtime.Object) error) error {
 	getter, ok := p.Storage.(rest.Getter)
 	if !ok {
@@ -96,7 +97,7 @@ func (p Params) get(ctx context.Context, namespace, name string, add func(runtim
 	return add(obj)
 }
 
-// list calls add with each object that the selector is about.
+// list calls add with each object that the selector selects.
 func (p Params) list(ctx context.Context, namespace string, s *metav1.LabelSelector, add func(runtime.Object) error) error {
 	lister, ok := p.Storage.(rest.Lister)
 	if !ok {
@@ -116,7 +117,7 @@ func (p Params) list(ctx context.Context, namespace string, s *metav1.LabelSelec
 	return object.Each(ctx, list, add)
 }
 
-// reading describes the read. Errors name its resource.
+// reading returns the context of a read. Errors name its resource.
 func (p Params) reading(ctx context.Context, verb, namespace, name string) context.Context {
 	ctx = request.WithNamespace(ctx, namespace)
 	return request.WithRequestInfo(ctx, &request.RequestInfo{
@@ -125,7 +126,8 @@ func (p Params) reading(ctx context.Context, verb, namespace, name string) conte
 	})
 }
 
-// asParam is an object as expressions see it: as a client would, with its kind. The object may be shared and stays as it is.
+// asParam returns an object in the form that expressions use, which is the one of clients, with its kind. obj
+// may be shared and stays unchanged.
 func asParam(obj runtime.Object, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	obj, err := object.Decoded(obj)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	patchtypes "k8s.io/apiserver/pkg/cel/mutation"
 )
 
-// What is evaluated once more is bounded: the cost for a step, the parts of an expression, those of a step, the text of a part, and the time.
+// These limit repeated evaluation: the cost for a step, the parts of an expression, those of a step, the text
+// of a part, and the time.
 const (
 	mostRepeatedCost = 100_000
 	mostParts        = 16
@@ -29,7 +30,8 @@ const (
 	repeatWait       = time.Second
 )
 
-// repeated is an expression compiled so that it tells what its parts come to. It is made when somebody first wants to know.
+// repeated is an expression that is compiled to report the values of its parts. It is compiled when a journey
+// first needs it.
 type repeated struct {
 	program celgo.Program
 	parts   []part
@@ -41,7 +43,7 @@ type part struct {
 	text string
 }
 
-// repeat compiles an expression once more. It returns nil if that fails, which the expression itself does then.
+// repeat compiles an expression once more. It returns nil if that fails; then the expression itself fails, too.
 func (c compiler) repeat(text string, vars cel.OptionalVariableDeclarations) *repeated {
 	env, err := c.environment(vars)
 	if err != nil {
@@ -60,7 +62,7 @@ func (c compiler) repeat(text string, vars cel.OptionalVariableDeclarations) *re
 	return &repeated{program, partsOf(compiled.NativeRep())}
 }
 
-// environment is the one in which the library's compiler compiles, which keeps it to itself.
+// environment rebuilds the environment of the library's compiler, which does not export it.
 func (c compiler) environment(vars cel.OptionalVariableDeclarations) (*celgo.Env, error) {
 	env, err := c.Env(environment.StoredExpressions)
 	if err != nil {
@@ -87,7 +89,8 @@ func (c compiler) environment(vars cel.OptionalVariableDeclarations) (*celgo.Env
 	return env.Extend(common.ResolverEnvOption(&patchtypes.DynamicTypeResolver{}), environment.UnversionedLib(library.JSONPatch))
 }
 
-// partsOf are the parts of an expression of which a reader wants the values: comparisons, calls, and fields at the end of their path.
+// partsOf returns the parts of an expression whose values interest a reader: comparisons, calls, and fields at
+// the end of their path.
 func partsOf(whole *ast.AST) []part {
 	v := &partVisitor{info: whole.SourceInfo(), seen: map[string]bool{}}
 	v.within(whole.Expr())
@@ -100,7 +103,7 @@ type partVisitor struct {
 	seen  map[string]bool
 }
 
-// visit adds an expression, and what is within it.
+// visit adds an expression, then the parts within it.
 func (v *partVisitor) visit(e ast.Expr) {
 	switch e.Kind() {
 	case ast.SelectKind, ast.CallKind, ast.ComprehensionKind:
@@ -112,7 +115,7 @@ func (v *partVisitor) visit(e ast.Expr) {
 	v.within(e)
 }
 
-// within adds what is within an expression. What a loop comes to for each item is left out: it has many values.
+// within adds the parts within an expression. The body of a loop is left out: it has a value for each item.
 func (v *partVisitor) within(e ast.Expr) {
 	switch e.Kind() {
 	case ast.SelectKind:
@@ -148,7 +151,7 @@ func (v *partVisitor) within(e ast.Expr) {
 	}
 }
 
-// path goes along the path to a field: the objects on it are not shown, what they are found with is.
+// path walks the path to a field. It skips the objects on the path and adds the expressions in its indexes.
 func (v *partVisitor) path(e ast.Expr) {
 	switch {
 	case e.Kind() == ast.SelectKind, e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Index:
@@ -158,13 +161,13 @@ func (v *partVisitor) path(e ast.Expr) {
 	}
 }
 
-// evaluation is one of an expression, to be repeated for its parts.
+// evaluation is an evaluation of an expression, to be repeated for its parts.
 type evaluation struct {
 	outcome
 	repeated func() *repeated
 }
 
-// showParts has the step show, when the request is over, what the parts of its expressions come to.
+// showParts records the values of the parts of expressions in the step, after the request is over.
 func (r *record) showParts(all []evaluation) {
 	all = affordable(all, &r.repeatable)
 	if len(all) == 0 {
@@ -177,7 +180,7 @@ func (r *record) showParts(all []evaluation) {
 	})
 }
 
-// affordable are the evaluations for whose cost there is room.
+// affordable returns the evaluations that fit into the remaining cost.
 func affordable(all []evaluation, left *int64) (some []evaluation) {
 	for _, one := range all {
 		if one.input != nil && one.value != nil && one.cost <= *left {
@@ -188,7 +191,8 @@ func affordable(all []evaluation, left *int64) (some []evaluation) {
 	return some
 }
 
-// repeat evaluates an expression once more, and shows its parts. It returns the outcome, nil if there is none.
+// repeat evaluates an expression once more, and records its parts. It returns the outcome, nil if there is
+// none.
 func (r *record) repeat(e *evaluation) (again ref.Val) {
 	defer func() { _ = recover() }() // nobody waits for this: an expression that breaks the library shows no parts
 	tracked := e.repeated()
@@ -219,7 +223,7 @@ func (r *record) repeat(e *evaluation) (again ref.Val) {
 	return v
 }
 
-// part is the value of a part.
+// part formats the value of a part.
 func (r *record) part(v ref.Val) string {
 	text := ""
 	switch v := v.(type) {

@@ -20,33 +20,33 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Config is what policies need.
+// Config holds what policies need from the server.
 type Config struct {
 	Namespace  match.ReadNamespace
 	Authorizer authorizer.UnconditionalAuthorizer
 }
 
-// Policies are those of one server.
+// Policies holds the policies of one server.
 type Policies struct {
 	config Config
 	keeper *kept.Keeper
-	// ofKind finds the objects of a kind that may be params. It is set when the API is installed, before the first request.
+	// ofKind returns the params of a kind. It is set when the API is installed, before the first request.
 	ofKind func(schema.GroupVersionKind) (Params, bool)
-	// rules matches rules. It has no namespaces: it is never asked about selectors.
+	// rules matches rules only. It never evaluates selectors, so it needs no namespaces.
 	rules      *matching.Matcher
 	mutating   set[*mutator]
 	validating set[*validator]
 }
 
-// New makes the policies. They must follow a keeper and be initialized before the first write.
+// New creates Policies. They must follow a keeper and be initialized before the first write.
 func New(c Config) *Policies {
 	return &Policies{config: c, rules: matching.NewMatcher(nil, nil)}
 }
 
-// Initialize says where params are.
+// Initialize sets the source of params.
 func (p *Policies) Initialize(ofKind func(schema.GroupVersionKind) (Params, bool)) { p.ofKind = ofKind }
 
-// Follow has the keeper tell of policies and bindings.
+// Follow registers with the keeper for policies and bindings.
 func (p *Policies) Follow(k *kept.Keeper) error {
 	p.keeper = k
 	return errors.Join(
@@ -54,14 +54,14 @@ func (p *Policies) Follow(k *kept.Keeper) error {
 		follow(k, &p.validating, "validatingadmissionpolicies", "validatingadmissionpolicybindings", validatingPolicy, validatingBinding))
 }
 
-// Mutating is the plugin MutatingAdmissionPolicy. What is deleted cannot be changed.
+// Mutating returns the plugin MutatingAdmissionPolicy. It skips deletes, which change no object.
 func (p *Policies) Mutating() plugin.Plugin {
 	return plugin.Plugin{
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Connect}, When: p.mutating.when, Admit: p.mutate,
 	}
 }
 
-// Validating is the plugin ValidatingAdmissionPolicy.
+// Validating returns the plugin ValidatingAdmissionPolicy.
 func (p *Policies) Validating() plugin.Plugin {
 	return plugin.Plugin{
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect},
@@ -69,41 +69,42 @@ func (p *Policies) Validating() plugin.Plugin {
 	}
 }
 
-// policy is one that has bindings. E evaluates its expressions.
+// policy is a policy that has bindings. E evaluates its expressions.
 type policy[E any] struct {
 	name      string
 	about     *selection
 	paramKind *registrationv1.ParamKind
-	// ignores says that the failurePolicy is Ignore.
+	// ignores means that the failurePolicy is Ignore.
 	ignores   bool
 	bindings  []*binding
 	evaluator func() E
 }
 
-// binding says where a policy holds.
+// binding limits a policy to some writes, and gives it params and actions.
 type binding struct {
 	name   string
 	policy string
-	// about is nil if it is about everything that the policy is about.
+	// about is nil if the binding covers everything that the policy covers.
 	about    *selection
 	paramRef *registrationv1.ParamRef
 	actions  []registrationv1.ValidationAction
 }
 
-// set has the policies in the order of their names. api is nil until they are known, and static are those of files, which come first.
+// set holds the policies in the order of their names. api is nil until they are known. static holds policies
+// from files, which run first.
 type set[E any] struct {
 	api    atomic.Pointer[configured[E]]
 	static atomic.Pointer[[]*policy[E]]
 }
 
-// configured are the policies of the API.
+// configured holds the policies of the API.
 type configured[E any] struct {
 	all []*policy[E]
 	// unreadable are the keys of policies and bindings that can't be read.
 	unreadable []string
 }
 
-// when says that there may be a policy that is about a write. Nobody knows before all policies are known.
+// when reports whether a policy may match a write. Until all policies are known, the answer is yes.
 func (s *set[E]) when(a admission.Attributes) bool {
 	if static := s.static.Load(); static != nil && len(*static) > 0 {
 		return !match.Exempt(a)
@@ -112,16 +113,17 @@ func (s *set[E]) when(a admission.Attributes) bool {
 	return (api == nil || len(api.all)+len(api.unreadable) > 0) && !match.Exempt(a) && !configures(a)
 }
 
-// configures says that a write is one of policies or bindings. Those of the API are not asked about it: what they refuse could not be
-// repaired otherwise.
+// configures reports whether a write concerns policies or bindings. Policies of the API do not judge these
+// writes: a policy that refused them could not be repaired.
 func configures(a admission.Attributes) bool {
 	return a.GetResource().Group == registrationv1.GroupName && slices.Contains(own, a.GetResource().Resource)
 }
 
-// own are the resources by which policies are configured.
-var own = []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
+// own lists the resources that configure policies.
+var own = []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies",
+	"mutatingadmissionpolicybindings"}
 
-// all returns the policies that may be about a write, once they are known.
+// all waits until policies are known, and returns those that may match a write.
 func (s *set[E]) all(ctx context.Context, k *kept.Keeper, a admission.Attributes) (all []*policy[E], err error) {
 	if static := s.static.Load(); static != nil {
 		all = *static
@@ -142,7 +144,7 @@ func (s *set[E]) all(ctx context.Context, k *kept.Keeper, a admission.Attributes
 	return slices.Concat(all, api.all), nil
 }
 
-// together are the policies that have bindings, in the order of their names.
+// together returns the policies that have bindings, in the order of their names.
 func together[E any](policies map[string]policy[E], bindings map[string][]*binding) []*policy[E] {
 	all := []*policy[E]{}
 	for name, one := range policies {
@@ -154,8 +156,9 @@ func together[E any](policies map[string]policy[E], bindings map[string][]*bindi
 	return all
 }
 
-// follow keeps in s the policies that have bindings. One that has not changed is not compiled again.
-func follow[P, B builtin.Object, E any](k *kept.Keeper, s *set[E], policies, bindings string, ofPolicy func(P) policy[E], ofBinding func(B) *binding) error {
+// follow keeps s up to date with the policies that have bindings. An unchanged policy is not compiled again.
+func follow[P, B builtin.Object, E any](k *kept.Keeper, s *set[E], policies, bindings string, ofPolicy func(P) policy[E],
+	ofBinding func(B) *binding) error {
 	known := map[string]policy[E]{}
 	bound := map[string][]*binding{}
 	objects := map[string]P{}

@@ -21,38 +21,42 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// mostLines bounds how many expressions a step shows.
+// mostLines limits the expressions that a step shows.
 const mostLines = 64
 
-// record has a step show the expressions that are evaluated for it.
+// record collects the evaluated expressions for a step.
 type record struct {
 	step *trace.Step
-	// masked says that values may not be shown.
+	// masked hides values.
 	masked bool
 	lines  int
 	cost   int64
-	// variables has the lines of variables that are shown: validations, messages and annotations each evaluate them anew.
+	// variables holds the lines of variables that are already shown: validations, messages and annotations each
+	// evaluate them anew.
 	variables map[string]bool
-	// condition is the first match condition that is false, or cannot be evaluated.
+	// condition is the first match condition that is false or fails to evaluate.
 	condition       string
 	conditionFailed bool
-	// repeatable is what may still be spent on repeated evaluations. parts has the sub-expressions that are shown.
+	// repeatable is the remaining cost for repeated evaluations. parts holds the sub-expressions that are
+	// already shown.
 	repeatable int64
 	parts      map[string]bool
 }
 
 type recordKey struct{}
 
-// withRecord returns a context whose evaluations are shown by a step. It returns nil if the step is not recorded.
+// withRecord returns a context that records evaluations in a step. The record is nil if the step is not
+// recorded.
 func withRecord(ctx context.Context, step *trace.Step, masked bool) (context.Context, *record) {
 	if !step.Recording() {
 		return ctx, nil
 	}
-	r := &record{step: step, masked: masked || step.Confidential(), repeatable: mostRepeatedCost, variables: map[string]bool{}, parts: map[string]bool{}}
+	r := &record{step: step, masked: masked || step.Confidential(), repeatable: mostRepeatedCost, variables: map[string]bool{},
+		parts: map[string]bool{}}
 	return context.WithValue(ctx, recordKey{}, r), r
 }
 
-// shown is a text that may quote objects.
+// shown masks a text that may quote objects.
 func (r *record) shown(text string) string {
 	if r.masked {
 		return mask.Masked
@@ -60,7 +64,7 @@ func (r *record) shown(text string) string {
 	return text
 }
 
-// line shows the outcome of an expression, as far as there is one.
+// line records an expression and its outcome, if it has one.
 func (r *record) line(what string, e cel.ExpressionAccessor, v ref.Val, err error, cost int64) {
 	r.cost += cost
 	text := e.GetExpression()
@@ -83,7 +87,8 @@ func (r *record) line(what string, e cel.ExpressionAccessor, v ref.Val, err erro
 	r.step.Text(what, lineOf(text, outcome, cost))
 }
 
-// variable shows what a variable comes to, when an expression needs it first. Its cost is part of that expression's.
+// variable records the value of a variable when an expression first needs it. Its cost is part of that
+// expression's.
 func (r *record) variable(e cel.ExpressionAccessor, v ref.Val, err error, cost int64) {
 	text := e.GetExpression()
 	if named, ok := e.(cel.NamedExpressionAccessor); ok {
@@ -107,7 +112,7 @@ func (r *record) variable(e cel.ExpressionAccessor, v ref.Val, err error, cost i
 	r.step.Text("variable", line)
 }
 
-// end shows what all expressions have cost, and how many of them are not shown.
+// end records the total cost, and the number of expressions that are not shown.
 func (r *record) end() {
 	if r == nil {
 		return
@@ -122,7 +127,7 @@ func lineOf(expression, outcome string, cost int64) string {
 	return fmt.Sprintf("%s → %s (cost %d)", strings.Join(strings.Fields(expression), " "), outcome, cost)
 }
 
-// first is the first match condition that is false, or cannot be evaluated, as far as that is recorded.
+// first returns the first match condition that is false or fails to evaluate, if it is recorded.
 func (r *record) first() string {
 	if r == nil {
 		return ""
@@ -130,7 +135,7 @@ func (r *record) first() string {
 	return r.condition
 }
 
-// quoted is a string as it is shown, cut if it is long.
+// quoted quotes a string and cuts a long one.
 func quoted(text string) string {
 	if len(text) > mostPartText {
 		return strconv.Quote(text[:mostPartText]) + "…"
@@ -138,7 +143,7 @@ func quoted(text string) string {
 	return strconv.Quote(text)
 }
 
-// value is the value of an expression.
+// value formats the value of an expression.
 func (r *record) value(v ref.Val) string {
 	switch v := v.Value().(type) {
 	case bool:
@@ -149,17 +154,17 @@ func (r *record) value(v ref.Val) string {
 	return v.Type().TypeName()
 }
 
-// evaluator evaluates expressions as the library does, and shows them.
+// evaluator evaluates expressions as the library does, and records them.
 type evaluator struct {
 	cel.ConditionEvaluator
 	compiler *cel.CompositedCompiler
 	what     string
 	all      []cel.ExpressionAccessor
-	// repeated are for the parts of expressions.
+	// repeated compiles the expressions once more, for their parts.
 	repeated []func() *repeated
 }
 
-// conditions compiles expressions. There may be nils among them.
+// conditions compiles expressions. all may contain nils.
 func (c compiler) conditions(what string, all []cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
 	results, again := make([]cel.CompilationResult, len(all)), make([]func() *repeated, len(all))
 	for i, one := range all {
@@ -176,7 +181,8 @@ func (c compiler) conditions(what string, all []cel.ExpressionAccessor, vars cel
 }
 
 // ForInput evaluates the expressions.
-func (e *evaluator) ForInput(ctx context.Context, a *admission.VersionedAttributes, request *admissionv1.AdmissionRequest, vars cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) ([]cel.EvaluationResult, int64, error) {
+func (e *evaluator) ForInput(ctx context.Context, a *admission.VersionedAttributes, request *admissionv1.AdmissionRequest,
+	vars cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) ([]cel.EvaluationResult, int64, error) {
 	r, _ := ctx.Value(recordKey{}).(*record)
 	composed := e.compiler.CreateContext(ctx)
 	if r == nil {
@@ -208,10 +214,11 @@ func (e *evaluator) ForInput(ctx context.Context, a *admission.VersionedAttribut
 	return results, left, err
 }
 
-// shownVariables compiles variables so that their values are shown.
+// shownVariables compiles variables so that their values are recorded.
 type shownVariables struct{ cel.Compiler }
 
-func (c shownVariables) CompileCELExpression(e cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations, mode environment.Type) cel.CompilationResult {
+func (c shownVariables) CompileCELExpression(e cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations,
+	mode environment.Type) cel.CompilationResult {
 	result := c.Compiler.CompileCELExpression(e, vars, mode)
 	if result.Program != nil {
 		result.Program = variable{result.Program, e}
@@ -233,30 +240,32 @@ func (v variable) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.E
 	return value, details, err
 }
 
-// outcome is what came of one expression.
+// outcome is the result of one expression.
 type outcome struct {
 	value ref.Val
 	err   error
 	cost  int64
-	// input has the variables of the evaluation.
+	// input holds the variables of the evaluation.
 	input any
 }
 
-// counter counts what each expression costs. That of variables comes with the first expression that needs them.
+// counter counts the cost of each expression. The cost of a variable counts for the first expression that needs
+// it.
 type counter struct {
 	cel.CompositionContext
 	present  int
 	outcomes []outcome
 }
 
-// GetAndResetCost is asked after each expression for the cost of the variables that it evaluated.
+// GetAndResetCost returns the cost of the variables that an expression evaluated. The library calls it after
+// each expression.
 func (c *counter) GetAndResetCost() int64 {
 	cost := c.CompositionContext.GetAndResetCost()
 	c.outcomes[c.present].cost += cost
 	return cost
 }
 
-// program is a compiled expression that knows which one of several it is.
+// program is a compiled expression that knows its index.
 type program struct {
 	celgo.Program
 	index int
@@ -276,7 +285,7 @@ func (p program) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.Ev
 	return v, details, err
 }
 
-// costOf is what an evaluation cost, 0 if that is not known.
+// costOf returns the cost of an evaluation, 0 if it is unknown.
 func costOf(details *celgo.EvalDetails) int64 {
 	if cost := details.ActualCost(); cost != nil {
 		return int64(*cost)

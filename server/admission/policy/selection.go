@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// selection says which writes a policy or a binding is about.
+// selection selects the writes that a policy or a binding applies to.
 type selection struct {
 	resources                 registrationv1.MatchResources
 	namespaces, objects       labels.Selector
@@ -43,43 +43,44 @@ func (s *selection) GetParsedObjectSelector() (labels.Selector, error) {
 	return s.objects, s.objectsErr
 }
 
-// rulesOf are the rules of a selection, with selectors that are about everything.
+// rulesOf are the rules of a selection, with selectors that select everything.
 type rulesOf struct{ *selection }
 
 func (rulesOf) GetParsedNamespaceSelector() (labels.Selector, error) { return labels.Everything(), nil }
 func (rulesOf) GetParsedObjectSelector() (labels.Selector, error)    { return labels.Everything(), nil }
 func (r rulesOf) GetMatchResources() registrationv1.MatchResources   { return r.resources }
 
-// target is what a policy wants to see a write as.
+// target is the resource and kind in which a policy wants to see a write.
 type target struct {
 	resource schema.GroupVersionResource
 	kind     schema.GroupVersionKind
 }
 
-// visit is the evaluation of all policies of one kind for one write.
+// visit is the evaluation of all policies of one kind for one write. One goroutine uses it.
 type visit struct {
 	p *Policies
 	w plugin.Write
-	// authorizer remembers answers. An expression may ask for the same one for each param.
+	// authorizer caches answers: an expression may ask the same question for each param.
 	authorizer authorizer.UnconditionalAuthorizer
 	kinds      map[schema.GroupVersionKind]*admission.VersionedAttributes
-	// namespace is that of the object, once somebody asked for it.
+	// namespace is the object's namespace, nil until it is first needed.
 	namespace *corev1.Namespace
 }
 
 func (p *Policies) visit(w plugin.Write) visit {
 	return visit{
-		p: p, w: w, authorizer: library.NewCachingAuthorizer(p.config.Authorizer), kinds: map[schema.GroupVersionKind]*admission.VersionedAttributes{},
+		p: p, w: w, authorizer: library.NewCachingAuthorizer(p.config.Authorizer),
+		kinds: map[schema.GroupVersionKind]*admission.VersionedAttributes{},
 	}
 }
 
-// matches says whether the rules of a selection are about the write, and as what they see it.
+// matches reports whether the rules of a selection match the write, and in which resource and kind.
 func (p *Policies) matches(s *selection, w *plugin.Write) (bool, target, error) {
 	about, resource, kind, err := p.rules.Matches(w.Attributes, w.Objects, rulesOf{s})
 	return about, target{resource, kind}, err
 }
 
-// differs is why the selectors of a selection are not about the write; 0 if they are.
+// differs returns the reason why the selectors of a selection exclude the write; 0 if they select it.
 func (v *visit) differs(ctx context.Context, s *selection) (trace.Reason, error) {
 	inNamespace, namespaceErr := match.Namespace(ctx, v.readNamespace, s, v.w.Attributes)
 	if !inNamespace && namespaceErr == nil {
@@ -104,7 +105,8 @@ func (v *visit) readNamespace(ctx context.Context, name string) (_ *corev1.Names
 	return v.namespace, err
 }
 
-// namespaceObject is what expressions see as namespaceObject: nil for objects that are in none, and for namespaces.
+// namespaceObject returns the value of namespaceObject in expressions: nil for cluster-scoped objects and for
+// namespaces.
 func (v *visit) namespaceObject(ctx context.Context) (*corev1.Namespace, error) {
 	name, kind := v.w.GetNamespace(), v.w.GetKind()
 	if name == "" || kind == corev1.SchemeGroupVersion.WithKind("Namespace") {

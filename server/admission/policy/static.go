@@ -12,10 +12,12 @@ import (
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
-// MutatingDir reads a MutatingAdmissionPolicyConfiguration: where manifests are, empty for nowhere.
+// MutatingDir reads a MutatingAdmissionPolicyConfiguration and returns its directory of manifests, empty for
+// none.
 func MutatingDir(data []byte) (string, error) { return dirOf(data, config.LoadMutatingConfig) }
 
-// ValidatingDir reads a ValidatingAdmissionPolicyConfiguration: where manifests are, empty for nowhere.
+// ValidatingDir reads a ValidatingAdmissionPolicyConfiguration and returns its directory of manifests, empty
+// for none.
 func ValidatingDir(data []byte) (string, error) { return dirOf(data, config.LoadValidatingConfig) }
 
 func dirOf(data []byte, load func(io.Reader) (config.PolicyConfig, error)) (string, error) {
@@ -26,7 +28,7 @@ func dirOf(data []byte, load func(io.Reader) (config.PolicyConfig, error)) (stri
 	return c.StaticManifestsDir, err
 }
 
-// TakeMutating has the mutating policies of files asked instead of those of files before.
+// TakeMutating replaces the mutating policies from files.
 func (p *Policies) TakeMutating(_ context.Context, files []reload.File, _ string) error {
 	policies, bindings, err := manifest.MutatingPolicies(files)
 	if err == nil {
@@ -35,7 +37,7 @@ func (p *Policies) TakeMutating(_ context.Context, files []reload.File, _ string
 	return err
 }
 
-// TakeValidating has the validating policies of files asked instead of those of files before.
+// TakeValidating replaces the validating policies from files.
 func (p *Policies) TakeValidating(_ context.Context, files []reload.File, _ string) error {
 	policies, bindings, err := manifest.ValidatingPolicies(files)
 	if err == nil {

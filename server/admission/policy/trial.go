@@ -16,15 +16,15 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// Trial evaluates policies that nobody has installed, for writes that nobody makes.
+// Trial evaluates policies that are not installed, on writes that are not performed.
 type Trial struct {
 	policies   *Policies
 	mutating   []*policy[*mutator]
 	validating []*policy[*validator]
 }
 
-// NewTrial makes a trial of policies and bindings, which must be valid. A policy without a binding is evaluated as if one bound it to
-// everything, and denied what does not hold. ofKind finds params.
+// NewTrial creates a trial of policies and bindings, which must be valid. A policy without a binding is
+// evaluated as if a binding with the action Deny bound it to everything. ofKind finds params.
 func NewTrial(c Config, ofKind func(schema.GroupVersionKind) (Params, bool), objects []runtime.Object) *Trial {
 	t := &Trial{policies: New(c)}
 	t.policies.Initialize(ofKind)
@@ -46,7 +46,7 @@ func NewTrial(c Config, ofKind func(schema.GroupVersionKind) (Params, bool), obj
 	return t
 }
 
-// bind gives policies their bindings, in the order in which a server evaluates them.
+// bind adds the bindings to their policies, in the order in which a server evaluates them.
 func bind[E any](policies []*policy[E], bindings []*binding) {
 	slices.SortFunc(bindings, func(a, b *binding) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(policies, func(a, b *policy[E]) int { return strings.Compare(a.name, b.name) })
@@ -62,21 +62,21 @@ func bind[E any](policies []*policy[E], bindings []*binding) {
 	}
 }
 
-// Outcome is what would come of a write.
+// Outcome is the predicted result of a write.
 type Outcome struct {
-	// Asked is how many policies are about the write.
+	// Asked counts the policies that match the write.
 	Asked int
-	// Failures are the validations that do not hold, and for which a binding wants something done.
+	// Failures lists the failed validations for which a binding has an action.
 	Failures []Failure
-	// Warnings are all that the client would be shown, not only those of failures.
+	// Warnings lists all warnings for the client, not only those of failures.
 	Warnings []string
-	// Annotations are what the audit log would be told.
+	// Annotations holds the audit annotations.
 	Annotations map[string]string
-	// Refusal is the error that the client would get.
+	// Refusal is the client's error.
 	Refusal error
 }
 
-// Failure is a validation that does not hold.
+// Failure is a failed validation.
 type Failure struct {
 	Policy  string                            `json:"policy"`
 	Binding string                            `json:"binding"`
@@ -85,7 +85,7 @@ type Failure struct {
 	Message string                            `json:"message"`
 }
 
-// Mutate has the mutating policies change the object of a write, as far as they are about it.
+// Mutate applies the mutating policies that match a write to its object.
 func (t *Trial) Mutate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) (out Outcome) {
 	if match.Exempt(a) || configures(a) {
 		return out
@@ -96,7 +96,7 @@ func (t *Trial) Mutate(ctx context.Context, a admission.Attributes, o admission.
 	return Outcome{Asked: asked, Warnings: said.warnings, Refusal: err}
 }
 
-// Validate has the validating policies say what they think of a write.
+// Validate evaluates the validating policies for a write.
 func (t *Trial) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) (out Outcome) {
 	if match.Exempt(a) || configures(a) {
 		return out
@@ -105,7 +105,8 @@ func (t *Trial) Validate(ctx context.Context, a admission.Attributes, o admissio
 	ctx = warning.WithWarningRecorder(ctx, said)
 	tell := func(f *failed) {
 		out.Failures = append(out.Failures, Failure{
-			Policy: f.Policy, Binding: f.Binding, Field: fmt.Sprintf("spec.validations[%d]", f.ExpressionIndex), Actions: f.ValidationActions, Message: f.Message,
+			Policy: f.Policy, Binding: f.Binding, Field: fmt.Sprintf("spec.validations[%d]", f.ExpressionIndex),
+			Actions: f.ValidationActions, Message: f.Message,
 		})
 	}
 	out.Asked, out.Refusal = t.policies.validateBy(ctx, plugin.Write{Attributes: noted, Objects: o}, t.validating, tell)
@@ -113,25 +114,26 @@ func (t *Trial) Validate(ctx context.Context, a admission.Attributes, o admissio
 	return out
 }
 
-// About says whether any policy of the trial is about writes of this operation.
+// About reports whether any policy of the trial has a rule for this operation.
 func (t *Trial) About(operation admission.Operation) bool {
 	return slices.ContainsFunc(t.mutating, func(p *policy[*mutator]) bool { return p.about.names(operation) }) ||
 		slices.ContainsFunc(t.validating, func(p *policy[*validator]) bool { return p.about.names(operation) })
 }
 
-// names says whether a rule names an operation.
+// names reports whether a rule names an operation.
 func (s *selection) names(operation admission.Operation) bool {
 	return slices.ContainsFunc(s.resources.ResourceRules, func(r registrationv1.NamedRuleWithOperations) bool {
-		return slices.Contains(r.Operations, registrationv1.OperationAll) || slices.Contains(r.Operations, registrationv1.OperationType(operation))
+		return slices.Contains(r.Operations, registrationv1.OperationAll) ||
+			slices.Contains(r.Operations, registrationv1.OperationType(operation))
 	})
 }
 
-// said keeps warnings.
+// said collects warnings.
 type said struct{ warnings []string }
 
 func (s *said) AddWarning(_, text string) { s.warnings = append(s.warnings, text) }
 
-// annotated keeps annotations that would go to the audit log.
+// annotated collects annotations instead of sending them to the audit log.
 type annotated struct {
 	admission.Attributes
 	all map[string]string

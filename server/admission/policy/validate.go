@@ -22,13 +22,13 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// What the audit log is told is bounded as in a Kubernetes API server.
+// These limit the size of audit annotations, as in a Kubernetes API server.
 const (
 	mostFailures        = 50
 	mostAnnotationBytes = 10 * 1024
 )
 
-// failed is a validation that does not hold, as the audit log has it.
+// failed is a failed validation in the format of the audit log.
 type failed struct {
 	Message           string                            `json:"message"`
 	Policy            string                            `json:"policy"`
@@ -37,18 +37,19 @@ type failed struct {
 	ValidationActions []registrationv1.ValidationAction `json:"validationActions"`
 }
 
-// validation is what all validating policies say about one write.
+// validation is the run of all validating policies on one write.
 type validation struct {
 	visit
 	// refused is the answer of the first policy that denies the write.
 	refused error
-	// failures are for the audit log.
+	// failures are written to the audit log.
 	failures []failed
-	// tell (optional) is told of each validation that does not hold.
+	// tell (optional) is called with each failed validation.
 	tell func(*failed)
 }
 
-// validate evaluates the validating policies, one after the other. The answer is the refusal of the first one in their order.
+// validate evaluates the validating policies, one after the other. The answer is the refusal of the first one
+// in their order.
 func (p *Policies) validate(ctx context.Context, w plugin.Write) error {
 	all, err := p.validating.all(ctx, p.keeper, w)
 	if err != nil {
@@ -58,7 +59,7 @@ func (p *Policies) validate(ctx context.Context, w plugin.Write) error {
 	return err
 }
 
-// validateBy evaluates policies. tell (optional) is told of each validation that does not hold.
+// validateBy evaluates policies. tell (optional) is called with each failed validation.
 func (p *Policies) validateBy(ctx context.Context, w plugin.Write, all []*policy[*validator], tell func(*failed)) (asked int, err error) {
 	v := &validation{visit: p.visit(w), tell: tell}
 	for _, one := range all {
@@ -76,8 +77,8 @@ func (p *Policies) validateBy(ctx context.Context, w plugin.Write, all []*policy
 	return asked, v.refused
 }
 
-// policy evaluates a policy for each of its bindings. problem (optional) is why its rules could not be matched. The error ends the request
-// at once.
+// policy evaluates a policy for each of its bindings. problem (optional) is the error of matching its rules.
+// The returned error ends the request at once.
 func (v *validation) policy(ctx context.Context, one *policy[*validator], as target, problem error) error {
 	var differs trace.Reason
 	if problem == nil {
@@ -106,13 +107,13 @@ func (v *validation) policy(ctx context.Context, one *policy[*validator], as tar
 		}
 	}
 	for key, values := range notes {
-		// A key that is taken is left out, as a Kubernetes API server does.
+		// A key that exists already keeps its value, as in a Kubernetes API server.
 		_ = v.w.AddAnnotation(one.name+"/"+key, strings.Join(values, ", "))
 	}
 	return nil
 }
 
-// evaluate does what belongs to a policy, or to one of its bindings, as a step of its own.
+// evaluate runs f for a policy, or for one of its bindings, in a step of its own.
 func evaluate(ctx context.Context, subject string, f func(context.Context, *trace.Step) error) (err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerPolicy, subject)
 	defer step.End(&err)
@@ -122,10 +123,10 @@ func evaluate(ctx context.Context, subject string, f func(context.Context, *trac
 	return f(ctx, step)
 }
 
-// author is what a text comes from: a policy, and one of its bindings unless it is about all of them.
+// author is the origin of a text: a policy, and a binding unless the text concerns all of them.
 type author struct {
 	policy, binding string
-	// secret says that params are Secrets, which the text may quote: only the client may read it.
+	// secret means that params are Secrets. The text may quote them, so only the client may read it.
 	secret bool
 }
 
@@ -137,7 +138,7 @@ func authorOf[E any](one *policy[E], b *binding) author {
 	return a
 }
 
-// quiet is a text as journeys and the audit log have it.
+// quiet returns a text for journeys and the audit log.
 func (a author) quiet(text string) string {
 	if a.secret {
 		return mask.Masked
@@ -150,7 +151,8 @@ type denial struct{ error }
 
 func (d denial) Unwrap() error { return d.error }
 
-// heard keeps the first denial: other policies may warn of the write all the same. Other errors end the request at once.
+// heard keeps the first denial and goes on, since other policies may still add warnings. Other errors end the
+// request at once.
 func (v *validation) heard(err error) error {
 	var denied denial
 	if !errors.As(err, &denied) {
@@ -162,7 +164,7 @@ func (v *validation) heard(err error) error {
 	return nil
 }
 
-// unusable is the denial by a policy that cannot be evaluated, nil if such failures are ignored.
+// unusable returns the denial by a policy that cannot be evaluated, nil if its failurePolicy ignores that.
 func (v *validation) unusable(ctx context.Context, step *trace.Step, one *policy[*validator], b *binding, err error) error {
 	by := authorOf(one, b)
 	switch {
@@ -178,7 +180,8 @@ func (v *validation) unusable(ctx context.Context, step *trace.Step, one *policy
 }
 
 // binding evaluates a policy for one of its bindings, with all its params.
-func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[*validator], b *binding, as target, from Params, notes map[string][]string) (denied error) {
+func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[*validator], b *binding, as target, from Params,
+	notes map[string][]string) (denied error) {
 	about, err := v.bound(ctx, step, b)
 	if err != nil {
 		return v.unusable(ctx, step, one, b, err)
@@ -244,7 +247,7 @@ func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[
 	return denied
 }
 
-// bound says whether a binding is about the write, and has the step say why it is not.
+// bound reports whether a binding matches the write. If not, it records the reason in the step.
 func (v *visit) bound(ctx context.Context, step *trace.Step, b *binding) (bool, error) {
 	if b.about == nil {
 		return true, nil
@@ -264,7 +267,7 @@ func (v *visit) bound(ctx context.Context, step *trace.Step, b *binding) (bool, 
 	return differs == 0 && err == nil, err
 }
 
-// nameOf is the name of an object, with its namespace.
+// nameOf returns the name of an object, with its namespace.
 func nameOf(obj any) string {
 	m, err := meta.Accessor(obj)
 	switch {
@@ -276,7 +279,7 @@ func nameOf(obj any) string {
 	return m.GetNamespace() + "/" + m.GetName()
 }
 
-// act does what a binding says about a validation that does not hold. The error is the refusal, if it denies.
+// act carries out the actions of a binding for a failed validation. The error is the refusal, if it denies.
 func (v *validation) act(ctx context.Context, by author, actions []registrationv1.ValidationAction, index int, d *decision) (denied error) {
 	if !d.fails {
 		return nil
@@ -303,7 +306,7 @@ func (v *validation) act(ctx context.Context, by author, actions []registrationv
 	return denied
 }
 
-// kind is what metrics call a decision.
+// kind returns the metrics' label of a decision.
 func (d *decision) kind() celmetrics.ValidationErrorType {
 	switch {
 	case !d.fails && !d.failed:
@@ -316,7 +319,7 @@ func (d *decision) kind() celmetrics.ValidationErrorType {
 	return celmetrics.ValidatingInvalidError
 }
 
-// note keeps an annotation for the audit log. The error is the refusal, if it could not be evaluated.
+// note adds an annotation for the audit log. The error is the refusal, if its evaluation failed.
 func (v *validation) note(ctx context.Context, by author, n *note, notes map[string][]string) error {
 	if n.problem != "" {
 		d := &decision{fails: true, failed: true, message: n.problem}
@@ -331,7 +334,7 @@ func (v *validation) note(ctx context.Context, by author, n *note, notes map[str
 	return nil
 }
 
-// noteFailures tells the audit log of expressions that do not hold.
+// noteFailures writes the failed validations to the audit log.
 func (v *validation) noteFailures() {
 	if len(v.failures) == 0 {
 		return
@@ -342,7 +345,7 @@ func (v *validation) noteFailures() {
 	}
 }
 
-// deny is the answer to a write that a policy denies.
+// deny returns the answer to a denied write.
 func (v *visit) deny(by author, message string, reason metav1.StatusReason) error {
 	who := fmt.Sprintf("ValidatingAdmissionPolicy '%s'", by.policy)
 	if by.binding != "" {
@@ -368,7 +371,7 @@ func (v *visit) deny(by author, message string, reason metav1.StatusReason) erro
 	return denial{status}
 }
 
-// codes are the HTTP codes of the reasons that a policy may give.
+// codes maps the reasons that a policy may give to HTTP codes.
 var codes = map[metav1.StatusReason]int32{
 	metav1.StatusReasonForbidden:             http.StatusForbidden,
 	metav1.StatusReasonRequestEntityTooLarge: http.StatusRequestEntityTooLarge,

@@ -26,7 +26,8 @@ import (
 // side is one of the two kinds of webhooks.
 type side struct {
 	mutating bool
-	// metric is the label of its calls in metrics, and failedOpen how the audit log's annotations of ignored failures begin.
+	// metric is the metrics' label of its calls. failedOpen is the prefix of the audit annotations for ignored
+	// failures.
 	metric, failedOpen string
 }
 
@@ -35,7 +36,7 @@ var (
 	validatingSide = side{false, "validating", "failed-open.validating.webhook.admission.k8s.io/"}
 )
 
-// track has the request know how long it waits for webhooks.
+// track adds the time of do to the request's latency in webhooks.
 func (s side) track(ctx context.Context, do func()) {
 	trackers, ok := request.LatencyTrackersFrom(ctx)
 	switch {
@@ -54,14 +55,15 @@ type call struct {
 	side  side
 	of    *admission.VersionedAttributes
 	round int
-	// index is the webhook's place among all of its side, or, if it validates, among those that are asked.
+	// index is the webhook's place among all of its side, or, if it validates, among those that are called.
 	index int
 }
 
-// change does what the patch of an answer says. It returns how many operations the patch has, and whether they changed anything.
+// change applies the patch of an answer. It returns the number of operations, and whether they changed
+// anything.
 type change func(step *trace.Step, answer *webhookrequest.AdmissionResponse) (operations int, changed bool, err error)
 
-// judged is the object that the webhook is asked about: of a delete, the one that goes.
+// judged returns the object that the webhook judges: for a delete, the old one.
 func (c *call) judged() runtime.Object {
 	if obj := c.of.VersionedObject.Object(); obj != nil {
 		return obj
@@ -69,7 +71,7 @@ func (c *call) judged() runtime.Object {
 	return c.of.VersionedOldObject.Object()
 }
 
-// do asks the webhook, or says why it does not. The error is the client's answer.
+// do calls the webhook, or records why it does not. The error is the client's answer.
 func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool, err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerWebhook, c.Webhook.GetConfigurationName()+"/"+c.Webhook.GetName())
 	defer step.End(&err)
@@ -79,7 +81,8 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 	if c.skipped != 0 {
 		step.WhyText(c.skipped, c.about, c.rule)
 		if c.skipped == trace.WebhookConditionFalse {
-			admissionmetrics.Metrics.ObserveMatchConditionExclusion(ctx, c.Webhook.GetName(), "webhook", c.Webhook.GetType(), string(c.of.GetOperation()))
+			admissionmetrics.Metrics.ObserveMatchConditionExclusion(ctx, c.Webhook.GetName(), "webhook", c.Webhook.GetType(),
+				string(c.of.GetOperation()))
 		}
 		return false, nil
 	}
@@ -120,7 +123,7 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 	return changed, nil
 }
 
-// explain has the step say whether the webhook refuses the write, or could not be asked.
+// explain records in the step whether the webhook refused the write or could not be called.
 func (c *call) explain(step *trace.Step, err error) {
 	var rejected *webhookutil.ErrWebhookRejection
 	var failed *webhookutil.ErrCallingWebhook
@@ -148,7 +151,7 @@ func refusal(err error) error {
 	return err
 }
 
-// ask sends the review and reads the answer. Of one that refuses the write it makes an error.
+// ask sends the review and reads the answer. It returns a refusal as an error.
 func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhookrequest.AdmissionResponse, error) {
 	hook := c.Webhook
 	if c.of.Attributes.IsDryRun() {
@@ -185,7 +188,7 @@ func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhook
 	c.side.track(ctx, func() { err = post.Do(ctx).Into(response) })
 	record(step, exchange)
 	if err != nil {
-		// A Status from the webhook must not pass for one of this server: the transport lets none through.
+		// A Status from the webhook must not pass for one of this server: the transport removes it.
 		status, ok := err.(*apierrors.StatusError)
 		if !ok {
 			status = apierrors.NewServiceUnavailable("error calling webhook")
@@ -204,7 +207,7 @@ func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhook
 	return answer, nil
 }
 
-// record has the step say what went over the wire.
+// record adds the figures of an HTTP exchange to the step.
 func record(step *trace.Step, e *kxwebhook.Exchange) {
 	step.Int("requestBytes", e.Sent)
 	if e.Code != 0 {
@@ -219,10 +222,10 @@ func record(step *trace.Step, e *kxwebhook.Exchange) {
 	}
 }
 
-// pass passes warnings on to the client and annotations to the audit log, and has the step show the answer.
+// pass sends warnings to the client and annotations to the audit log, and records the answer in the step.
 func (c *call) pass(ctx context.Context, step *trace.Step, answer *webhookrequest.AdmissionResponse) {
 	for k, v := range answer.AuditAnnotations {
-		// A key that is taken or is no key is left out, as a Kubernetes API server does.
+		// An invalid key, or one that exists already, is left out, as in a Kubernetes API server.
 		_ = c.of.AddAnnotation(c.Webhook.GetName()+"/"+k, v)
 	}
 	for _, text := range answer.Warnings {
@@ -234,7 +237,7 @@ func (c *call) pass(ctx context.Context, step *trace.Step, answer *webhookreques
 	}
 }
 
-// shown is a text of a webhook, which may quote the object.
+// shown masks a webhook's text, which may quote the object.
 func shown(step *trace.Step, text string) string {
 	if step.Confidential() {
 		return mask.Masked
@@ -251,7 +254,7 @@ func (c *call) failed(what string, err error, status *apierrors.StatusError) err
 	return &webhookutil.ErrCallingWebhook{WebhookName: c.Webhook.GetName(), Reason: reason, Status: status}
 }
 
-// observe counts the call, and says whether its failure is ignored.
+// observe counts the call, and reports whether its failure is ignored.
 func (c *call) observe(ctx context.Context, start time.Time, err error) (ignored bool) {
 	name, operation, took := c.Webhook.GetName(), string(c.of.GetOperation()), time.Since(start)
 	m := admissionmetrics.Metrics

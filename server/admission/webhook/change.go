@@ -25,7 +25,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// mutate asks the mutating webhooks, one after the other. Each sees what those before it changed.
+// mutate calls the mutating webhooks one after the other. Each sees the changes of those before it.
 func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 	hooks, err := w.all(ctx, a, &w.mutating)
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 		if err != nil {
 			return err
 		}
-		// When webhooks are asked again, none is asked for the first time.
+		// The second round calls no webhook for the first time.
 		if m == nil || !again.Wanted(hook.GetUID()) {
 			continue
 		}
@@ -85,7 +85,7 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 	return nil
 }
 
-// settle has the object of the write become what webhooks made of it.
+// settle copies the changes of webhooks into the object of the write.
 func settle(v *admission.VersionedAttributes, o admission.ObjectInterfaces) error {
 	if v == nil || !v.Dirty || v.VersionedObject.Object() == nil {
 		return nil
@@ -97,7 +97,7 @@ func settle(v *admission.VersionedAttributes, o admission.ObjectInterfaces) erro
 	return nil
 }
 
-// validate asks the validating webhooks, all at once. The answer is the refusal of the first one in their order.
+// validate calls all validating webhooks concurrently. The answer is the first refusal in their order.
 func (w *Webhooks) validate(ctx context.Context, a plugin.Write) error {
 	hooks, err := w.all(ctx, a, &w.validating)
 	if err != nil {
@@ -141,7 +141,8 @@ func (w *Webhooks) validate(ctx context.Context, a plugin.Write) error {
 		running.Go(func() {
 			defer func() {
 				if r := recover(); r != nil { // it would end the process
-					errs[i] = apierrors.NewInternalError(fmt.Errorf("ValidatingAdmissionWebhook/%v has panicked: %v", c.Webhook.GetName(), r))
+					errs[i] = apierrors.NewInternalError(
+						fmt.Errorf("ValidatingAdmissionWebhook/%v has panicked: %v", c.Webhook.GetName(), r))
 				}
 			}()
 			_, errs[i] = w.do(forked, c, nil)
@@ -157,23 +158,28 @@ func (w *Webhooks) validate(ctx context.Context, a plugin.Write) error {
 }
 
 // apply applies the patch of an answer to the object of a call.
-func (c *call) apply(step *trace.Step, answer *webhookrequest.AdmissionResponse, o admission.ObjectInterfaces) (operations int, changed bool, err error) {
+func (c *call) apply(step *trace.Step, answer *webhookrequest.AdmissionResponse,
+	o admission.ObjectInterfaces) (operations int, changed bool, err error) {
 	if len(answer.Patch) == 0 {
 		return 0, false, nil
 	}
 	patch, err := jsonpatch.DecodePatch(answer.Patch)
 	if err != nil {
-		return 0, false, c.failed("received undecodable patch in webhook response", err, apierrors.NewServiceUnavailable("error decoding patch in webhook response"))
+		return 0, false, c.failed("received undecodable patch in webhook response", err,
+			apierrors.NewServiceUnavailable("error decoding patch in webhook response"))
 	}
 	if len(patch) == 0 {
 		return 0, false, nil
 	}
 	before := c.of.VersionedObject.Object()
 	if before == nil {
-		return 0, false, apierrors.NewInternalError(fmt.Errorf("admission webhook %q attempted to modify the object, which is not supported for this operation", c.Webhook.GetName()))
+		return 0, false, apierrors.NewInternalError(
+			fmt.Errorf("admission webhook %q attempted to modify the object, which is not supported for this operation",
+				c.Webhook.GetName()))
 	}
 	if answer.PatchType != admissionv1.PatchTypeJSONPatch {
-		return 0, false, c.failed(fmt.Sprintf("unsupported patch type %q", answer.PatchType), nil, webhookerrors.ToStatusErr(c.Webhook.GetName(), answer.Result))
+		return 0, false, c.failed(fmt.Sprintf("unsupported patch type %q", answer.PatchType), nil,
+			webhookerrors.ToStatusErr(c.Webhook.GetName(), answer.Result))
 	}
 	show(step, patch)
 	after, err := patched(before, patch, c.of.VersionedKind, o)
@@ -187,14 +193,16 @@ func (c *call) apply(step *trace.Step, answer *webhookrequest.AdmissionResponse,
 	return len(patch), changed, nil
 }
 
-// patched returns a new object.
-func patched(obj runtime.Object, patch jsonpatch.Patch, kind schema.GroupVersionKind, o admission.ObjectInterfaces) (out runtime.Object, err error) {
+// patched applies a patch and returns a new object.
+func patched(obj runtime.Object, patch jsonpatch.Patch, kind schema.GroupVersionKind,
+	o admission.ObjectInterfaces) (out runtime.Object, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library dereferences values that an operation does not have
 			err = fmt.Errorf("an operation of the patch lacks something: %v", r)
 		}
 	}()
-	serializer := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, o.GetObjectCreater(), o.GetObjectTyper(), kjson.SerializerOptions{})
+	serializer := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, o.GetObjectCreater(), o.GetObjectTyper(),
+		kjson.SerializerOptions{})
 	document, err := runtime.Encode(serializer, obj)
 	if err != nil {
 		return nil, err
@@ -211,13 +219,13 @@ func patched(obj runtime.Object, patch jsonpatch.Patch, kind schema.GroupVersion
 	return out, err
 }
 
-// mostShown bounds how many operations of a patch a step shows, and mostValue how much of a value.
+// mostShown limits the operations of a patch that a step shows, and mostValue the size of a value.
 const (
 	mostShown = 32
 	mostValue = 4 << 10
 )
 
-// show has the step show a patch, operation by operation. Values are shown where objects are.
+// show records a patch in the step, operation by operation. Values appear only where objects are recorded.
 func show(step *trace.Step, patch jsonpatch.Patch) {
 	if !step.Recording() {
 		return
@@ -239,7 +247,7 @@ func show(step *trace.Step, patch jsonpatch.Patch) {
 	}
 }
 
-// note tells the audit log that the webhook was asked.
+// note writes the call of the webhook to the audit log.
 func (c *call) note(changed bool) {
 	value, err := json.Marshal(struct {
 		Configuration string `json:"configuration"`
@@ -251,7 +259,7 @@ func (c *call) note(changed bool) {
 	}
 }
 
-// notePatch tells the audit log of the patch, where that records what is sent.
+// notePatch writes the patch to the audit log, if that records requests.
 func (c *call) notePatch(patch jsonpatch.Patch) {
 	value, err := json.Marshal(struct {
 		Configuration string          `json:"configuration"`
@@ -260,6 +268,7 @@ func (c *call) notePatch(patch jsonpatch.Patch) {
 		PatchType     string          `json:"patchType,omitempty"`
 	}{c.Webhook.GetConfigurationName(), c.Webhook.GetName(), patch, string(admissionv1.PatchTypeJSONPatch)})
 	if err == nil {
-		_ = c.of.AddAnnotationWithLevel(fmt.Sprintf("patch.webhook.admission.k8s.io/round_%d_index_%d", c.round, c.index), string(value), auditinternal.LevelRequest)
+		_ = c.of.AddAnnotationWithLevel(fmt.Sprintf("patch.webhook.admission.k8s.io/round_%d_index_%d", c.round, c.index), string(value),
+			auditinternal.LevelRequest)
 	}
 }

@@ -1,25 +1,29 @@
-// Package webhook asks the webhooks of MutatingWebhookConfigurations and ValidatingWebhookConfigurations about writes.
+// Package webhook calls the webhooks of MutatingWebhookConfigurations and ValidatingWebhookConfigurations for
+// writes.
 //
-// In come the configurations as etcd has them, from package kept, or as files have them, from package manifest, and writes, from the
-// chain of plugins. Out go AdmissionReviews over HTTPS, and of their answers: changed objects, refusals, warnings, and annotations of
-// the audit log.
+// In come configurations, from etcd by way of package kept or from files by way of package manifest, and writes
+// from the chain of plugins. Out go AdmissionReviews over HTTPS and, from the answers, changed objects,
+// refusals, warnings, and audit annotations.
 //
-// hooks.go has the two plugins, static.go the webhooks of files, match.go decides whether a webhook is asked, call.go asks it, change.go
-// applies its patch, and show.go has journeys with objects show the review and the answer. What a review looks like, what a valid answer
-// is, and which client a webhook has, is the library's.
+// hooks.go has the two plugins, static.go the webhooks from files, match.go matches webhooks to a write,
+// call.go calls them, change.go applies their patches, and show.go shows the review and the answer in journeys
+// with objects. The library defines the form of a review, which answers are valid, and the HTTP client of a
+// webhook.
 //
 // # Invariants
 //
-//  1. Without configurations, no write pays for them: it costs two loads of pointers, and leaves no step.
-//  2. A write waits until this process knows the configurations, for at most [kept.KnownWait], and is refused if they are not known then.
-//     A change of a configuration holds for writes that begin after etcd has told this process of it, which is soon, but not at once.
-//  3. Webhooks are never asked about reviews, or about kx's own group, and those of the API are never asked about objects that configure
-//     admission: whoever may write these can undo what a webhook that fails has locked. Those of files are asked, and come first.
-//  4. A call ends with the request or with the webhook's timeout, whichever is first. Only the time of the call counts: that of a
-//     request that is held at a step does not.
-//  5. What the webhooks of one write return adds up to no more than their answers may have (see package server/webhook). Their objects
-//     are copies: no webhook sees what another one does to an object, unless it is asked after it.
+//  1. Without configurations, a write loads two pointers and has no step.
+//  2. A write waits until this process knows the configurations, for at most [kept.KnownWait]; after that it
+//     is refused. A changed configuration applies to writes that start after etcd's watch has reported it to
+//     this process, which is soon, but not at once.
+//  3. No webhook judges reviews or kx's own group, and no webhook of the API judges objects that configure
+//     admission: users who may write these can undo the lock of a failing webhook. Webhooks from files do
+//     judge them, and run first.
+//  4. A call ends with the request or with the webhook's timeout, whichever is first. The timeout counts only
+//     the call itself, not the time that a request is held at a step.
+//  5. The answers to one write share one size limit (see package server/webhook). Webhooks get copies of
+//     objects: none sees the changes of another, unless it is called later.
 //
-// Controllers of this process write without admission, and so without webhooks. The kube-controller-manager of a cluster does the same
-// writes over HTTP, where webhooks are asked about them.
+// Controllers of this process write without admission, and so without webhooks. The kube-controller-manager of
+// a cluster sends the same writes over HTTP, where webhooks judge them.
 package webhook

@@ -27,10 +27,10 @@ import (
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
-// mostBytes is the most that is read of an answer, as much as a client may send.
+// mostBytes limits the size of an answer, to what a client may send.
 const mostBytes = 3 << 20
 
-// Config is what webhooks need.
+// Config holds what webhooks need from the server.
 type Config struct {
 	// Namespace reads a namespace, no older than the request.
 	Namespace  func(ctx context.Context, name string) (*corev1.Namespace, error)
@@ -39,33 +39,34 @@ type Config struct {
 	Services webhookutil.ServiceResolver
 }
 
-// Webhooks are those of all configurations.
+// Webhooks calls the webhooks of all configurations.
 type Webhooks struct {
 	config Config
-	// clients reach the webhooks of a side.
+	// clients connect to the webhooks of a side.
 	clients map[side]*webhookutil.ClientManager
-	// compiler compiles match conditions. It is made when the first one is needed.
+	// compiler compiles match conditions. It is created when the first one is needed.
 	compiler func() cel.ConditionCompiler
-	// keeper knows when the configurations are known.
+	// keeper tracks when the configurations are known.
 	keeper *kept.Keeper
-	// mutating and validating are in the order in which they are asked.
+	// mutating and validating are in the order of the calls.
 	mutating, validating hooks
 }
 
-// hooks are those of one side. api is nil until they are known, and static are those of files, which come first.
+// hooks holds the webhooks of one side. api is nil until they are known. static holds webhooks from files,
+// which come first.
 type hooks struct {
 	api    atomic.Pointer[configured]
 	static atomic.Pointer[[]library.WebhookAccessor]
 }
 
-// configured are the webhooks of the API.
+// configured holds the webhooks of the API.
 type configured struct {
 	all []library.WebhookAccessor
 	// unreadable are the keys of configurations that can't be read.
 	unreadable []string
 }
 
-// New makes the webhooks. They must follow a keeper before the first write.
+// New creates Webhooks. They must follow a keeper before the first write.
 func New(c Config) (*Webhooks, error) {
 	compiler := sync.OnceValue(func() cel.ConditionCompiler {
 		return cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
@@ -74,10 +75,11 @@ func New(c Config) (*Webhooks, error) {
 	return w, errors.Join(w.authenticate(mutatingSide, ""), w.authenticate(validatingSide, ""))
 }
 
-// authenticate has the server show webhooks of a side what a kubeconfig has for them. It is empty for nothing.
+// authenticate reads the credentials for the webhooks of a side from a kubeconfig. Empty means none.
 func (w *Webhooks) authenticate(s side, kubeconfig string) error {
 	clients, err := webhookutil.NewClientManager(
-		[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion}, admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
+		[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion,
+			admissionv1.SchemeGroupVersion}, admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
 	if err != nil {
 		return fmt.Errorf("make a client for admission webhooks: %w", err)
 	}
@@ -92,7 +94,7 @@ func (w *Webhooks) authenticate(s side, kubeconfig string) error {
 	return clients.Validate()
 }
 
-// Follow has the keeper tell of the configurations.
+// Follow registers with the keeper for the configurations.
 func (w *Webhooks) Follow(k *kept.Keeper) error {
 	w.keeper = k
 	return errors.Join(
@@ -114,7 +116,8 @@ func ofValidating(c *registrationv1.ValidatingWebhookConfiguration) (all []libra
 	return all
 }
 
-// follow keeps in hooks what of makes of the configurations. Those that did not change keep their selectors, conditions and clients.
+// follow keeps hooks up to date with the configurations. of turns a configuration into webhooks; unchanged ones
+// keep their selectors, conditions and clients.
 func follow[C comparable](hooks *atomic.Pointer[configured], of func(C) []library.WebhookAccessor) func([]C, []string) {
 	made := map[C][]library.WebhookAccessor{}
 	return func(all []C, unreadable []string) {
@@ -133,19 +136,19 @@ func follow[C comparable](hooks *atomic.Pointer[configured], of func(C) []librar
 	}
 }
 
-// Mutating is the plugin MutatingAdmissionWebhook.
+// Mutating returns the plugin MutatingAdmissionWebhook.
 func (w *Webhooks) Mutating() plugin.Plugin {
 	return plugin.Plugin{Operations: allOperations, When: w.when(&w.mutating), Admit: w.mutate}
 }
 
-// Validating is the plugin ValidatingAdmissionWebhook.
+// Validating returns the plugin ValidatingAdmissionWebhook.
 func (w *Webhooks) Validating() plugin.Plugin {
 	return plugin.Plugin{Operations: allOperations, When: w.when(&w.validating), Validate: w.validate}
 }
 
 var allOperations = []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect}
 
-// when says that there may be a webhook that is about a write. Nobody knows before all configurations are known.
+// when reports whether a webhook may match a write. Until all configurations are known, the answer is yes.
 func (w *Webhooks) when(h *hooks) func(admission.Attributes) bool {
 	return func(a admission.Attributes) bool {
 		if static := h.static.Load(); static != nil && len(*static) > 0 {
@@ -156,8 +159,8 @@ func (w *Webhooks) when(h *hooks) func(admission.Attributes) bool {
 	}
 }
 
-// all returns the webhooks that may be about a write, once they are known. What configures admission is judged by those of files alone:
-// what the API configures could not be repaired otherwise.
+// all waits until webhooks are known, and returns those that may match a write. Only webhooks from files judge
+// writes that configure admission: otherwise a bad webhook of the API could not be repaired.
 func (w *Webhooks) all(ctx context.Context, a admission.Attributes, h *hooks) (all []library.WebhookAccessor, err error) {
 	if static := h.static.Load(); static != nil {
 		all = *static

@@ -21,15 +21,16 @@ import (
 // matched is a webhook that has a rule for a write.
 type matched struct {
 	generic.WebhookInvocation
-	// rule is the number of the rule, from 1. With equivalent, it is about another version of the resource.
+	// rule is the number of the rule, from 1. equivalent means that it names another version of the resource.
 	rule       int64
 	equivalent bool
-	// skipped (optional) is why the webhook is not asked all the same, with what it is about.
+	// skipped (optional) is the reason why the webhook is not called, and about its detail.
 	skipped trace.Reason
 	about   string
 }
 
-// match finds the rule by which a webhook is about a write, nil if there is none, and whether its selectors and conditions agree.
+// match returns the webhook with the rule that matches a write, nil if there is none. It then checks selectors
+// and conditions.
 func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a plugin.Write, in inKind) (*matched, error) {
 	m := matchRules(hook, a, a.Objects)
 	if m == nil {
@@ -71,8 +72,8 @@ func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a pl
 	return m, nil
 }
 
-// matchRules finds the first rule for the resource of the write, or else the first one for the same resource in another version, if the
-// webhook wants that.
+// matchRules returns the first rule for the resource of the write. If there is none and the webhook wants
+// equivalent matches, it returns the first rule for the resource in another version.
 func matchRules(hook library.WebhookAccessor, a admission.Attributes, o admission.ObjectInterfaces) *matched {
 	for i, rule := range hook.GetRules() {
 		if (&rules.Matcher{Rule: rule, Attr: a}).Matches() {
@@ -98,7 +99,7 @@ func matchRules(hook library.WebhookAccessor, a admission.Attributes, o admissio
 	return nil
 }
 
-// asResource is a write as if it were of another resource.
+// asResource presents a write as if it were of another resource.
 type asResource struct {
 	admission.Attributes
 	resource schema.GroupVersionResource

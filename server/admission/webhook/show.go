@@ -10,10 +10,10 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// parts has the fields of a review or of an object in it. All versions of reviews have the same fields.
+// parts holds the fields of a review or of an object in it. All versions of reviews have the same fields.
 type parts map[string]json.RawMessage
 
-// partOf is the request or the response of a review, nil if it has none.
+// partOf returns the request or the response of a review, nil if it has none.
 func partOf(review runtime.Object, name string) (part parts) {
 	data, err := json.Marshal(review)
 	if err != nil {
@@ -26,8 +26,8 @@ func partOf(review runtime.Object, name string) (part parts) {
 	return part
 }
 
-// showReview shows in the step what the webhook is asked, where objects are recorded. The object is the step's Before. The old object
-// is a text of its own, since long texts are cut.
+// showReview records the review in the step, if objects are recorded. The object is the step's Before. The old
+// object is a separate text, since long texts are cut.
 func showReview(step *trace.Step, review runtime.Object) {
 	if !step.Objects() {
 		return
@@ -46,10 +46,11 @@ func showReview(step *trace.Step, review runtime.Object) {
 	showPart(step, "review", request, false)
 }
 
-// given says whether a review has an object.
+// given reports whether a review has an object.
 func given(object json.RawMessage) bool { return len(object) > 0 && string(object) != "null" }
 
-// showAnswer has the step show what the webhook answers, where objects are recorded. The patch is shown operation by operation.
+// showAnswer records the webhook's answer in the step, if objects are recorded. The patch is shown operation by
+// operation.
 func showAnswer(step *trace.Step, answer runtime.Object) {
 	if !step.Objects() {
 		return

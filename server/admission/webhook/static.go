@@ -13,12 +13,12 @@ import (
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
-// ConfigureMutating reads a WebhookAdmissionConfiguration. dir is that of manifests, empty for none.
+// ConfigureMutating reads a WebhookAdmissionConfiguration. dir is its directory of manifests, empty for none.
 func (w *Webhooks) ConfigureMutating(data []byte) (dir string, err error) {
 	return w.configure(mutatingSide, data)
 }
 
-// ConfigureValidating reads a WebhookAdmissionConfiguration. dir is that of manifests, empty for none.
+// ConfigureValidating reads a WebhookAdmissionConfiguration. dir is its directory of manifests, empty for none.
 func (w *Webhooks) ConfigureValidating(data []byte) (dir string, err error) {
 	return w.configure(validatingSide, data)
 }
@@ -39,17 +39,18 @@ func (w *Webhooks) configure(s side, data []byte) (dir string, err error) {
 	return c.StaticManifestsDir, nil
 }
 
-// TakeMutating has the mutating webhooks of files asked instead of those of files before.
+// TakeMutating replaces the mutating webhooks from files.
 func (w *Webhooks) TakeMutating(_ context.Context, files []reload.File, _ string) error {
 	return take(files, manifest.MutatingWebhooks, ofMutating, &w.mutating)
 }
 
-// TakeValidating has the validating webhooks of files asked instead of those of files before.
+// TakeValidating replaces the validating webhooks from files.
 func (w *Webhooks) TakeValidating(_ context.Context, files []reload.File, _ string) error {
 	return take(files, manifest.ValidatingWebhooks, ofValidating, &w.validating)
 }
 
-func take[C builtin.Object](files []reload.File, read func([]reload.File) ([]C, error), of func(C) []library.WebhookAccessor, into *hooks) error {
+func take[C builtin.Object](files []reload.File, read func([]reload.File) ([]C, error), of func(C) []library.WebhookAccessor,
+	into *hooks) error {
 	configurations, err := read(files)
 	if err != nil {
 		return err

@@ -63,11 +63,13 @@ func (f *Feed) Looked() bool { return f.looked.Load() }
 // New makes a feed of the keys below the prefix of a decoder, by which followers read values.
 func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Feed {
 	return &Feed{
-		etcd: etcd, keys: decoder.Encryption, prefix: strings.TrimSuffix(decoder.Prefix, "/") + "/", log: log, resources: map[string][]Follower{},
+		etcd: etcd, keys: decoder.Encryption, prefix: strings.TrimSuffix(decoder.Prefix, "/") + "/", log: log,
+		resources: map[string][]Follower{},
 	}
 }
 
-// Only has the feed read nothing but keys whose part after the prefix begins with part. It must not be called after Run.
+// Only has the feed read nothing but keys whose part after the prefix begins with part. It must not be called after
+// Run.
 func (f *Feed) Only(part string) *Feed {
 	f.part = part
 	return f
@@ -85,8 +87,8 @@ func (f *Feed) Follow(to Follower, resources ...schema.GroupResource) {
 	}
 }
 
-// Run looks at all keys and then watches them, again and again, until ctx ends. It looks again when there are other keys of encryption:
-// what no follower could read may be readable by then.
+// Run looks at all keys and then watches them, again and again, until ctx ends. It looks again when there are other
+// keys of encryption: what no follower could read may be readable by then.
 func (f *Feed) Run(ctx context.Context) {
 	if len(f.all) == 0 {
 		return

@@ -150,8 +150,8 @@ func because(reason trace.Reason, numbers ...int) why {
 	}
 }
 
-// classify looks at the owners of an object: whether any of them is there to stay, which are not there, and which wait for their
-// dependents to be deleted.
+// classify looks at the owners of an object: whether any of them is there to stay, which are not there, and which wait
+// for their dependents to be deleted.
 func (c *Controller) classify(ctx context.Context, o *object) (solid bool, dangling, waiting []types.UID, err error) {
 	for i := range o.owners {
 		r := &o.owners[i]
@@ -195,7 +195,8 @@ func (c *Controller) ownerOf(ctx context.Context, o *object, r *metav1.OwnerRefe
 	return owner, err
 }
 
-// hasGone says whether an owner was seen to go, of a kind that is not served any more: nobody has to know the kind for that.
+// hasGone says whether an owner was seen to go, of a kind that is not served any more: nobody has to know the kind for
+// that.
 func (c *Controller) hasGone(o *object, r *metav1.OwnerReference) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,11 +45,12 @@ type Controller struct {
 	untold map[id]map[id]bool
 }
 
-// mostUntold is for how many objects the collector waits until their events have been tried. If there are more, events can't keep up,
-// and objects go before them.
+// mostUntold is for how many objects the collector waits until their events have been tried. If there are more, events
+// can't keep up, and objects go before them.
 const mostUntold = 100
 
-// task is something to do about the object with a UID. Other is the UID of the owner that it is about, if it is about one.
+// task is something to do about the object with a UID. Other is the UID of the owner that it is about, if it is about
+// one.
 type task struct {
 	what       what
 	uid, other id
@@ -95,7 +96,8 @@ func (c *Controller) invalid(n *node, owner id) {
 	c.telling.Add(task{tell, n.uid, owner}, c.revision)
 }
 
-// told lets an object be collected when all events about it have been tried: they name the object as it is. The caller holds mu.
+// told lets an object be collected when all events about it have been tried: they name the object as it is. The caller
+// holds mu.
 func (c *Controller) told(t task, cause int64) {
 	owners, waits := c.untold[t.uid]
 	delete(owners, t.other)

@@ -18,8 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// events remembers the events that were made, as recorders of controllers do: the same one again is counted, similar ones are made
-// one, and an object that has too many gets no more for a while.
+// events remembers the events that were made, as recorders of controllers do: the same one again is counted, similar
+// ones are made one, and an object that has too many gets no more for a while.
 type events struct {
 	once       sync.Once
 	correlator *record.EventCorrelator

@@ -83,8 +83,8 @@ func (c *Controller) removed(key string, revision int64) {
 	c.index.remove(key)
 }
 
-// readable enters that a key has no value any more that can't be read. What failed for one is tried again now: the index does not
-// know who waits for this key, for it may never have known the object.
+// readable enters that a key has no value any more that can't be read. What failed for one is tried again now: the
+// index does not know who waits for this key, for it may never have known the object.
 func (c *Controller) readable(key string) {
 	if !c.unreadable[key] {
 		return

@@ -18,7 +18,8 @@ import (
 // id is a UID in short.
 type id [16]byte
 
-// idOf returns the bytes of a UUID as it is usually written, and of anything else, which clients may write into references, a hash.
+// idOf returns the bytes of a UUID as it is usually written, and of anything else, which clients may write into
+// references, a hash.
 func idOf(uid types.UID) id {
 	if u, err := uuid.Parse(string(uid)); err == nil && u.String() == string(uid) {
 		return id(u)
@@ -36,7 +37,8 @@ type node struct {
 	uid    id
 	// round is the look in which it was seen last.
 	round uint32
-	// deleting says that it is being deleted. Then orphan and foreground say what is done with its dependents before it goes.
+	// deleting says that it is being deleted. Then orphan and foreground say what is done with its dependents before it
+	// goes.
 	deleting, orphan, foreground bool
 }
 
@@ -121,7 +123,8 @@ type index struct {
 	seed  maphash.Seed
 	// wake is told who may have become garbage.
 	wake func(n *node)
-	// release is told of an owner whose dependents are to be released, and invalid of a reference into another namespace.
+	// release is told of an owner whose dependents are to be released, and invalid of a reference into another
+	// namespace.
 	release func(n *node)
 	invalid func(n *node, owner id)
 }
@@ -211,7 +214,8 @@ func (x *index) put(key string, f *found, round uint32, judge bool) {
 	}
 }
 
-// setOwners says whether the owners are others than before. Owners that wait for it to be gone are told if it holds them no longer.
+// setOwners says whether the owners are others than before. Owners that wait for it to be gone are told if it holds
+// them no longer.
 func (x *index) setOwners(n *node, owners []owner) (changed bool) {
 	old := n.owners
 	if slices.Equal(old, owners) {
@@ -235,8 +239,8 @@ func (x *index) setOwners(n *node, owners []owner) (changed bool) {
 	return true
 }
 
-// tellOwners wakes those owners that waited for dependents which blocked them, and wait for none any more. Not at each dependent that
-// goes: an owner of thousands would look at thousands each time.
+// tellOwners wakes those owners that waited for dependents which blocked them, and wait for none any more. Not at each
+// dependent that goes: an owner of thousands would look at thousands each time.
 func (x *index) tellOwners(owners []owner) {
 	for _, o := range owners {
 		if owner := x.byUID[o.uid]; owner != nil && owner.foreground && !x.blocked(owner) {

@@ -89,8 +89,8 @@ func fields(message []byte, each func(number protowire.Number, value []byte) err
 	return nil
 }
 
-// protobuf reads a runtime.Unknown, whose first field has the kind and whose second one is the object. The numbers are those of
-// generated.proto.
+// protobuf reads a runtime.Unknown, whose first field has the kind and whose second one is the object. The numbers are
+// those of generated.proto.
 func (f *found) protobuf(unknown []byte) error {
 	return fields(unknown, func(number protowire.Number, value []byte) error {
 		switch number {
@@ -137,7 +137,8 @@ func (f *found) metadata(message []byte) error {
 	})
 }
 
-// json reads an object as far as to the last of apiVersion, kind and metadata, which kx and Kubernetes API servers write first.
+// json reads an object as far as to the last of apiVersion, kind and metadata, which kx and Kubernetes API servers
+// write first.
 func (f *found) json(object []byte) error {
 	missing := 3
 	err := members(object, func(name, value []byte) error {

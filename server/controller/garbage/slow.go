@@ -9,16 +9,18 @@ import (
 )
 
 const (
-	// quickWork bounds an attempt that holds up others, and slowWork is from when on a failed attempt makes its resource a slow one.
+	// quickWork bounds an attempt that holds up others, and slowWork is from when on a failed attempt makes its
+	// resource a slow one.
 	quickWork = 5 * time.Second
 	slowWork  = time.Second
-	// slowFor is for how long a resource is slow then, and slowAtOnce is how many objects of slow ones are worked on at a time.
+	// slowFor is for how long a resource is slow then, and slowAtOnce is how many objects of slow ones are worked on at
+	// a time.
 	slowFor    = time.Minute
 	slowAtOnce = 4
 )
 
-// slowness is which resources are slow, by the beginnings of their keys. A webhook that does not answer holds up each object of its
-// resource for half a minute: they wait for each other, and no others for them.
+// slowness is which resources are slow, by the beginnings of their keys. A webhook that does not answer holds up each
+// object of its resource for half a minute: they wait for each other, and no others for them.
 type slowness struct {
 	mu    sync.Mutex
 	until map[string]time.Time

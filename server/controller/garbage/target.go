@@ -75,7 +75,8 @@ func (t *targets) renew(storages work.Storages) {
 			continue
 		}
 		found := &target{
-			resource: resource, prefix: backend.ResourcePrefix(resource.GroupResource()), namespaced: scoper.NamespaceScoped(), storage: storage,
+			resource: resource, prefix: backend.ResourcePrefix(resource.GroupResource()), namespaced: scoper.NamespaceScoped(),
+			storage: storage,
 		}
 		known := t.byPrefix[found.prefix]
 		if known == nil || version.CompareKubeAwareVersionStrings(resource.Version, known.resource.Version) > 0 {

@@ -19,7 +19,8 @@ import (
 const component = "garbage-collector-controller"
 
 // begin returns the context of a write, and records it as a journey. end ends that with *err.
-func (c *Controller) begin(ctx context.Context, t *target, verb, namespace, name string, cause int64, why why) (_ context.Context, end func(err *error)) {
+func (c *Controller) begin(ctx context.Context, t *target, verb, namespace, name string, cause int64,
+	why why) (_ context.Context, end func(err *error)) {
 	return c.writer.Begin(ctx, work.Write{Verb: verb, Resource: t.resource, Namespace: namespace, Name: name, Cause: cause, Why: why})
 }
 

@@ -75,7 +75,8 @@ func (o *Other) see(spec *coordinationv1.LeaseSpec, renewed bool) {
 	}
 	o.holder, o.until = *spec.HolderIdentity, from.Add(lasts)
 	if o.holder != before {
-		o.log.Warn("a kube-controller-manager runs the same controllers: leave them to it by --controllers=-*, or stop it", "holder", o.holder)
+		o.log.Warn("a kube-controller-manager runs the same controllers: leave them to it by --controllers=-*, or stop it", "holder",
+			o.holder)
 	}
 }
 

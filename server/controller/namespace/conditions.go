@@ -9,21 +9,24 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// conditions has the conditions about a namespace's deletion, in their order: the message of each when all is well, and the
-// reason when it is not.
+// conditions has the conditions about a namespace's deletion, in their order: the message of each when all is well, and
+// the reason when it is not.
 var conditions = []struct {
 	kind            corev1.NamespaceConditionType
 	reason, message string
 	badReason       string
 }{
 	{corev1.NamespaceDeletionDiscoveryFailure, "ResourcesDiscovered", "All resources successfully discovered", "DiscoveryFailed"},
-	{corev1.NamespaceDeletionGVParsingFailure, "ParsedGroupVersions", "All legacy kube types successfully parsed", "GroupVersionParsingFailed"},
-	{corev1.NamespaceDeletionContentFailure, "ContentDeleted", "All content successfully deleted, may be waiting on finalization", "ContentDeletionFailed"},
+	{corev1.NamespaceDeletionGVParsingFailure, "ParsedGroupVersions", "All legacy kube types successfully parsed",
+		"GroupVersionParsingFailed"},
+	{corev1.NamespaceDeletionContentFailure, "ContentDeleted", "All content successfully deleted, may be waiting on finalization",
+		"ContentDeletionFailed"},
 	{corev1.NamespaceContentRemaining, "ContentRemoved", "All content successfully removed", "SomeResourcesRemain"},
 	{corev1.NamespaceFinalizersRemaining, "ContentHasNoFinalizers", "All content-preserving finalizers finished", "SomeFinalizersRemain"},
 }
 
-// setConditions updates the status, and says whether that changed it. bad has a message for each condition that is true.
+// setConditions updates the status, and says whether that changed it. bad has a message for each condition that is
+// true.
 func setConditions(status *corev1.NamespaceStatus, bad map[corev1.NamespaceConditionType]string, now metav1.Time) (changed bool) {
 	for _, c := range conditions {
 		next := corev1.NamespaceCondition{

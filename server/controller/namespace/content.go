@@ -56,7 +56,8 @@ func collections(storages map[schema.GroupVersionResource]rest.Storage) []collec
 		}
 	}
 	return slices.SortedFunc(maps.Values(best), func(a, b collection) int {
-		return cmp.Or(podsFirst(a, b), cmp.Compare(a.resource.Group, b.resource.Group), cmp.Compare(a.resource.Resource, b.resource.Resource))
+		return cmp.Or(podsFirst(a, b), cmp.Compare(a.resource.Group, b.resource.Group),
+			cmp.Compare(a.resource.Resource, b.resource.Resource))
 	})
 }
 
@@ -70,8 +71,8 @@ func podsFirst(a, b collection) int {
 	return 0
 }
 
-// mostCollections is how many collections of a namespace are deleted at a time: etcd syncs its disk once for writes that come
-// together. Each deletes several of its objects at once.
+// mostCollections is how many collections of a namespace are deleted at a time: etcd syncs its disk once for writes
+// that come together. Each deletes several of its objects at once.
 const mostCollections = 8
 
 // content describes what remains in a namespace, and why.
@@ -121,9 +122,10 @@ func (c *content) bad() map[corev1.NamespaceConditionType]string {
 	return bad
 }
 
-// deleteContent deletes the objects in a namespace and reports what remains. If one collection fails, the others are still
-// deleted. Only has the resources to look at, or is nil for all.
-func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schema.GroupVersionResource]rest.Storage, writer *work.Writer, guard rest.ValidateObjectFunc,
+// deleteContent deletes the objects in a namespace and reports what remains. If one collection fails, the others are
+// still deleted. Only has the resources to look at, or is nil for all.
+func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schema.GroupVersionResource]rest.Storage, writer *work.Writer,
+	guard rest.ValidateObjectFunc,
 	only map[schema.GroupResource]bool) *content {
 	remains := &content{left: map[schema.GroupResource]bool{}, objects: map[schema.GroupResource]int{}, finalizers: map[string]int{}}
 	all := collections(storages)
@@ -149,7 +151,8 @@ func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schem
 	return remains
 }
 
-// empty deletes the collection, and adds what is left of it to remains. It recovers from a panic, which would end the process.
+// empty deletes the collection, and adds what is left of it to remains. It recovers from a panic, which would end the
+// process.
 func (c collection) empty(ctx context.Context, ns *corev1.Namespace, writer *work.Writer, guard rest.ValidateObjectFunc, remains *content) {
 	objects, finalizers := 0, map[string]int{}
 	err := func() (err error) {
@@ -179,7 +182,8 @@ func (c collection) empty(ctx context.Context, ns *corev1.Namespace, writer *wor
 }
 
 // delete deletes the collection, counts what is left of it, and adds their finalizers.
-func (c collection) delete(ctx context.Context, ns *corev1.Namespace, writer *work.Writer, guard rest.ValidateObjectFunc, finalizers map[string]int) (objects int, err error) {
+func (c collection) delete(ctx context.Context, ns *corev1.Namespace, writer *work.Writer, guard rest.ValidateObjectFunc,
+	finalizers map[string]int) (objects int, err error) {
 	found, err := c.deleteAll(ctx, ns, writer, guard)
 	if err != nil || found == nil {
 		return 0, err
@@ -206,7 +210,8 @@ func (c collection) delete(ctx context.Context, ns *corev1.Namespace, writer *wo
 }
 
 // deleteAll deletes the collection, and returns what was in it, nil if nothing was.
-func (c collection) deleteAll(ctx context.Context, ns *corev1.Namespace, writer *work.Writer, guard rest.ValidateObjectFunc) (found runtime.Object, err error) {
+func (c collection) deleteAll(ctx context.Context, ns *corev1.Namespace, writer *work.Writer,
+	guard rest.ValidateObjectFunc) (found runtime.Object, err error) {
 	void := false
 	ctx, end := writer.Begin(ctx, work.Write{
 		Verb: "deletecollection", Resource: c.resource, Namespace: ns.Name, Cause: revisionOf(ns), Void: &void,
@@ -243,8 +248,8 @@ func hasItems(ctx context.Context, list runtime.Object) (bool, error) {
 	return meta.LenList(list) > 0, nil
 }
 
-// mayStillStop says whether a list has pods whose grace period, counted from the deletion of their namespace, has not passed.
-// Nothing else has one. It says no of pods that can't be read.
+// mayStillStop says whether a list has pods whose grace period, counted from the deletion of their namespace, has not
+// passed. Nothing else has one. It says no of pods that can't be read.
 func mayStillStop(ctx context.Context, found runtime.Object, since time.Time) bool {
 	var longest int64
 	err := object.Each(ctx, found, func(item runtime.Object) error {

@@ -30,8 +30,9 @@ var user = work.ServiceAccount("namespace-controller")
 
 // Controller creates the namespaces that every cluster has, and empties deleted ones.
 //
-// One goroutine follows all namespaces, and a few work on those that are ending, which wait in queues until they are gone or no
-// longer have our finalizer. They are known by UID, since a namespace can be created again under its name before anybody has noticed.
+// One goroutine follows all namespaces, and a few work on those that are ending, which wait in queues until they are
+// gone or no longer have our finalizer. They are known by UID, since a namespace can be created again under its name
+// before anybody has noticed.
 type Controller struct {
 	namespaces namespaceStorage
 	status     rest.Updater
@@ -46,8 +47,8 @@ type Controller struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	// fresh has namespaces that were not worked on yet, again those that are not empty or have failed, and slow those of them that
-	// took long.
+	// fresh has namespaces that were not worked on yet, again those that are not empty or have failed, and slow those
+	// of them that took long.
 	fresh       workqueue.TypedDelayingInterface[types.UID]
 	again, slow workqueue.TypedRateLimitingInterface[types.UID]
 	// beside has a place for each attempt that the next one does not wait for.
@@ -69,8 +70,9 @@ type namespaceStorage interface {
 	rest.Watcher
 }
 
-// New returns nil if the server has no namespaces. Elsewhere (optional) has resources of other servers, and complete returns an error if
-// there are, or may be, resources that nobody has. Unless it runs, the controller only creates some namespaces, and leaves deleted ones to somebody else.
+// New returns nil if the server has no namespaces. Elsewhere (optional) has resources of other servers, and complete
+// returns an error if there are, or may be, resources that nobody has. Unless it runs, the controller only creates some
+// namespaces, and leaves deleted ones to somebody else.
 func New(kit *work.Kit, elsewhere work.Storages, complete func(context.Context) error) *Controller {
 	c := &Controller{
 		storages: kit.Storages, elsewhere: elsewhere, complete: complete, log: kit.Log, ending: map[types.UID]*ending{},
@@ -175,8 +177,8 @@ func (c *Controller) follow(revision string) {
 	}
 }
 
-// look lists namespaces: it starts to empty ending ones and creates missing ones. Those that can't be read stay as they are. It
-// returns the list's revision, or "".
+// look lists namespaces: it starts to empty ending ones and creates missing ones. Those that can't be read stay as they
+// are. It returns the list's revision, or "".
 func (c *Controller) look(ctx context.Context) (revision string, err error) {
 	obj, unreadable, err := builtin.ListReadable(c.request(ctx, user, "list", ""), c.namespaces, &metainternalversion.ListOptions{})
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 // namespaces are their resource.
 var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 
-// empty deletes the content of a namespace, writes into its status what remains, and removes our finalizer if nothing does. It
-// says whether our work is done.
+// empty deletes the content of a namespace, writes into its status what remains, and removes our finalizer if nothing
+// does. It says whether our work is done.
 func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done bool, err error) {
 	ns, err := c.stillEnding(ctx, e.name, uid)
 	if err != nil {
@@ -39,7 +39,8 @@ func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done 
 	}
 	why := func(step *trace.Step) { step.Why(trace.NamespaceEmpty) }
 	err = c.update(ctx, c.finalize, "finalize", ns, why, func(ns *corev1.Namespace) {
-		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
+		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers,
+			func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	})
 	if err == nil {
 		c.log.Debug("a namespace that is being deleted is empty", "namespace", e.name)
@@ -47,8 +48,8 @@ func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done 
 	return err == nil || gone(err), unlessGone(err)
 }
 
-// deleteContent deletes what is in a namespace: all at first, then what is left. When nothing is left, all is looked at once more.
-// That nothing remains is only known if all resources are, and were before their storages were asked.
+// deleteContent deletes what is in a namespace: all at first, then what is left. When nothing is left, all is looked at
+// once more. That nothing remains is only known if all resources are, and were before their storages were asked.
 func (c *Controller) deleteContent(ctx context.Context, ns *corev1.Namespace, e *ending) *content {
 	guard := c.guard(e.name, ns.UID)
 	var unknown error
@@ -76,8 +77,8 @@ func (c *Controller) everything() map[schema.GroupVersionResource]rest.Storage {
 	return all
 }
 
-// stillEnding reads the namespace. The error is errNotEnding if it is gone, if another one has its name, or if it has no
-// finalizers any more.
+// stillEnding reads the namespace. The error is errNotEnding if it is gone, if another one has its name, or if it has
+// no finalizers any more.
 func (c *Controller) stillEnding(ctx context.Context, name string, uid types.UID) (*corev1.Namespace, error) {
 	ns, err := c.get(ctx, name)
 	if err == nil && (ns.UID != uid || len(ns.Spec.Finalizers) == 0) {
@@ -86,8 +87,8 @@ func (c *Controller) stillEnding(ctx context.Context, name string, uid types.UID
 	return ns, err
 }
 
-// guard admits the deletion of an object that certainly belongs to the namespace. The object was read before: if the namespace
-// exists now, it existed then.
+// guard admits the deletion of an object that certainly belongs to the namespace. The object was read before: if the
+// namespace exists now, it existed then.
 func (c *Controller) guard(name string, uid types.UID) rest.ValidateObjectFunc {
 	return func(ctx context.Context, _ runtime.Object) error {
 		_, err := c.stillEnding(ctx, name, uid)
@@ -120,9 +121,10 @@ func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, remains *co
 	})
 }
 
-// update changes the current state of the namespace, provided it is the one that was seen. Storage repeats the change if
-// somebody else writes meanwhile.
-func (c *Controller) update(ctx context.Context, to rest.Updater, subresource string, seen *corev1.Namespace, why func(*trace.Step), change func(*corev1.Namespace)) (err error) {
+// update changes the current state of the namespace, provided it is the one that was seen. Storage repeats the change
+// if somebody else writes meanwhile.
+func (c *Controller) update(ctx context.Context, to rest.Updater, subresource string, seen *corev1.Namespace, why func(*trace.Step),
+	change func(*corev1.Namespace)) (err error) {
 	next := func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 		ns, err := builtin.As[*corev1.Namespace](old)
 		if err != nil {

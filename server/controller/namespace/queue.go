@@ -16,23 +16,24 @@ import (
 )
 
 const (
-	// settle is how long a namespace has been ending before its content is deleted. Admission refuses creates 20 ms after the
-	// deletion at the latest, since concurrent creates may share one read of the namespace for so long. A create that was admitted
-	// just before reaches etcd much faster than settle. Upstream, whose admission reads a cache, waits 5 s.
+	// settle is how long a namespace has been ending before its content is deleted. Admission refuses creates 20 ms
+	// after the deletion at the latest, since concurrent creates may share one read of the namespace for so long. A
+	// create that was admitted just before reaches etcd much faster than settle. Upstream, whose admission reads a
+	// cache, waits 5 s.
 	settle = work.ShortestPause
-	// mostAtOnce is how many namespaces are emptied at a time for the first time, how many are looked at again, and how many that
-	// take long.
+	// mostAtOnce is how many namespaces are emptied at a time for the first time, how many are looked at again, and how
+	// many that take long.
 	mostAtOnce = 4
-	// quickAttempt bounds an attempt that holds up others, and longestAttempt one at a namespace that has taken longer than that: a
-	// webhook that does not answer holds up its namespace for half a minute.
+	// quickAttempt bounds an attempt that holds up others, and longestAttempt one at a namespace that has taken longer
+	// than that: a webhook that does not answer holds up its namespace for half a minute.
 	quickAttempt   = 5 * time.Second
 	longestAttempt = time.Minute
-	// patience is how long the next namespace waits for an attempt. One that takes longer goes on beside it, for what takes long waits for
-	// others: there are mostBeside of them.
+	// patience is how long the next namespace waits for an attempt. One that takes longer goes on beside it, for what
+	// takes long waits for others: there are mostBeside of them.
 	patience   = 200 * time.Millisecond
 	mostBeside = 256
-	// soon is how many times a namespace is looked at again whatever the others need. After that, all of them have perSecond looks
-	// together: thousands that nobody lets end cost no more than a few do.
+	// soon is how many times a namespace is looked at again whatever the others need. After that, all of them have
+	// perSecond looks together: thousands that nobody lets end cost no more than a few do.
 	soon      = 5
 	perSecond = 50
 )
@@ -104,8 +105,8 @@ func (c *Controller) dropPauses(uid types.UID) {
 // waiting is how many namespaces nobody works on, but for some that have just gone. The caller holds mu.
 func (c *Controller) waiting() int { return max(0, len(c.ending)-c.working) }
 
-// work empties one namespace of a queue after the other. Those that did not end at once have a queue of their own, and so have those
-// whose last attempt was cut off: they may take long, and delay no others.
+// work empties one namespace of a queue after the other. Those that did not end at once have a queue of their own, and
+// so have those whose last attempt was cut off: they may take long, and delay no others.
 func (c *Controller) work(queue workqueue.TypedInterface[types.UID], longest time.Duration) {
 	for {
 		uid, over := queue.Get()

@@ -159,7 +159,8 @@ func (c *Addresses) tryIP(ctx context.Context, svc *corev1.Service, text string,
 	}
 	address, found, err := c.addresses.Get(ctx, "", ip.String())
 	if err != nil {
-		return trouble{"UnknownError", allocation, fmt.Sprintf("Unable to allocate ClusterIP [%s]: %s due to an unknown error", family, ip)},
+		return trouble{"UnknownError", allocation,
+				fmt.Sprintf("Unable to allocate ClusterIP [%s]: %s due to an unknown error", family, ip)},
 			fmt.Errorf("read the IPAddress %s: %w", ip, err)
 	}
 	wrong := trouble{notAllocated, allocation,
@@ -220,7 +221,8 @@ func (c *Addresses) tryAddress(ctx context.Context, k key, cause int64) error {
 	}
 	if !namesService(address) {
 		return c.remove(ctx, address, trouble{"IPAddressNotAllocated", addressAllocation,
-			fmt.Sprintf("IPAddress %s appears to have been modified, not referencing a Service %v: cleaning up", address.Name, address.Spec.ParentRef)}, cause)
+			fmt.Sprintf("IPAddress %s appears to have been modified, not referencing a Service %v: cleaning up", address.Name,
+				address.Spec.ParentRef)}, cause)
 	}
 	ref := address.Spec.ParentRef
 	svc, found, err := c.services.Get(ctx, ref.Namespace, ref.Name)

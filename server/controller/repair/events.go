@@ -55,12 +55,14 @@ func (r recorder) tell(ctx context.Context, about corev1.ObjectReference, t trou
 
 func aboutService(svc *corev1.Service) corev1.ObjectReference {
 	return corev1.ObjectReference{
-		Kind: "Service", APIVersion: corev1.SchemeGroupVersion.String(), Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID, ResourceVersion: svc.ResourceVersion,
+		Kind: "Service", APIVersion: corev1.SchemeGroupVersion.String(), Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID,
+		ResourceVersion: svc.ResourceVersion,
 	}
 }
 
 func aboutAddress(ip *networkingv1.IPAddress) corev1.ObjectReference {
 	return corev1.ObjectReference{
-		Kind: "IPAddress", APIVersion: networkingv1.SchemeGroupVersion.String(), Name: ip.Name, UID: ip.UID, ResourceVersion: ip.ResourceVersion,
+		Kind: "IPAddress", APIVersion: networkingv1.SchemeGroupVersion.String(), Name: ip.Name, UID: ip.UID,
+		ResourceVersion: ip.ResourceVersion,
 	}
 }

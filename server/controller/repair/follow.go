@@ -73,7 +73,8 @@ func (c *Addresses) putService(is *index, p feed.Pair) {
 	}
 	c.queueServices(slices.Values([]types.NamespacedName{k}), p.Revision)
 	for _, ip := range was.ips {
-		// Who deletes a service, or changes its type, gives its addresses back next. Nobody does it if the process was killed.
+		// Who deletes a service, or changes its type, gives its addresses back next. Nobody does it if the process was
+		// killed.
 		if strays, _ := is.stray(ip); strays {
 			c.AddAfter(key{ip: ip}, p.Revision, serviceComes)
 		}
@@ -105,7 +106,8 @@ func (c *Addresses) putRange(is *index, p feed.Pair, name string) {
 	if p.Value != nil {
 		r, err := work.Value[*networkingv1.ServiceCIDR](c.kit, p.Key, p.Value)
 		if err != nil {
-			c.log.Warn("a range of addresses for services cannot be read: services that have addresses of it cannot be looked at", "key", p.Key, "error", err)
+			c.log.Warn("a range of addresses for services cannot be read: services that have addresses of it cannot be looked at", "key",
+				p.Key, "error", err)
 			return
 		}
 		is.ranges[name] = service.Prefixes(r)

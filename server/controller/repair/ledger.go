@@ -87,9 +87,11 @@ func (l *ledger) findings() (all []finding, unmarked int) {
 			var t trouble
 			switch {
 			case !l.Has(port):
-				t = trouble{"PortOutOfRange", portAllocation, fmt.Sprintf("Port %d is not within the port range %s; please recreate service", port, l.Range())}
+				t = trouble{"PortOutOfRange", portAllocation,
+					fmt.Sprintf("Port %d is not within the port range %s; please recreate service", port, l.Range())}
 			case had[port]:
-				t = trouble{"PortAlreadyAllocated", portAllocation, fmt.Sprintf("Port %d was assigned to multiple services; please recreate service", port)}
+				t = trouble{"PortAlreadyAllocated", portAllocation,
+					fmt.Sprintf("Port %d was assigned to multiple services; please recreate service", port)}
 			case !l.Taken(port):
 				unmarked++
 				t = trouble{"PortNotAllocated", portAllocation, fmt.Sprintf("Port %d is not allocated; repairing", port)}
@@ -121,8 +123,8 @@ func (l *ledger) suspect(now time.Time) {
 	}
 }
 
-// leaked are the ports that no service has since a time, and next is the earliest time since which no service has another one. While a
-// service can't be read, it may have any.
+// leaked are the ports that no service has since a time, and next is the earliest time since which no service has
+// another one. While a service can't be read, it may have any.
 func (l *ledger) leaked(before time.Time) (ports []uint32, next time.Time) {
 	if len(l.unreadable) > 0 {
 		return nil, time.Time{}

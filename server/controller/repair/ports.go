@@ -25,7 +25,8 @@ const (
 	// PortsPrefix is where the RangeAllocations are.
 	PortsPrefix = "ranges"
 	portsKey    = PortsPrefix + "/servicenodeports"
-	// leakedAfter is how long a port stays taken without a service. Upstream looks each 3 minutes, and frees it at the 4th time.
+	// leakedAfter is how long a port stays taken without a service. Upstream looks each 3 minutes, and frees it at the
+	// 4th time.
 	leakedAfter = 9 * time.Minute
 
 	portAllocation = "PortAllocation"
@@ -215,7 +216,8 @@ func (c *Ports) mend(ctx context.Context, since int64, unmarked int, leaked []ui
 	return err
 }
 
-// nodePorts are the node ports of a service, each once for all protocols that share it. Two entries of one protocol can't.
+// nodePorts are the node ports of a service, each once for all protocols that share it. Two entries of one protocol
+// can't.
 func nodePorts(svc *corev1.Service) (ports []uint32) {
 	type port struct {
 		number   int32

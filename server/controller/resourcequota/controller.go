@@ -100,8 +100,8 @@ func served(storages map[schema.GroupVersionResource]rest.Storage) func(schema.G
 	return func(resource schema.GroupResource) bool { return all[resource] }
 }
 
-// begin makes the kinds that the quotas of a namespace count, and drops those that they don't. It returns the ones that are still
-// to be read, by the beginnings of their keys, and the names of the quotas.
+// begin makes the kinds that the quotas of a namespace count, and drops those that they don't. It returns the ones that
+// are still to be read, by the beginnings of their keys, and the names of the quotas.
 func (c *Controller) begin(namespace string, serves func(schema.GroupResource) bool) (unread map[string]*kind, names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +189,8 @@ var errAsItIs = errors.New("nothing is to be changed")
 
 // keep writes the status of a quota if it is not right.
 func (c *Controller) keep(
-	ctx context.Context, storages map[schema.GroupVersionResource]rest.Storage, serves func(schema.GroupResource) bool, namespace, name string, cause int64,
+	ctx context.Context, storages map[schema.GroupVersionResource]rest.Storage, serves func(schema.GroupResource) bool, namespace,
+	name string, cause int64,
 ) (err error) {
 	resource := corev1.SchemeGroupVersion.WithResource(quotas)
 	getter, gets := storages[resource].(rest.Getter)
@@ -241,9 +242,10 @@ func (c *Controller) keep(
 	return err
 }
 
-// right returns the status that a quota should have, and the names that change in it: nil if it has that, or if what it counts is
-// not known yet.
-func (c *Controller) right(q *corev1.ResourceQuota, serves func(schema.GroupResource) bool) (right *corev1.ResourceQuotaStatus, changed []string) {
+// right returns the status that a quota should have, and the names that change in it: nil if it has that, or if what it
+// counts is not known yet.
+func (c *Controller) right(q *corev1.ResourceQuota,
+	serves func(schema.GroupResource) bool) (right *corev1.ResourceQuotaStatus, changed []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.spaces[q.Namespace]
@@ -278,8 +280,8 @@ func (c *Controller) right(q *corev1.ResourceQuota, serves func(schema.GroupReso
 	return right, changed
 }
 
-// spare leaves in a sum what admission has charged a moment ago: the objects may not be there yet. They are counted again later. The
-// caller holds mu.
+// spare leaves in a sum what admission has charged a moment ago: the objects may not be there yet. They are counted
+// again later. The caller holds mu.
 func (c *Controller) spare(s *space, q *corev1.ResourceQuota, sum corev1.ResourceList) {
 	l, now := s.quotas[q.Name], time.Now()
 	if l == nil {

@@ -20,7 +20,8 @@ const (
 	quotas      = "resourcequotas"
 	definitions = "apiextensions.k8s.io/customresourcedefinitions"
 
-	// soon is how long a change waits for others that come with it, and between is from one write of a status to the next.
+	// soon is how long a change waits for others that come with it, and between is from one write of a status to the
+	// next.
 	soon    = 50 * time.Millisecond
 	between = time.Second
 	// definitionsKnown is how long a definition that is served may take to be known to the storages.
@@ -99,8 +100,8 @@ func (c *Controller) Put(p feed.Pair) {
 	}
 }
 
-// counted returns the kind of a key, if it is counted and not known already. A changed definition may bring a resource that a
-// quota names.
+// counted returns the kind of a key, if it is counted and not known already. A changed definition may bring a resource
+// that a quota names.
 func (c *Controller) counted(prefix, namespace string, p feed.Pair) *kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()

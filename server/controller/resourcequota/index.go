@@ -47,7 +47,8 @@ func (l *limits) says(used corev1.ResourceList, now time.Time) {
 	l.used = used
 }
 
-// early says how long what the status says of a name must not be lowered: who raised it may not have made the object yet.
+// early says how long what the status says of a name must not be lowered: who raised it may not have made the object
+// yet.
 func (l *limits) early(name corev1.ResourceName, amount resource.Quantity, now time.Time) time.Duration {
 	if was, ok := l.used[name]; !ok || amount.Cmp(was) > 0 {
 		return between // its event is on the way
@@ -90,7 +91,8 @@ type event struct {
 
 func newKind(resource schema.GroupResource) *kind {
 	return &kind{
-		resource: resource, objects: map[string]object{}, groups: map[string]*group{}, early: map[string]event{}, ends: map[string]time.Time{},
+		resource: resource, objects: map[string]object{}, groups: map[string]*group{}, early: map[string]event{},
+		ends: map[string]time.Time{},
 	}
 }
 
@@ -142,7 +144,8 @@ func (k *kind) expire(now time.Time) (next time.Time) {
 	return next
 }
 
-// usages yields what objects use, and how many they are. The order does not change while they don't, and so a sum keeps its format.
+// usages yields what objects use, and how many they are. The order does not change while they don't, and so a sum keeps
+// its format.
 func (k *kind) usages() iter.Seq2[*quota.Usage, int64] {
 	return func(yield func(*quota.Usage, int64) bool) {
 		for _, signature := range slices.Sorted(maps.Keys(k.groups)) {

@@ -20,10 +20,11 @@ type watched interface {
 	rest.Watcher
 }
 
-// Changes sends a signal for each change of an object of a resource that is wanted, as the server's own user, until ctx ends. Nobody waits
-// for a signal to be taken: one stands for all changes since the last was. When a watch ends it begins another, with a signal for what it
-// may have missed.
-func Changes(ctx context.Context, storages Storages, resource schema.GroupVersionResource, wanted func(metav1.Object) bool, changes chan<- struct{}) {
+// Changes sends a signal for each change of an object of a resource that is wanted, as the server's own user, until ctx
+// ends. Nobody waits for a signal to be taken: one stands for all changes since the last was. When a watch ends it
+// begins another, with a signal for what it may have missed.
+func Changes(ctx context.Context, storages Storages, resource schema.GroupVersionResource, wanted func(metav1.Object) bool,
+	changes chan<- struct{}) {
 	tell := func() {
 		select {
 		case changes <- struct{}{}:

@@ -22,23 +22,28 @@ import (
 // Kit has what controllers are made with.
 type Kit struct {
 	Storages Storages
-	// Scope finds what admission needs to know of a resource that is written. Without it, admission is asked about nothing.
+	// Scope finds what admission needs to know of a resource that is written. Without it, admission is asked about
+	// nothing.
 	Scope Scope
-	// Etcd is what the storages keep their objects in, and Decoder knows the prefix of their keys and how values are encrypted.
+	// Etcd is what the storages keep their objects in, and Decoder knows the prefix of their keys and how values are
+	// encrypted.
 	Etcd    *admin.Live
 	Decoder *admin.Decoder
 	// Journeys (optional) records what the controllers write.
 	Journeys *trace.Recorder
 	Metrics  *Metrics
 	Log      *slog.Logger
-	// SignClient signs client certificates that this server accepts, and SigningDuration is how long they are valid at most.
+	// SignClient signs client certificates that this server accepts, and SigningDuration is how long they are valid at
+	// most.
 	SignClient      Sign
 	SigningDuration time.Duration
 	// SecretTokens signs tokens that Secrets hold.
 	SecretTokens *serviceaccount.Signer
-	// ServerCA returns the certificates, in PEM, by which clients verify this server. renewed is closed when they are others.
+	// ServerCA returns the certificates, in PEM, by which clients verify this server. renewed is closed when they are
+	// others.
 	ServerCA func() (pem []byte, renewed <-chan struct{})
-	// Mapper finds the kinds of resources that are served now, and Schema is what the server tells its clients of a kind.
+	// Mapper finds the kinds of resources that are served now, and Schema is what the server tells its clients of a
+	// kind.
 	Mapper func(context.Context) meta.RESTMapper
 	Schema func(schema.GroupVersionKind) (*spec.Schema, error)
 	// Shared says that other processes may run on the same etcd.

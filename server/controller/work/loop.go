@@ -28,7 +28,8 @@ type after time.Duration
 
 func (a after) Error() string { return "it is looked at again in " + time.Duration(a).String() }
 
-// After returns an error that has a key looked at again after some time, because of the same revision. It is no failure.
+// After returns an error that has a key looked at again after some time, because of the same revision. It is no
+// failure.
 func After(d time.Duration) error { return after(d) }
 
 // Loop works on keys that are added to it.
@@ -56,14 +57,16 @@ type waiting struct {
 
 // State is what a loop is about at the moment.
 type State struct {
-	// Waiting are keys that nobody works on yet, Working those that are worked on, and Failing those whose last attempt failed.
+	// Waiting are keys that nobody works on yet, Working those that are worked on, and Failing those whose last attempt
+	// failed.
 	Waiting, Working, Failing int
 	// Error is that of the last attempt that failed.
 	Error string
 }
 
 // NewLoop makes a loop of so many workers, which does nothing until it runs. Of a cause of 0 nothing is known.
-func NewLoop[K comparable](name string, workers int, metrics *Metrics, log *slog.Logger, do func(ctx context.Context, key K, cause int64) error) *Loop[K] {
+func NewLoop[K comparable](name string, workers int, metrics *Metrics, log *slog.Logger,
+	do func(ctx context.Context, key K, cause int64) error) *Loop[K] {
 	return &Loop[K]{
 		name: name, workers: workers, do: do, log: log, counts: metrics.Of(name),
 		queue: workqueue.NewTypedRateLimitingQueue(

@@ -28,7 +28,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	seconds := func(name, help string) *prometheus.HistogramVec {
-		return f.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(10e-6, 10, 8)}, labels)
+		return f.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(10e-6, 10, 8)},
+			labels)
 	}
 	return &Metrics{
 		depth: f.NewGaugeVec(prometheus.GaugeOpts{
@@ -59,8 +60,8 @@ func (c *Counts) Added(waiting int) {
 	c.depth.Set(float64(waiting))
 }
 
-// Taken counts the beginning of an attempt at a key that has waited since a time, after which so many wait. That may be the zero time,
-// for one of which it is not known.
+// Taken counts the beginning of an attempt at a key that has waited since a time, after which so many wait. That may be
+// the zero time, for one of which it is not known.
 func (c *Counts) Taken(waiting int, since time.Time) {
 	c.depth.Set(float64(waiting))
 	if !since.IsZero() {

@@ -23,7 +23,8 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 )
 
-// Objects are those of one built-in resource, as a controller reads and writes them. Where the resource is not served there are none.
+// Objects are those of one built-in resource, as a controller reads and writes them. Where the resource is not served
+// there are none.
 type Objects[T builtin.Object] struct {
 	// Kit is what the controller was made with.
 	Kit      *Kit
@@ -44,7 +45,8 @@ type Decision struct {
 	Why func(*trace.Step)
 	// Quiet leaves no journey of the write.
 	Quiet bool
-	// AsSeen has an object stay as it is if it has changed since it was seen: whoever follows it is told of that change.
+	// AsSeen has an object stay as it is if it has changed since it was seen: whoever follows it is told of that
+	// change.
 	AsSeen bool
 }
 
@@ -78,7 +80,8 @@ func (o *Objects[T]) get(ctx context.Context, namespace, name string, options *m
 	return obj, err == nil, err
 }
 
-// List returns the objects of a namespace, or all of them if it is empty. It fails if one of them can't be read. They may be shared.
+// List returns the objects of a namespace, or all of them if it is empty. It fails if one of them can't be read. They
+// may be shared.
 func (o *Objects[T]) List(ctx context.Context, namespace string) (all []T, err error) {
 	lister, ok := o.Kit.Storages()[o.resource].(rest.Lister)
 	if !ok {
@@ -131,8 +134,9 @@ func (o *Objects[T]) Create(ctx context.Context, obj T, d Decision) (err error) 
 // errAsItIs ends an update that is not needed.
 var errAsItIs = errors.New("nothing is to be changed")
 
-// Update changes an object, or a subresource of it if sub is not empty, unless it has been replaced by another one of that name. change
-// is given a copy of what is there now, again after each conflict, and says whether anything is to be written.
+// Update changes an object, or a subresource of it if sub is not empty, unless it has been replaced by another one of
+// that name. change is given a copy of what is there now, again after each conflict, and says whether anything is to be
+// written.
 func (o *Objects[T]) Update(ctx context.Context, seen T, sub string, d Decision, change func(T) (bool, error)) error {
 	return o.write(ctx, "update", seen, sub, d, func(_ rest.Storage, now T) (runtime.Object, error) {
 		changed, err := change(now)
@@ -143,8 +147,8 @@ func (o *Objects[T]) Update(ctx context.Context, seen T, sub string, d Decision,
 	})
 }
 
-// Apply has the controller own the fields of a configuration and no others, as server-side apply does by force. The configuration needs no
-// kind and no name.
+// Apply has the controller own the fields of a configuration and no others, as server-side apply does by force. The
+// configuration needs no kind and no name.
 func (o *Objects[T]) Apply(ctx context.Context, seen T, sub string, d Decision, configuration map[string]any) error {
 	return o.write(ctx, "patch", seen, sub, d, func(storage rest.Storage, now T) (runtime.Object, error) {
 		fields, err := endpoint.NewFieldManager(scheme.Scheme, o.resource, sub, storage)
@@ -167,7 +171,8 @@ func (o *Objects[T]) Apply(ctx context.Context, seen T, sub string, d Decision, 
 	})
 }
 
-func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string, d Decision, next func(rest.Storage, T) (runtime.Object, error)) (err error) {
+func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string, d Decision,
+	next func(rest.Storage, T) (runtime.Object, error)) (err error) {
 	resource := o.resource
 	if sub != "" {
 		resource.Resource += "/" + sub
@@ -188,7 +193,8 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 		return next(storage, now.DeepCopyObject().(T))
 	}
 	ctx, end := o.writer.Begin(ctx, Write{
-		Verb: verb, Resource: o.resource, Subresource: sub, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause, Why: d.Why, Quiet: d.Quiet,
+		Verb: verb, Resource: o.resource, Subresource: sub, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause,
+		Why: d.Why, Quiet: d.Quiet,
 	})
 	defer end(&err)
 	_, err = o.writer.Update(ctx, updater, seen.GetName(), rest.DefaultUpdatedObjectInfo(nil, transform))
@@ -198,14 +204,16 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 	return UnlessOvertaken(err)
 }
 
-// Delete deletes an object if it is as it was seen. One that has changed meanwhile stays, and whoever follows it is told of that.
+// Delete deletes an object if it is as it was seen. One that has changed meanwhile stays, and whoever follows it is
+// told of that.
 func (o *Objects[T]) Delete(ctx context.Context, seen T, policy metav1.DeletionPropagation, d Decision) (err error) {
 	deleter, ok := o.Kit.Storages()[o.resource].(rest.GracefulDeleter)
 	if !ok {
 		return fmt.Errorf("%s can't be deleted", o.resource)
 	}
 	ctx, end := o.writer.Begin(ctx, Write{
-		Verb: "delete", Resource: o.resource, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause, Why: d.Why, Quiet: d.Quiet,
+		Verb: "delete", Resource: o.resource, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause, Why: d.Why,
+		Quiet: d.Quiet,
 	})
 	defer end(&err)
 	err = o.writer.Delete(ctx, deleter, seen.GetName(), &metav1.DeleteOptions{

@@ -36,7 +36,8 @@ func (o Owned[T]) Request(ctx context.Context, verb string) context.Context {
 	})
 }
 
-// List returns the existing objects by name, without those that can't be read. It does not start the filling of a watch cache.
+// List returns the existing objects by name, without those that can't be read. It does not start the filling of a watch
+// cache.
 func (o Owned[T]) List(ctx context.Context) (map[string]T, error) {
 	list, _, err := builtin.ListReadable(store.Aside(o.Request(ctx, "list")), o.Storage, &metainternalversion.ListOptions{})
 	if err != nil {
@@ -52,7 +53,8 @@ func (o Owned[T]) List(ctx context.Context) (map[string]T, error) {
 	})
 }
 
-// UnlessOvertaken drops the error of a write that another writer has made needless. The next check sees what remains to do.
+// UnlessOvertaken drops the error of a write that another writer has made needless. The next check sees what remains to
+// do.
 func UnlessOvertaken(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Trust returns what clients in the cluster are to trust, where they are told to trust have. That is this server's authority. Of other
-// servers on the same etcd the authorities stay beside it, in whatever order, as long as they are valid: what verifies the one is not
-// taken away by the other.
+// Trust returns what clients in the cluster are to trust, where they are told to trust have. That is this server's
+// authority. Of other servers on the same etcd the authorities stay beside it, in whatever order, as long as they are
+// valid: what verifies the one is not taken away by the other.
 func (k *Kit) Trust(have []byte) []byte {
 	own, _ := k.ServerCA()
 	if !k.Shared || bytes.Equal(have, own) {

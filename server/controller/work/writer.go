@@ -41,8 +41,8 @@ type Write struct {
 	Cause int64
 	// Why tells the step what was decided, with one of trace's reasons.
 	Why func(*trace.Step)
-	// Quiet leaves no journey, for what a server finds missing when it starts: on a new one such journeys would be the first that a user
-	// sees.
+	// Quiet leaves no journey, for what a server finds missing when it starts: on a new one such journeys would be the
+	// first that a user sees.
 	Quiet bool
 	// Void (optional) says in the end that there was nothing to write: then it leaves no journey, and is not counted.
 	Void *bool
@@ -67,7 +67,8 @@ func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end f
 	var j *trace.Journey
 	if w.Journeys != nil && !one.Quiet && w.causes.next(one.Cause) {
 		ctx, j = w.Journeys.Begin(ctx, trace.Request{
-			Method: methods[one.Verb], URI: pathOf(info), Verb: one.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource,
+			Method: methods[one.Verb], URI: pathOf(info), Verb: one.Verb, Group: info.APIGroup, Version: info.APIVersion,
+			Resource:    info.Resource,
 			Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name, User: w.User.GetName(), UserAgent: "kx/" + w.Name,
 		})
 	}
@@ -97,7 +98,8 @@ func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end f
 	}
 }
 
-var methods = map[string]string{"create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete, "deletecollection": http.MethodDelete}
+var methods = map[string]string{"create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
+	"deletecollection": http.MethodDelete}
 
 func pathOf(info *request.RequestInfo) string {
 	path := "/apis/" + info.APIGroup + "/" + info.APIVersion

@@ -1,4 +1,5 @@
-// Package controller runs the controllers of CustomResourceDefinitions, which have the names of upstream's and do the same.
+// Package controller runs the controllers of CustomResourceDefinitions, which have the names of upstream's and do the
+// same.
 //
 // Each has its own package:
 //
@@ -10,7 +11,8 @@
 //	discovery      tells clients what is served
 //
 // The lister tells all of them about changes; they write through the storage of customresourcedefinitions/status, and
-// [Controllers] runs them. Package work has what they share: a queue, and writes that fail if the definition has changed.
+// [Controllers] runs them. Package work has what they share: a queue, and writes that fail if the definition has
+// changed.
 //
 // # From a 201 to served
 //

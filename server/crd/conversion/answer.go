@@ -39,9 +39,10 @@ func (b *badAnswer) where(isList bool, index int) string {
 	return "object"
 }
 
-// accept reads the webhook's conversion of original. It takes labels and annotations from the webhook, and keeps the rest of
-// original's metadata.
-func accept(original *unstructured.Unstructured, raw runtime.RawExtension, to schema.GroupVersion) (*unstructured.Unstructured, *badAnswer) {
+// accept reads the webhook's conversion of original. It takes labels and annotations from the webhook, and keeps the
+// rest of original's metadata.
+func accept(original *unstructured.Unstructured, raw runtime.RawExtension, to schema.GroupVersion) (*unstructured.Unstructured,
+	*badAnswer) {
 	converted := &unstructured.Unstructured{}
 	if err := converted.UnmarshalJSON(raw.Raw); err != nil {
 		return nil, &badAnswer{badType, err}
@@ -100,8 +101,8 @@ func restoreObjectMeta(original, converted *unstructured.Unstructured) error {
 	return nil
 }
 
-// takeStrings copies labels or annotations from theirs to ours. It does not validate unchanged ones again, since they may be
-// older than the rule.
+// takeStrings copies labels or annotations from theirs to ours. It does not validate unchanged ones again, since they
+// may be older than the rule.
 func takeStrings(name string, ours, theirs map[string]any) error {
 	value := theirs[name]
 	if value == nil {

@@ -19,8 +19,8 @@ import (
 // Factory makes converters. It keeps one HTTP client for each webhook.
 type Factory struct{ clients webhook.ClientManager }
 
-// NewFactory makes a Factory. services finds webhooks; if nil, a webhook's host is <name>.<namespace>.svc. auth has credentials
-// for them; if nil, only their CA bundle is used.
+// NewFactory makes a Factory. services finds webhooks; if nil, a webhook's host is <name>.<namespace>.svc. auth has
+// credentials for them; if nil, only their CA bundle is used.
 func NewFactory(services webhook.ServiceResolver, auth webhook.AuthenticationInfoResolverWrapper) (*Factory, error) {
 	clients, err := newClientManager(services, auth)
 	if err != nil {
@@ -175,8 +175,8 @@ func rename(in runtime.Object, apiVersion string) runtime.Object {
 	return out
 }
 
-// isEmptyObject says whether in has only apiVersion and kind, as bookmarks have before they get a revision. Any webhook would
-// have to convert it as None does.
+// isEmptyObject says whether in has only apiVersion and kind, as bookmarks have before they get a revision. Any webhook
+// would have to convert it as None does.
 func isEmptyObject(in runtime.Object) bool {
 	u, ok := in.(*unstructured.Unstructured)
 	return ok && len(u.Object) == 2 && u.Object["kind"] != nil && u.Object["apiVersion"] != nil

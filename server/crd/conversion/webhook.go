@@ -114,7 +114,8 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 		}
 		return converted[0], nil
 	}
-	out := &unstructured.UnstructuredList{Object: runtime.DeepCopyJSON(list.Object), Items: make([]unstructured.Unstructured, len(list.Items))}
+	out := &unstructured.UnstructuredList{Object: runtime.DeepCopyJSON(list.Object),
+		Items: make([]unstructured.Unstructured, len(list.Items))}
 	out.SetAPIVersion(to.String())
 	var ask []*unstructured.Unstructured
 	var at []int
@@ -139,7 +140,8 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 }
 
 // ask makes one call of the webhook. Errors name the kind of the first object, and the index of a bad one in a list.
-func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion, isList bool) (out []*unstructured.Unstructured, err error) {
+func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion,
+	isList bool) (out []*unstructured.Unstructured, err error) {
 	uid := uuid.NewUUID()
 	ctx, step := trace.Start(ctx, trace.CRDWebhook, w.url)
 	defer step.End(&err)
@@ -184,7 +186,8 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 }
 
 // review returns the request, and a value to decode the answer into.
-func (w *webhookClient) review(objects []*unstructured.Unstructured, to schema.GroupVersion, uid types.UID) (request, response runtime.Object) {
+func (w *webhookClient) review(objects []*unstructured.Unstructured, to schema.GroupVersion,
+	uid types.UID) (request, response runtime.Object) {
 	raw := make([]runtime.RawExtension, len(objects))
 	for i, obj := range objects {
 		raw[i].Object = obj

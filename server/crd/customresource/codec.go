@@ -17,9 +17,9 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
 
-// codec is between the storage and etcd. It writes JSON with sorted keys and a newline at its end, in the storage version
-// alone. It reads that and CBOR, which a Kubernetes API server may have written, in all versions that the CRD has; an object
-// comes out pruned and defaulted by the schema of the version that it is stored in.
+// codec is between the storage and etcd. It writes JSON with sorted keys and a newline at its end, in the storage
+// version alone. It reads that and CBOR, which a Kubernetes API server may have written, in all versions that the CRD
+// has; an object comes out pruned and defaulted by the schema of the version that it is stored in.
 type codec struct {
 	defaulter defaulter
 	// version is the storage version.
@@ -62,7 +62,8 @@ func (c *codec) IsFinal(obj runtime.Object) bool {
 }
 
 // Decode fills into, or a new object if into is nil. It ignores the apiVersion and kind that into has.
-func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind, into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
+func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind,
+	into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
 	u, ok := into.(*unstructured.Unstructured)
 	if into != nil && !ok {
 		return nil, nil, fmt.Errorf("decode a custom resource: %T is none", into)
@@ -99,8 +100,8 @@ func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind, into runtime.
 	return u, &kind, nil
 }
 
-// toStorageVersion converts an object whose version is missing in the CRD's storedVersions: somebody removed it before all
-// objects were written again.
+// toStorageVersion converts an object whose version is missing in the CRD's storedVersions: somebody removed it before
+// all objects were written again.
 func (c *codec) toStorageVersion(u *unstructured.Unstructured) error {
 	converted, err := c.converter.Convert(context.Background(), u, c.version)
 	if err != nil {

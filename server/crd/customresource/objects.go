@@ -18,7 +18,8 @@ var metaScheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	v1 := apischema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(s, v1)
-	s.AddUnversionedTypes(v1, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroup{}, &metav1.APIGroupList{}, &metav1.APIResourceList{})
+	s.AddUnversionedTypes(v1, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroup{}, &metav1.APIGroupList{},
+		&metav1.APIResourceList{})
 	return s
 }()
 
@@ -45,8 +46,8 @@ func (typer) ObjectKinds(obj runtime.Object) ([]apischema.GroupVersionKind, bool
 
 func (typer) Recognizes(kind apischema.GroupVersionKind) bool { return metaScheme.Recognizes(kind) }
 
-// defaulter gives an object the defaults of the version that it is in. It is a runtime.ObjectDefaulter, which can't fail:
-// Default leaves out what there is no room for, and DefaultWithin fails.
+// defaulter gives an object the defaults of the version that it is in. It is a runtime.ObjectDefaulter, which can't
+// fail: Default leaves out what there is no room for, and DefaultWithin fails.
 type defaulter struct {
 	schemas map[string]*schema.Schema
 	kind    apischema.GroupKind

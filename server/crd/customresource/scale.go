@@ -23,8 +23,8 @@ import (
 
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
-// ScaleREST serves the scale subresource of one version: a Scale is made of three fields of the object, and an update of it
-// is an update of the first of them.
+// ScaleREST serves the scale subresource of one version: a Scale is made of three fields of the object, and an update
+// of it is an update of the first of them.
 type ScaleREST struct {
 	store *registry.Store
 	// version is the object's version, which its managedFields name.

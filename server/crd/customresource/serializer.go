@@ -15,8 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
 
-// mediaTypes are the media types of all custom resources. Protobuf is for types that have a Go type, such as Status. The
-// StandardSerializers of a request scope leave it out for objects.
+// mediaTypes are the media types of all custom resources. Protobuf is for types that have a Go type, such as Status.
+// The StandardSerializers of a request scope leave it out for objects.
 var mediaTypes = []runtime.SerializerInfo{
 	{
 		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
@@ -43,7 +43,8 @@ var mediaTypes = []runtime.SerializerInfo{
 	},
 }
 
-var protobufSerializer = protobuf.NewSerializerWithOptions(creater{}, typer{}, protobuf.SerializerOptions{StreamingCollectionsEncoding: true})
+var protobufSerializer = protobuf.NewSerializerWithOptions(creater{}, typer{},
+	protobuf.SerializerOptions{StreamingCollectionsEncoding: true})
 
 func newJSON(options json.SerializerOptions) runtime.Serializer {
 	return json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, options)
@@ -109,7 +110,8 @@ func (d *decoder) Within(ctx context.Context) runtime.Decoder {
 }
 
 // Decode implements runtime.Decoder. With a strict decoding error there is an object nevertheless.
-func (d *decoder) Decode(data []byte, defaults *apischema.GroupVersionKind, into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
+func (d *decoder) Decode(data []byte, defaults *apischema.GroupVersionKind,
+	into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
 	obj, kind, err := d.delegate.Decode(data, defaults, into)
 	var strictErrs []error
 	if err != nil {
@@ -148,8 +150,10 @@ func (d *decoder) DecodeContent(ctx context.Context, u *unstructured.Unstructure
 	return runtime.NewStrictDecodingError(unknown)
 }
 
-// complete prunes an object of a kind and gives it its defaults. unknown are the fields that were dropped, if d is strict.
-func (d *decoder) complete(ctx context.Context, u *unstructured.Unstructured, kind *apischema.GroupVersionKind) (unknown []error, err error) {
+// complete prunes an object of a kind and gives it its defaults. unknown are the fields that were dropped, if d is
+// strict.
+func (d *decoder) complete(ctx context.Context, u *unstructured.Unstructured,
+	kind *apischema.GroupVersionKind) (unknown []error, err error) {
 	s := d.defaulter.schemas[kind.Version]
 	if s == nil || kind.GroupKind() != d.defaulter.kind {
 		s = d.own

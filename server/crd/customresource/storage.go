@@ -142,7 +142,8 @@ func (r *Resource) makeStorages(c Config) error {
 	return nil
 }
 
-// ownCodec returns another getter's options with the codec of this package: the other one has none for custom resources.
+// ownCodec returns another getter's options with the codec of this package: the other one has none for custom
+// resources.
 type ownCodec struct {
 	backend.RESTOptionsGetter
 	codec *codec
@@ -176,7 +177,8 @@ func (r *Resource) newStrategy(version string) *strategy {
 }
 
 func (r *Resource) definitionOf(version string) *apiextensionsv1.CustomResourceDefinitionVersion {
-	i := slices.IndexFunc(r.definition.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
+	i := slices.IndexFunc(r.definition.Spec.Versions,
+		func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
 	return &r.definition.Spec.Versions[i]
 }
 

@@ -133,7 +133,8 @@ func both(obj, old runtime.Object) (u, was *unstructured.Unstructured, errs fiel
 }
 
 func notUnstructured(obj runtime.Object) field.ErrorList {
-	return field.ErrorList{field.Invalid(field.NewPath(""), obj, fmt.Sprintf("has type %T. Must be a pointer to an Unstructured type", obj))}
+	return field.ErrorList{field.Invalid(field.NewPath(""), obj,
+		fmt.Sprintf("has type %T. Must be a pointer to an Unstructured type", obj))}
 }
 
 // WarningsOnCreate warns of finalizers with unusual names.

@@ -30,8 +30,8 @@ var ageColumn = apiextensionsv1.CustomResourceColumnDefinition{
 // columns make tables of objects.
 type columns struct {
 	definitions []metav1.TableColumnDefinition
-	// paths are the JSON paths of the columns after the name. names has each path as names of fields, nil if it is not so
-	// simple.
+	// paths are the JSON paths of the columns after the name. names has each path as names of fields, nil if it is not
+	// so simple.
 	paths []*jsonpath.JSONPath
 	names [][]string
 }
@@ -50,8 +50,8 @@ func fieldNames(path string) []string {
 	return strings.Split(path[1:], ".")
 }
 
-// newColumns returns the name and the columns of the definitions, up to the first one that can't be parsed: validation of CRDs
-// lets no such column pass.
+// newColumns returns the name and the columns of the definitions, up to the first one that can't be parsed: validation
+// of CRDs lets no such column pass.
 func newColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *columns {
 	if len(definitions) == 0 {
 		definitions = []apiextensionsv1.CustomResourceColumnDefinition{ageColumn}
@@ -130,8 +130,8 @@ func (c *columns) cells(name string, content map[string]any) []any {
 	return cells
 }
 
-// encodedRow returns the row of an encoded object. It decodes the object only if a column is more than a field, or a value is
-// not plain.
+// encodedRow returns the row of an encoded object. It decodes the object only if a column is more than a field, or a
+// value is not plain.
 func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
 	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
 	if data, _, ok := obj.JSON(); ok {

@@ -19,11 +19,11 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// view is the one storage as a version sees it: objects come up in that version, and go down in the storage version. All else
-// passes through.
+// view is the one storage as a version sees it: objects come up in that version, and go down in the storage version.
+// All else passes through.
 //
-// Selectors are evaluated below if an object has the same labels and fields on both sides of the view, and above otherwise.
-// What is read to be selected above is read without a selector.
+// Selectors are evaluated below if an object has the same labels and fields on both sides of the view, and above
+// otherwise. What is read to be selected above is read without a selector.
 type view struct {
 	store.Interface
 	below store.EncodedStorage // the same storage
@@ -182,8 +182,8 @@ func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredL
 	return nil
 }
 
-// unreadable is the error 500 for a stored object that can't be converted to this version. Upstream calls it corrupt. kx does
-// not: the object can be read in its stored version, so a deletion of corrupt objects must spare it.
+// unreadable is the error 500 for a stored object that can't be converted to this version. Upstream calls it corrupt.
+// kx does not: the object can be read in its stored version, so a deletion of corrupt objects must spare it.
 func unreadable(err error) error { return apierrors.NewInternalError(err) }
 
 // shape prunes a converted object by the schema of its new version.
@@ -192,8 +192,8 @@ func (v *view) shape(ctx context.Context, u *unstructured.Unstructured, version 
 	return err
 }
 
-// selectsAbove says whether p has to be evaluated on converted objects. A webhook may change labels and fields, and without
-// one the storage may not know the fields of this version.
+// selectsAbove says whether p has to be evaluated on converted objects. A webhook may change labels and fields, and
+// without one the storage may not know the fields of this version.
 func (v *view) selectsAbove(p *store.SelectionPredicate) bool {
 	if p.Empty() {
 		return false
@@ -252,7 +252,8 @@ func (c *viewCodec) Encode(obj runtime.Object, w io.Writer) error {
 }
 
 // Decode fills into, in the view's version.
-func (c *viewCodec) Decode(data []byte, defaults *apischema.GroupVersionKind, into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
+func (c *viewCodec) Decode(data []byte, defaults *apischema.GroupVersionKind,
+	into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
 	stored, kind, err := c.codec.Decode(data, defaults, nil)
 	if err != nil {
 		return nil, kind, err

@@ -10,15 +10,15 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// batchBytes is how much JSON is converted at once. The webhook's request and answer, and their objects, take several times as
-// much memory.
+// batchBytes is how much JSON is converted at once. The webhook's request and answer, and their objects, take several
+// times as much memory.
 const batchBytes = 512 << 10
 
 // maxBatchItems bounds how many objects are converted at once.
 const maxBatchItems = 10000
 
-// converted returns items in the version up. The first batch has `first` items, since the reader may want no more; 0 means any
-// number.
+// converted returns items in the version up. The first batch has `first` items, since the reader may want no more; 0
+// means any number.
 func (v *view) converted(items object.Items, first int) object.Items {
 	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
 		return func(yield func(runtime.Object, error) bool) {
@@ -56,8 +56,8 @@ type batch struct {
 	most   int
 }
 
-// full says whether the batch must be converted before item is added. Without a webhook, or if nothing needs a conversion, a
-// batch gains nothing.
+// full says whether the batch must be converted before item is added. Without a webhook, or if nothing needs a
+// conversion, a batch gains nothing.
 func (b *batch) full(item runtime.Object) bool {
 	if len(b.items) == 0 {
 		return false

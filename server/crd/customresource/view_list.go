@@ -37,8 +37,8 @@ func (v *view) ListEncoded(ctx context.Context, key string, opts store.ListOptio
 	return list, nil
 }
 
-// heldBytes bounds how much of a page is held if its objects are selected after their conversion. The items of a larger page are
-// read and converted again when they are taken.
+// heldBytes bounds how much of a page is held if its objects are selected after their conversion. The items of a larger
+// page are read and converted again when they are taken.
 const heldBytes = 1 << 20
 
 // selectItems lists the converted objects that opts selects.

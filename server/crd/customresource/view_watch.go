@@ -41,9 +41,9 @@ func (v *view) Watch(ctx context.Context, key string, opts store.ListOptions) (w
 
 // viewWatch converts the events of the storage's watch.
 //
-// One goroutine takes what events are there, converts their objects in one call, and hands them on in the order in which
-// they came. It ends when the inner watch does, when Stop is called, when the context ends, and after a failure; and with
-// it the inner watch.
+// One goroutine takes what events are there, converts their objects in one call, and hands them on in the order in
+// which they came. It ends when the inner watch does, when Stop is called, when the context ends, and after a failure;
+// and with it the inner watch.
 type viewWatch struct {
 	view  *view
 	inner watch.Interface
@@ -196,8 +196,8 @@ func (w *viewWatch) fail(err error) {
 	}
 }
 
-// selection turns changes of all objects into changes of the selected ones. An object that becomes selected is ADDED; one that
-// is no longer selected is DELETED, in its state before.
+// selection turns changes of all objects into changes of the selected ones. An object that becomes selected is ADDED;
+// one that is no longer selected is DELETED, in its state before.
 type selection struct {
 	view      *view
 	predicate store.SelectionPredicate
@@ -243,9 +243,10 @@ func (s *selection) matches(u *unstructured.Unstructured) bool {
 	return err == nil && matches // what a selector can't look into is not selected
 }
 
-// before says whether an object was selected before a change. It reads the old object if the watch has not seen it yet, or if
-// it is no longer selected; otherwise old is nil.
-func (s *selection) before(ctx context.Context, key string, change watch.EventType, u *unstructured.Unstructured, matches bool) (bool, *unstructured.Unstructured, error) {
+// before says whether an object was selected before a change. It reads the old object if the watch has not seen it yet,
+// or if it is no longer selected; otherwise old is nil.
+func (s *selection) before(ctx context.Context, key string, change watch.EventType, u *unstructured.Unstructured,
+	matches bool) (bool, *unstructured.Unstructured, error) {
 	switch change {
 	case watch.Added:
 		return false, nil, nil

@@ -17,9 +17,10 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Delete begins the deletion of a definition, whose objects must be deleted first. Once the deletion has begun, the Store
-// waits for the finalizers.
-func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+// Delete begins the deletion of a definition, whose objects must be deleted first. Once the deletion has begun, the
+// Store waits for the finalizers.
+func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	obj, err := r.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, false, err
@@ -38,8 +39,8 @@ func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.Va
 	return out, false, err
 }
 
-// DeleteCollection deletes one definition after the other by Delete. The Store's own would remove definitions while they have
-// objects, which nobody could reach any more. It stops at the first error.
+// DeleteCollection deletes one definition after the other by Delete. The Store's own would remove definitions while
+// they have objects, which nobody could reach any more. It stops at the first error.
 func (r *REST) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (runtime.Object, error) {
 	list, err := r.ListEncoded(ctx, listOptions)

@@ -11,8 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// warnings reports what is allowed and surprising: a format that nobody checks, and a set whose items can't be compared. It
-// does not repeat warnings about old, which may be nil.
+// warnings reports what is allowed and surprising: a format that nobody checks, and a set whose items can't be
+// compared. It does not repeat warnings about old, which may be nil.
 func warnings(definition, old *apiextensions.CustomResourceDefinitionSpec) []string {
 	var texts []string
 	for _, find := range []func(*apiextensions.CustomResourceDefinitionSpec) []string{unrecognizedFormats, setsOfObjects} {
@@ -52,7 +52,10 @@ func setsOfObjects(definition *apiextensions.CustomResourceDefinitionSpec) (text
 			return
 		}
 		if items := s.Items.Schema.Type; items == "object" || items == "array" {
-			texts = append(texts, fmt.Sprintf("x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules", items))
+			texts = append(texts,
+				fmt.Sprintf(
+					"x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules",
+					items))
 		}
 	})
 	slices.Sort(texts)

@@ -17,9 +17,9 @@ import (
 // longestDelay is how long a change may take to become known before Complete calls it unknown.
 const longestDelay = time.Second
 
-// Complete returns an error if etcd has definitions, or changes of them, that are not known here: because the watch is late, or
-// because there is one that can't be read. Who deletes what is in a namespace must not take it for empty then. The error is in the
-// form in which clients of discovery say that they lack groups.
+// Complete returns an error if etcd has definitions, or changes of them, that are not known here: because the watch is
+// late, or because there is one that can't be read. Who deletes what is in a namespace must not take it for empty then.
+// The error is in the form in which clients of discovery say that they lack groups.
 func (l *Lister) Complete(ctx context.Context) error {
 	late := time.NewTimer(longestDelay)
 	defer late.Stop()

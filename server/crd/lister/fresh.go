@@ -24,8 +24,8 @@ type reads struct {
 	slots chan struct{}
 
 	mu sync.Mutex
-	// next has the reads that have not begun, by name, so that new requests can share them. There is one for each name that a
-	// request waits for.
+	// next has the reads that have not begun, by name, so that new requests can share them. There is one for each name
+	// that a request waits for.
 	next map[string]*read
 	// running has the reads that have begun, by name.
 	running map[string]*read

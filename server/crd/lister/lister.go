@@ -77,8 +77,8 @@ func New(crds Storage) *Lister {
 	}
 }
 
-// Subscribe calls h at each change. old is nil for a new definition, and new is nil for a deleted one. A definition that was
-// deleted and created again may be one change, with another UID. Subscribe before Run.
+// Subscribe calls h at each change. old is nil for a new definition, and new is nil for a deleted one. A definition
+// that was deleted and created again may be one change, with another UID. Subscribe before Run.
 func (l *Lister) Subscribe(h func(old, new *Definition)) { l.handlers = append(l.handlers, h) }
 
 // WaitSynced waits until the first list is known, and the subscribers have heard of it.

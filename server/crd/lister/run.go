@@ -42,7 +42,8 @@ func (l *Lister) follow(ctx context.Context) {
 				pause = shortestPause
 			}
 		}
-		// A revision that expired between list and watch, as while a cache is being filled, is no error: the list is repeated.
+		// A revision that expired between list and watch, as while a cache is being filled, is no error: the list is
+		// repeated.
 		if err != nil && !apierrors.IsResourceExpired(err) && ctx.Err() == nil && l.Log != nil {
 			l.Log.Warn("cannot follow the CustomResourceDefinitions: trying again", "error", err)
 		}

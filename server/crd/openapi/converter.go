@@ -15,26 +15,28 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// typeConverter gives objects of a definition their types. It makes a version's types at the first object: of many definitions
-// only few are ever written to, and mostly in one version.
+// typeConverter gives objects of a definition their types. It makes a version's types at the first object: of many
+// definitions only few are ever written to, and mostly in one version.
 type typeConverter struct {
 	versions map[schema.GroupVersionKind]func() (managedfields.TypeConverter, error)
 }
 
-// NewTypeConverter makes the type converter of a definition: for all versions, since an object may have been written in any,
-// and for its scale. It is cheap; types are made when they are used.
+// NewTypeConverter makes the type converter of a definition: for all versions, since an object may have been written in
+// any, and for its scale. It is cheap; types are made when they are used.
 func NewTypeConverter(crd *apiextensionsv1.CustomResourceDefinition) managedfields.TypeConverter {
 	c := &typeConverter{versions: map[schema.GroupVersionKind]func() (managedfields.TypeConverter, error){}}
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		c.versions[groupVersionOf(crd, v.Name).WithKind(crd.Spec.Names.Kind)] = sync.OnceValues(func() (managedfields.TypeConverter, error) {
-			return convertVersion(crd, v)
-		})
+		c.versions[groupVersionOf(crd, v.Name).WithKind(crd.Spec.Names.Kind)] = sync.OnceValues(
+			func() (managedfields.TypeConverter, error) {
+				return convertVersion(crd, v)
+			})
 	}
 	return c
 }
 
-func convertVersion(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) (managedfields.TypeConverter, error) {
+func convertVersion(crd *apiextensionsv1.CustomResourceDefinition,
+	v *apiextensionsv1.CustomResourceDefinitionVersion) (managedfields.TypeConverter, error) {
 	structural, err := structuralOf(v)
 	if err != nil {
 		return nil, fmt.Errorf("make types of version %s of %s: %w", v.Name, crd.Name, err)
@@ -49,8 +51,8 @@ func convertVersion(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensi
 	return converter, nil
 }
 
-// ObjectToTyped fails for foreign kinds with the error of the library's converters, by which callers recognise a removed
-// version.
+// ObjectToTyped fails for foreign kinds with the error of the library's converters, by which callers recognise a
+// removed version.
 func (c *typeConverter) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	version := scaleConverter
 	if own, ok := c.versions[obj.GetObjectKind().GroupVersionKind()]; ok {

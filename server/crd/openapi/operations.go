@@ -23,13 +23,16 @@ type action struct {
 
 // The actions, in the order of upstream's builder.
 var (
-	list             = action{"list", http.MethodGet, "list", "list objects of kind ", operation.Options{Of: &metav1.ListOptions{}}, []int{200}}
-	create           = action{"post", http.MethodPost, "create", "create", operation.Options{Of: &metav1.CreateOptions{}}, []int{200, 201, 202}}
-	deleteCollection = action{"deletecollection", http.MethodDelete, "deletecollection", "delete collection of ", operation.Options{Of: &metav1.ListOptions{}}, []int{200}}
-	get              = action{"get", http.MethodGet, "read", "read", operation.Options{Of: &metav1.GetOptions{}}, []int{200}}
-	put              = action{"put", http.MethodPut, "replace", "replace", operation.Options{Of: &metav1.UpdateOptions{}}, []int{200, 201}}
-	remove           = action{"delete", http.MethodDelete, "delete", "delete", operation.Options{Of: &metav1.DeleteOptions{}}, []int{200, 202}}
-	change           = action{"patch", http.MethodPatch, "patch", "partially update", operation.Options{Of: &metav1.PatchOptions{}}, []int{200}}
+	list = action{"list", http.MethodGet, "list", "list objects of kind ", operation.Options{Of: &metav1.ListOptions{}},
+		[]int{200}}
+	create = action{"post", http.MethodPost, "create", "create", operation.Options{Of: &metav1.CreateOptions{}},
+		[]int{200, 201, 202}}
+	deleteCollection = action{"deletecollection", http.MethodDelete, "deletecollection", "delete collection of ",
+		operation.Options{Of: &metav1.ListOptions{}}, []int{200}}
+	get    = action{"get", http.MethodGet, "read", "read", operation.Options{Of: &metav1.GetOptions{}}, []int{200}}
+	put    = action{"put", http.MethodPut, "replace", "replace", operation.Options{Of: &metav1.UpdateOptions{}}, []int{200, 201}}
+	remove = action{"delete", http.MethodDelete, "delete", "delete", operation.Options{Of: &metav1.DeleteOptions{}}, []int{200, 202}}
+	change = action{"patch", http.MethodPatch, "patch", "partially update", operation.Options{Of: &metav1.PatchOptions{}}, []int{200}}
 
 	onCollection = []action{list, create, deleteCollection}
 	onItem       = []action{get, put, remove, change}

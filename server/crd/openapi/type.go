@@ -87,7 +87,8 @@ func (t *customType) object(structural *structuralschema.Structural) *spec.Schem
 	switch {
 	case structural == nil:
 	case t.dialect == v2 && (structural.XPreserveUnknownFields || t.preservesAll):
-		// kubectl refuses fields outside the properties if there are any properties, even apiVersion, kind and metadata.
+		// kubectl refuses fields outside the properties if there are any properties, even apiVersion, kind and
+		// metadata.
 	default:
 		if t.dialect == v2 {
 			simplify(structural)
@@ -101,8 +102,8 @@ func (t *customType) object(structural *structuralschema.Structural) *spec.Schem
 	return s
 }
 
-// list describes the list kind. Its extension intentionally has another Go type than that of the object: type converters then
-// leave out list kinds, which nobody applies.
+// list describes the list kind. Its extension intentionally has another Go type than that of the object: type
+// converters then leave out list kinds, which nobody applies.
 func (t *customType) list() *spec.Schema {
 	items := spec.ArrayProperty(t.ref(string(t.model))).WithDescription("List of " + t.names.Plural +
 		". More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md")
@@ -154,10 +155,12 @@ func (t *customType) embed(s *spec.Schema) {
 	if embedded, _ := s.Extensions.GetBool(embeddedExtension); !embedded {
 		return
 	}
-	s.SetProperty("apiVersion", *spec.StringProperty().WithDescription("apiVersion defines the versioned schema of this representation of an object. " +
-		"More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources"))
-	s.SetProperty("kind", *spec.StringProperty().WithDescription("kind is a string value representing the type of this object. In CamelCase. " +
-		"More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"))
+	s.SetProperty("apiVersion",
+		*spec.StringProperty().WithDescription("apiVersion defines the versioned schema of this representation of an object. " +
+			"More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources"))
+	s.SetProperty("kind",
+		*spec.StringProperty().WithDescription("kind is a string value representing the type of this object. In CamelCase. " +
+			"More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"))
 	s.SetProperty("metadata", *t.ref(objectMeta).WithDescription(descriptions().object))
 	for _, name := range []string{"kind", "apiVersion"} {
 		if !slices.Contains(s.Required, name) {

@@ -15,12 +15,12 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Defaults may add storedFactor times as much to an object that is stored already: its schema may have had other defaults when
-// it was written, and it should still be served if possible.
+// Defaults may add storedFactor times as much to an object that is stored already: its schema may have had other
+// defaults when it was written, and it should still be served if possible.
 const storedFactor = 8
 
-// Default sets the defaults of missing fields. It fails with a 413 if they would add more than Limits.Bytes, or when ctx ends.
-// The object is incomplete then.
+// Default sets the defaults of missing fields. It fails with a 413 if they would add more than Limits.Bytes, or when
+// ctx ends. The object is incomplete then.
 func (s *Schema) Default(ctx context.Context, obj map[string]any) (err error) {
 	_, step := trace.Start(ctx, trace.CRDDefault, s.kind.Kind)
 	defer step.End(&err)
@@ -117,7 +117,8 @@ type defaulting struct {
 	limit int64
 	// list (optional) lists the fields that get a default. What a default has below itself is part of it.
 	list *trace.List
-	// added counts the bytes of the defaults that were set, and of the one for which there was no room, which ends the run.
+	// added counts the bytes of the defaults that were set, and of the one for which there was no room, which ends the
+	// run.
 	added int64
 	taken int64
 	err   error
@@ -129,7 +130,8 @@ func (d *defaulting) result() error {
 		return d.err
 	case d.added > d.limit:
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
-			"the defaults of the schema would add %d bytes to the object or more, the limit that --max-default-bytes sets is %d", d.added, d.limit))
+			"the defaults of the schema would add %d bytes to the object or more, the limit that --max-default-bytes sets is %d",
+			d.added, d.limit))
 	}
 	return nil
 }

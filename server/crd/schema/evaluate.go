@@ -199,8 +199,8 @@ const (
 	costNotCounted = "runtime cost could not be calculated for validation rule: %v, no further validation rules will be run"
 	// costLimit begins the error of a program that reached the limit of one call.
 	costLimit = "operation cancelled: actual cost limit exceeded"
-	// noOverload begins the error of a call whose arguments have the wrong types. The compiler finds nearly all of them;
-	// int-or-string values have no type at that time.
+	// noOverload begins the error of a call whose arguments have the wrong types. The compiler finds nearly all of
+	// them; int-or-string values have no type at that time.
 	noOverload = "no such overload"
 )
 
@@ -239,9 +239,11 @@ func (r *ruleRun) evaluate(rule *apiextensionsv1.ValidationRule, compiled *schem
 	case err == nil:
 		return r.broken(rule, compiled)
 	case strings.HasPrefix(err.Error(), noOverload):
-		return r.invalid(fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, ruleName(rule)))
+		return r.invalid(fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v",
+			err, ruleName(rule)))
 	case strings.HasPrefix(err.Error(), costLimit):
-		return r.last(fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err, ruleName(rule)))
+		return r.last(fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err,
+			ruleName(rule)))
 	}
 	return r.invalid(fmt.Sprintf("%v evaluating rule: %v", err, ruleName(rule)))
 }

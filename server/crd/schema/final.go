@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// IsFinal says whether an object that Prune did not change stays the same when it is written as JSON, read, pruned as a stored
-// object, and defaulted. It may return false for one that does.
+// IsFinal says whether an object that Prune did not change stays the same when it is written as JSON, read, pruned as a
+// stored object, and defaulted. It may return false for one that does.
 func (s *Schema) IsFinal(obj map[string]any) bool {
 	metadata, _ := obj["metadata"].(map[string]any)
 	if !ordinary(obj["metadata"]) || metadata["generation"] == nil || s.uses.embedded {

@@ -19,8 +19,8 @@ type Limits struct {
 	Steps int64
 }
 
-// DefaultLimits are far above what projects use. An object that exceeds Bytes could not be stored anyway: a write to etcd is
-// limited to as much.
+// DefaultLimits are far above what projects use. An object that exceeds Bytes could not be stored anyway: a write to
+// etcd is limited to as much.
 var DefaultLimits = Limits{Bytes: 8 << 20, Steps: 2_000_000}
 
 func (l Limits) orDefault() Limits {

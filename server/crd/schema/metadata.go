@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// ordinary says that conversion to ObjectMeta and back would not change metadata: every field is known, has its type and its
-// usual form, and is not empty. Nearly all metadata is ordinary, and all that this server wrote. The conversion is half the
-// cost of reading an object.
+// ordinary says that conversion to ObjectMeta and back would not change metadata: every field is known, has its type
+// and its usual form, and is not empty. Nearly all metadata is ordinary, and all that this server wrote. The conversion
+// is half the cost of reading an object.
 func ordinary(metadata any) bool {
 	return has(metadata, metaForms)
 }

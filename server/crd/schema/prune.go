@@ -24,9 +24,9 @@ type PruneOptions struct {
 	Stored bool
 }
 
-// Prune does to an object what decoding into a Go type would do. It drops unknown fields, and nulls that are not allowed and
-// that no default replaces. It coerces metadata to ObjectMeta, also in embedded resources. An object of another kind has only
-// its metadata coerced.
+// Prune does to an object what decoding into a Go type would do. It drops unknown fields, and nulls that are not
+// allowed and that no default replaces. It coerces metadata to ObjectMeta, also in embedded resources. An object of
+// another kind has only its metadata coerced.
 func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOptions) (unknownFieldPaths []string, err error) {
 	_, step := trace.Start(ctx, trace.CRDPrune, s.kind.Kind)
 	defer step.End(&err)

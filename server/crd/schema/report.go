@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// A journey shows so many rules of one validation, and counts the others: a rule for the items of a list is evaluated for each
-// item, and a large schema has hundreds of rules.
+// A journey shows so many rules of one validation, and counts the others: a rule for the items of a list is evaluated
+// for each item, and a large schema has hundreds of rules.
 const (
 	maxRuleSteps = 64 // all together
 	maxSameRule  = 4  // of one rule

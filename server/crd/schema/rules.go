@@ -13,8 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// rules has the x-kubernetes-validations of a schema as a tree of places. Places without a rule at or beneath them are left
-// out.
+// rules has the x-kubernetes-validations of a schema as a tree of places. Places without a rule at or beneath them are
+// left out.
 type rules struct {
 	root *place
 	// places are the places with rules of their own, in the order of evaluation.
@@ -53,8 +53,8 @@ type programs struct {
 	usesOld bool
 }
 
-// newRules finds the rules of a schema. It returns nil if there are none. As upstream, it ignores a schema that has rules only
-// within allOf.
+// newRules finds the rules of a schema. It returns nil if there are none. As upstream, it ignores a schema that has
+// rules only within allOf.
 func newRules(s *structuralschema.Structural) *rules {
 	if !hasRules(s) {
 		return nil
@@ -79,9 +79,9 @@ func hasRules(s *structuralschema.Structural) bool {
 	return false
 }
 
-// add adds the place p and those beneath it. It returns nil if there is no rule. p.schema describes the values; says is the
-// schema whose rules apply to them: p.schema, or a part of an allOf. decl is the values' type in rules, nil if rules can't
-// see them.
+// add adds the place p and those beneath it. It returns nil if there is no rule. p.schema describes the values; says is
+// the schema whose rules apply to them: p.schema, or a part of an allOf. decl is the values' type in rules, nil if
+// rules can't see them.
 func (r *rules) add(p place, says *structuralschema.Structural, decl *cel.DeclType) *place {
 	n := &p
 	if n.rules = says.XValidations; len(n.rules) > 0 {

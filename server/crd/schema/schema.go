@@ -11,7 +11,8 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Schema applies the schema of one version of a CustomResourceDefinition to objects. It is immutable and shared by requests.
+// Schema applies the schema of one version of a CustomResourceDefinition to objects. It is immutable and shared by
+// requests.
 type Schema struct {
 	kind apischema.GroupVersionKind
 	// preserveUnknown is the CRD's legacy spec.preserveUnknownFields: nothing is pruned, and the schema need not be
@@ -30,8 +31,8 @@ type validators struct {
 	object, status *node
 }
 
-// Compile makes the Schema of one version. It fails if the schema is not structural, which validation of CRDs prevents. The
-// validators and CEL rules, which only writes need, are compiled at the first write.
+// Compile makes the Schema of one version. It fails if the schema is not structural, which validation of CRDs prevents.
+// The validators and CEL rules, which only writes need, are compiled at the first write.
 func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string, limits Limits) (*Schema, error) {
 	v := find(crd, version)
 	if v == nil {
@@ -76,7 +77,8 @@ func internalSchema(v *apiextensionsv1.CustomResourceDefinitionVersion) (*apiext
 		return nil, nil
 	}
 	out := &apiextensions.CustomResourceValidation{}
-	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v.Schema, out, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v.Schema, out,
+		nil); err != nil {
 		return nil, fmt.Errorf("to the internal version: %w", err)
 	}
 	return out.OpenAPIV3Schema, nil

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// spot is a place in an object, as a walk comes to it. Its path is only made if somebody is told: there may be millions of places, below
-// names as long as the body. The root is nil.
+// spot is a place in an object, as a walk comes to it. Its path is only made if somebody is told: there may be millions
+// of places, below names as long as the body. The root is nil.
 type spot struct {
 	above *spot
 	name  string

@@ -11,7 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// maxUnknown is how many unknown fields clients are told of one object. Strict decoding of built-in types has the same limit.
+// maxUnknown is how many unknown fields clients are told of one object. Strict decoding of built-in types has the same
+// limit.
 const maxUnknown = 100
 
 // dropped are fields that are taken away: how many, and the paths of the first ones.
@@ -38,8 +39,8 @@ func (d *dropped) said() string {
 	return l.String()
 }
 
-// finder finds fields that will be dropped. Most objects have none, so they are counted first, which makes no path. If there are some,
-// their paths are made in the order of names, until enough are named.
+// finder finds fields that will be dropped. Most objects have none, so they are counted first, which makes no path. If
+// there are some, their paths are made in the order of names, until enough are named.
 type finder struct {
 	found  *dropped
 	naming bool
@@ -168,7 +169,8 @@ func fieldOf(name string, s *structuralschema.Structural) *structuralschema.Stru
 	return nil
 }
 
-// coercion coerces the metadata of embedded resources, as the library does. The library makes the paths of all unknown fields there.
+// coercion coerces the metadata of embedded resources, as the library does. The library makes the paths of all unknown
+// fields there.
 type coercion struct {
 	dropInvalid bool
 	unknown     *dropped // nil if nobody wants to know

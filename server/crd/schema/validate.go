@@ -93,7 +93,10 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 		return errs
 	case slices.ContainsFunc(errs, blocksRules):
 		step.Why(trace.RulesKeptBack, int64(len(errs)), int64(r.count))
-		return append(errs, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"))
+		return append(errs,
+			field.Invalid(nil, nil,
+				"some validation rules were not checked because the object was invalid; "+
+					"correct the existing errors to complete validation"))
 	}
 	e := evaluation{ctx: ctx, budget: celconfig.RuntimeCELCostBudget}
 	if step.Recording() {
@@ -119,8 +122,8 @@ func oldValue(old map[string]any) any {
 	return old
 }
 
-// blocksRules says that rules can't be trusted with the object: a value may be of a type that its rule can't know, or so
-// large that its cost can't be told beforehand.
+// blocksRules says that rules can't be trusted with the object: a value may be of a type that its rule can't know, or
+// so large that its cost can't be told beforehand.
 func blocksRules(err *field.Error) bool {
 	switch err.Type {
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:

@@ -13,9 +13,9 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// walk validates one object by an OpenAPI schema. It says what the library's validator says. Unlike that one it ends when
-// its context does or when it has taken its steps, keeps a bounded number of errors, and forgets its patterns with their
-// schema.
+// walk validates one object by an OpenAPI schema. It says what the library's validator says. Unlike that one it ends
+// when its context does or when it has taken its steps, keeps a bounded number of errors, and forgets its patterns with
+// their schema.
 type walk struct {
 	ctx context.Context
 	// left are the steps that it may still take.
@@ -27,8 +27,8 @@ type walk struct {
 const (
 	// stepsBetweenLooks is how many steps are taken before the context is looked at again.
 	stepsBetweenLooks = 1 << 10
-	// patternWorkAStep is how many instructions of a pattern's program make a step, and enumWorkAStep how many values of an
-	// enum.
+	// patternWorkAStep is how many instructions of a pattern's program make a step, and enumWorkAStep how many values
+	// of an enum.
 	patternWorkAStep = 200
 	enumWorkAStep    = 16
 )

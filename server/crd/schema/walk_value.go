@@ -231,7 +231,8 @@ func (w *walk) oneOf(n *node, p *at, value any) (out validated) {
 		out.add(errors.New(compositeError, validate.MustValidateOnlyOneSchemaError, p.String(), "Found none valid"))
 		out.merge(best)
 	default:
-		out.add(errors.New(compositeError, validate.MustValidateOnlyOneSchemaError, p.String(), fmt.Sprintf("Found %d valid alternatives", valid)))
+		out.add(errors.New(compositeError, validate.MustValidateOnlyOneSchemaError, p.String(),
+			fmt.Sprintf("Found %d valid alternatives", valid)))
 	}
 	return out
 }

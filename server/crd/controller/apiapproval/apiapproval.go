@@ -30,7 +30,8 @@ type state struct {
 // New makes a controller, which hears of changes once the lister runs.
 func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	c := &Controller{
-		lister: l, status: status, queue: work.NewQueue("tell of the approval of a CustomResourceDefinition", log), told: map[string]state{},
+		lister: l, status: status, queue: work.NewQueue("tell of the approval of a CustomResourceDefinition", log),
+		told: map[string]state{},
 	}
 	l.Subscribe(func(old, now *work.Definition) {
 		if now == nil {

@@ -29,8 +29,8 @@ type Controller struct {
 	lister *lister.Lister
 	pages  *discovery.Manager
 
-	// published are the definitions in the documents: a list from the lister in which none is about to be established, unless it
-	// is overdue.
+	// published are the definitions in the documents: a list from the lister in which none is about to be established,
+	// unless it is overdue.
 	published atomic.Pointer[[]*work.Definition]
 	overdue   atomic.Pointer[[]*work.Definition]
 
@@ -95,8 +95,8 @@ func (c *Controller) isAwaited(d *work.Definition) bool {
 	return establishing.IsDue(d) && !slices.Contains(*c.overdue.Load(), d)
 }
 
-// settle waits until none of the definitions known now is about to be established. It notes those that took too long, so that
-// nobody waits for them again until they change.
+// settle waits until none of the definitions known now is about to be established. It notes those that took too long,
+// so that nobody waits for them again until they change.
 func (c *Controller) settle(ctx context.Context) {
 	timer := time.NewTimer(longestWait)
 	defer timer.Stop()

@@ -1,18 +1,18 @@
 // Package discovery publishes the custom resources that are served.
 //
-// It owns the group versions of definitions in server/discovery's documents: resources in order of their names, with the
-// subresources status and scale. In come definitions from the lister. Out go calls of server/discovery's Manager, made when
-// somebody asks for a document: 500 new definitions cost nothing until then, and one update after that.
+// It owns the group versions of definitions in server/discovery's documents: resources in order of their names, with
+// the subresources status and scale. In come definitions from the lister. Out go calls of server/discovery's Manager,
+// made when somebody asks for a document: 500 new definitions cost nothing until then, and one update after that.
 //
 // # What a client can rely on
 //
-// A resource is in discovery exactly if its definition is established and serves the version. A client that has seen the
-// definition established on this server finds it there. To ensure that, a request waits for definitions that are about to be
-// established: their names are accepted, and the last write is on its way. That takes a moment, and is bounded in case etcd
-// does not answer.
+// A resource is in discovery exactly if its definition is established and serves the version. A client that has seen
+// the definition established on this server finds it there. To ensure that, a request waits for definitions that are
+// about to be established: their names are accepted, and the last write is on its way. That takes a moment, and is
+// bounded in case etcd does not answer.
 //
-// The client of another server may have seen it established before this server has seen its names accepted. Discovery here is
-// then as late as etcd's watch.
+// The client of another server may have seen it established before this server has seen its names accepted. Discovery
+// here is then as late as etcd's watch.
 //
 // # Invariants
 //

@@ -13,13 +13,15 @@ import (
 // The verbs, in the order of upstream's documents.
 var (
 	verbs = metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
-	// verbsOfTerminating are the verbs while a definition is being deleted: objects can be deleted and no longer created.
+	// verbsOfTerminating are the verbs while a definition is being deleted: objects can be deleted and no longer
+	// created.
 	verbsOfTerminating = metav1.Verbs{"delete", "deletecollection", "get", "list", "watch"}
 	verbsOfSubresource = metav1.Verbs{"get", "patch", "update"}
 )
 
 // appendResources appends the resources of a version of d: its objects and their subresources.
-func appendResources(resources []metav1.APIResource, d *work.Definition, v *apiextensionsv1.CustomResourceDefinitionVersion) []metav1.APIResource {
+func appendResources(resources []metav1.APIResource, d *work.Definition,
+	v *apiextensionsv1.CustomResourceDefinitionVersion) []metav1.APIResource {
 	names := &d.Status.AcceptedNames
 	namespaced := d.Spec.Scope == apiextensionsv1.NamespaceScoped
 	can := verbs

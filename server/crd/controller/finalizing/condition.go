@@ -23,7 +23,8 @@ func notTerminating(reason, message string) condition {
 
 var (
 	inProgress = terminating("InstanceDeletionInProgress", "CustomResource deletion is in progress")
-	remaining  = terminating("InstanceDeletionCheck", fmt.Sprintf("could not confirm zero CustomResources remaining: %v", context.DeadlineExceeded))
+	remaining  = terminating("InstanceDeletionCheck",
+		fmt.Sprintf("could not confirm zero CustomResources remaining: %v", context.DeadlineExceeded))
 
 	completed          = notTerminating("InstanceDeletionCompleted", "removed all instances")
 	neverEstablished   = notTerminating("NeverEstablished", "resource was never established")

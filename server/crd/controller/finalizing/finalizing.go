@@ -18,8 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// ListerCollectionDeleter is the storage of a definition's objects, in the storage version: deleting an object should not need
-// a conversion.
+// ListerCollectionDeleter is the storage of a definition's objects, in the storage version: deleting an object should
+// not need a conversion.
 type ListerCollectionDeleter interface {
 	rest.Lister
 	rest.CollectionDeleter
@@ -53,7 +53,8 @@ type Controller struct {
 	slots   chan struct{}
 	running sync.WaitGroup
 
-	// mu guards the set of current deletions. It has UIDs, since a new definition may take the name before the deletion ends.
+	// mu guards the set of current deletions. It has UIDs, since a new definition may take the name before the deletion
+	// ends.
 	mu     sync.Mutex
 	ending map[types.UID]bool
 }

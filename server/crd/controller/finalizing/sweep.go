@@ -21,9 +21,10 @@ import (
 // pageSize bounds how many objects are in memory at a time.
 const pageSize = 500
 
-// sweep deletes the objects of d in each namespace that has some which are not being deleted yet. It says whether it found
-// any. On an error, failure is the condition that reports it.
-func (c *Controller) sweep(ctx context.Context, d *work.Definition, objects ListerCollectionDeleter) (left bool, failure condition, err error) {
+// sweep deletes the objects of d in each namespace that has some which are not being deleted yet. It says whether it
+// found any. On an error, failure is the condition that reports it.
+func (c *Controller) sweep(ctx context.Context, d *work.Definition,
+	objects ListerCollectionDeleter) (left bool, failure condition, err error) {
 	left, namespaces, err := find(ctx, d, objects)
 	if err != nil {
 		return left, failed("could not list instances: %v", err), err

@@ -29,8 +29,8 @@ type verdict struct {
 	accepted condition
 }
 
-// judge decides which names d gets. It keeps names that it holds already, unless another definition has a better claim. If
-// several names are taken, the condition reports the last one.
+// judge decides which names d gets. It keeps names that it holds already, unless another definition has a better claim.
+// If several names are taken, the condition reports the last one.
 func judge(d *work.Definition, h *Holders) verdict {
 	wants, has := &d.Spec.Names, kept(d, h)
 	v := verdict{names: has, accepted: noConflicts}
@@ -79,8 +79,8 @@ func shortNames(d *work.Definition, has []string, h *Holders) ([]string, error) 
 
 func inUse(name string) error { return fmt.Errorf("%q is already in use", name) }
 
-// kept returns the names that d holds and need not give up. An established definition never loses its plural and kind, since
-// its objects have them.
+// kept returns the names that d holds and need not give up. An established definition never loses its plural and kind,
+// since its objects have them.
 func kept(d *work.Definition, h *Holders) names {
 	n := d.Status.AcceptedNames
 	lost := func(kind bool, name string) bool { return h.isLost(d, key{d.Spec.Group, kind, name}) }

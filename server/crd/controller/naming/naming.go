@@ -43,8 +43,8 @@ func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 // Run works until ctx ends.
 func (c *Controller) Run(ctx context.Context) { c.queue.Run(ctx, c.batch) }
 
-// batch judges definitions, and those that wait in their groups, on one state of all definitions. Each verdict changes that
-// state for the next. Then batch writes the verdicts.
+// batch judges definitions, and those that wait in their groups, on one state of all definitions. Each verdict changes
+// that state for the next. Then batch writes the verdicts.
 func (c *Controller) batch(ctx context.Context, toJudge []string) work.Failures {
 	all := c.definitions()
 	list := make([]*work.Definition, 0, len(all))
@@ -140,7 +140,8 @@ func groupOf(name string) string {
 }
 
 // write writes the verdicts.
-func (c *Controller) write(ctx context.Context, all map[string]*work.Definition, toWrite []string, verdicts map[string]verdict) work.Failures {
+func (c *Controller) write(ctx context.Context, all map[string]*work.Definition, toWrite []string,
+	verdicts map[string]verdict) work.Failures {
 	written := make([]*work.Definition, len(toWrite))
 	index := make(map[string]int, len(toWrite))
 	for i, name := range toWrite {

@@ -82,7 +82,8 @@ func (c *Controller) look(ctx context.Context, name string) error {
 
 // judge returns the condition, or nil if all schemas are structural.
 func judge(d *work.Definition) *apiextensionsv1.CustomResourceDefinitionCondition {
-	c := &apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionUnknown}
+	c := &apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.NonStructuralSchema,
+		Status: apiextensionsv1.ConditionUnknown}
 	var errs field.ErrorList
 	if d.Spec.PreserveUnknownFields {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "must be false"))

@@ -31,7 +31,8 @@ type Definition = apiextensionsv1.CustomResourceDefinition
 var ErrChanged = errors.New("the definition has changed since it was looked at")
 
 const (
-	// WritesMost is how many definitions a controller writes at a time, so that etcd can sync its disk once for many writes.
+	// WritesMost is how many definitions a controller writes at a time, so that etcd can sync its disk once for many
+	// writes.
 	WritesMost = 16
 	// longestWrite bounds one write.
 	longestWrite = 30 * time.Second
@@ -46,7 +47,8 @@ func As(ctx context.Context, info *request.RequestInfo) context.Context {
 type Status struct {
 	// Storage is the storage of customresourcedefinitions/status.
 	Storage rest.Updater
-	// Journeys (optional) records the writes, with the revision that was seen as their cause, and Metrics (optional) counts them.
+	// Journeys (optional) records the writes, with the revision that was seen as their cause, and Metrics (optional)
+	// counts them.
 	Journeys *trace.Recorder
 	Metrics  *controllers.Metrics
 
@@ -75,8 +77,8 @@ func (s Status) Begin(ctx context.Context, seen *Definition, write controllers.W
 // definitions is their resource.
 const definitions = "customresourcedefinitions"
 
-// Update applies change to the seen definition, writes it, and returns it. change may edit the status and the finalizers. The
-// error is ErrChanged if the definition in etcd is not the one that was seen.
+// Update applies change to the seen definition, writes it, and returns it. change may edit the status and the
+// finalizers. The error is ErrChanged if the definition in etcd is not the one that was seen.
 func (s Status) Update(ctx context.Context, seen *Definition, change func(*Definition)) (_ *Definition, err error) {
 	next := *seen
 	next.Status = *seen.Status.DeepCopy()
@@ -144,12 +146,14 @@ func replace(seen, next *Definition) rest.TransformFunc {
 		d.ObjectMeta = *stored.ObjectMeta.DeepCopy()
 		d.Finalizers = next.Finalizers
 		d.Status = apiextensions.CustomResourceDefinitionStatus{}
-		err = apiextensionsv1.Convert_v1_CustomResourceDefinitionStatus_To_apiextensions_CustomResourceDefinitionStatus(&next.Status, &d.Status, nil)
+		err = apiextensionsv1.Convert_v1_CustomResourceDefinitionStatus_To_apiextensions_CustomResourceDefinitionStatus(&next.Status,
+			&d.Status, nil)
 		return &d, err
 	}
 }
 
-// Revision returns a definition's resourceVersion as a number. Every definition from storage has one; 0 stands for none.
+// Revision returns a definition's resourceVersion as a number. Every definition from storage has one; 0 stands for
+// none.
 func Revision(d *Definition) uint64 {
 	revision, _ := strconv.ParseUint(d.ResourceVersion, 10, 64)
 	return revision
