@@ -150,7 +150,7 @@ type everything struct{}
 func (everything) ResourceEnabled(schema.GroupVersionResource) bool { return true }
 func (everything) AnyResourceForGroupEnabled(string) bool           { return true }
 
-// The servers of the chain, as journeys and the server's own map name them.
+// Journeys and the server's own map give the servers of the chain these names.
 const aggregatorName, kubeName, apiExtensionsName, customResourcesName = "aggregator", "kube", "apiextensions", "custom-resources"
 
 // newGenericAPIServer makes a server without resources. All servers share discovery and OpenAPI.

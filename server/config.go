@@ -363,7 +363,8 @@ func (c *Config) encryption(ctx context.Context, transformers *transform.Resourc
 	}, transformers.Hash())
 }
 
-// authorizer makes the authorizer of roles, and the one that requests pass, which consults it if the options say so.
+// authorizer makes the authorizer of roles, and the one that requests pass, which consults it unless the options say
+// otherwise.
 func (c *Config) authorizer(o *options.Options) (err error) {
 	c.Roles = rbac.New()
 	if c.RoleKeeper, err = roles.New(c.Roles, c.Etcd.Live, c.Etcd.Decoder, c.Logger); err != nil {

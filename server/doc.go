@@ -1,14 +1,17 @@
 // Package server assembles the server: from flags to a process that listens, and from a signal to an orderly stop.
 //
-// It owns the chain of servers ([CreateServerChain]: the aggregator, behind it the kube server, behind that the
-// apiextensions server, behind that nothing), what is served beside the APIs (health, version, metrics, discovery,
-// OpenAPI), and the life of a server: [Start], [Server.Stop].
+// It owns three things:
+//
+//   - The chain of servers ([CreateServerChain]): the aggregator, the kube server, and the apiextensions server with
+//     the custom resources. Each passes on the requests that it does not serve.
+//   - The paths beside the APIs: health, version, metrics, discovery, OpenAPI.
+//   - The life of a server: [Start], [Server.Stop].
 //
 // A request passes server/filter's chain, the paths beside the APIs, and server/endpoint's router on its way to
 // server/handler.
 //
-// A program may have groups of its own served beside the built-in ones, by the same router and handlers: Start takes
-// their endpoint.RESTStorageProvider ([endpoint.Group]).
+// A program may serve API groups of its own beside the built-in ones, by the same router and handlers: it passes their
+// endpoint.RESTStorageProvider ([endpoint.Group]) to Start.
 //
 // # The order of the stop
 //
@@ -18,19 +21,19 @@
 //  4. The listener closes, then the controllers, flow control, the storages, the audit log, etcd, and the data
 //     directory's lock.
 //
-// Less formally: nothing is closed that a layer above still uses.
+// In short: nothing is closed while a layer above still uses it.
 //
 // # Several servers in one process
 //
-// Each server has its own journeys, metrics, caches, connections to etcd and memory for encoded objects. A server that
-// has stopped leaves neither a goroutine nor a file nor a figure behind. A test in cmd/kx/internal/arrows finds
-// package-level variables that change, and lists the few that may, with the reason.
+// Each server has its own journeys, metrics, caches, connections to etcd and memory for encoded objects. A stopped
+// server leaves no goroutine, no file and no metric behind. A test in cmd/kx/internal/arrows finds package-level
+// variables that change, and lists the few allowed ones, with the reason.
 //
-// Libraries have globals of their own, which servers share:
+// Libraries have globals of their own, which all servers of a process share:
 //
 //   - Prometheus' default registry, with the metrics of the Go runtime, the process and the embedded etcd; and the
 //     registry of component-base, with those of client-go, authentication, webhooks and audit events. /metrics has both
 //     beside the server's own.
-//   - The default loggers of slog and klog, to which libraries log, and which commands set.
+//   - The default loggers of slog and klog, to which libraries log. Commands set them.
 //   - The feature gates of k8s.io/apiserver and client-go, which nothing here changes.
 package server

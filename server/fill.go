@@ -11,8 +11,8 @@ import (
 )
 
 // filling tracks the caches that a start fills with --watch-cache-prefill, including those of custom resources, so that
-// the first request for a resource finds its cache full. Caches of later resources make no difference to readiness.
-// Without that flag the start fills none, and readiness waits for none.
+// the first request for a resource finds its cache full. Caches of later resources don't affect readiness. Without that
+// flag the start fills no caches, and readiness waits for none.
 type filling struct {
 	caches *cacher.Caches
 	over   atomic.Bool

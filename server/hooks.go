@@ -41,7 +41,7 @@ const (
 	storageReadiness      = "storage-readiness"
 )
 
-// newHooks makes the hooks, with those of the initial objects if the server makes any.
+// newHooks makes the hooks. Those of the initial objects are only among them if the server creates these.
 func newHooks(initialObjects bool) *hooks {
 	h := &hooks{}
 	add := func(names ...string) {

@@ -20,7 +20,7 @@ type Verdict struct {
 	privileged, open bool
 	// by is the authorizer that had an opinion, or nil.
 	by *link
-	// rules is the verdict by roles, if asked is true.
+	// asked is true if roles were consulted, and rules is their verdict.
 	asked bool
 	rules rbac.Verdict
 }

@@ -129,7 +129,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// The caller of take holds mu.
+// take adds to the holding of the body, unless that would exceed a limit. The caller holds mu.
 func (b *body) take(more holding) bool {
 	ok := b.in.take(b.user, b.admin, more)
 	if ok {

@@ -85,8 +85,8 @@ func sayRules(step *trace.Step, verb string, answers []impersonation.Answer) {
 	}
 }
 
-// sayRefusals makes the permission that is missing for the verb impersonate the step's reason. What a rule would have
-// to name for it becomes attributes, and so do the permissions that are missing for the constrained verbs.
+// sayRefusals makes the permission that is missing for the verb impersonate the step's reason. The parts that a rule
+// for it must name become attributes, and so do the permissions that are missing for the constrained verbs.
 func sayRefusals(step *trace.Step, answers []impersonation.Answer) {
 	if step == nil {
 		return

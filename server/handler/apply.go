@@ -75,8 +75,8 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 	return applied, nil
 }
 
-// checkApplied refuses an object that the apply has made too large. It also completes the defaults that the field
-// manager sets through an interface that can't return an error.
+// checkApplied refuses an object that the apply has made too large. It also returns the error of defaults that do
+// not fit: the field manager sets them through an interface that can't return one.
 func (p *patcher) checkApplied(ctx context.Context, current, applied runtime.Object) error {
 	if d, ok := p.scope.Defaulter.(interface {
 		Complete(ctx context.Context, obj runtime.Object) error

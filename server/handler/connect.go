@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// ConnectResource passes requests on to what an object stands for: a pod's processes, a service, a node.
+// ConnectResource passes requests on to the process, service or node behind an object.
 //
 //go:noinline
 func ConnectResource(r rest.Connecter[http.Handler], scope *RequestScope) http.HandlerFunc {

@@ -39,7 +39,7 @@ func (t *TLS) WriteKubeconfig(file, server string) error {
 	return t.writeKubeconfig()
 }
 
-// The caller of writeKubeconfig holds t.mu.
+// writeKubeconfig makes a new certificate for the kubeconfig. The caller holds t.mu.
 func (t *TLS) writeKubeconfig() (err error) {
 	k := &t.kubeconfig
 	k.cert, err = t.authority.writeKubeconfig(k.file, k.server, t.serverCA)

@@ -102,7 +102,7 @@ func (c *caches) object(ctx context.Context, name string) (*v1alpha1.CachedObjec
 	}, nil
 }
 
-// The objects of secrets are masked: a user who may read caches may not be allowed to read Secrets.
+// secrets is the resource whose objects are masked: a user who may read caches may not be allowed to read Secrets.
 var secrets = corev1.Resource("secrets")
 
 // stateOf returns one state of an object for clients, nil if it does not exist.
