@@ -182,8 +182,8 @@ func GetResourceKind(gv schema.GroupVersion, storage rest.Storage, typer runtime
 			return shared, nil
 		}
 	}
-	return schema.GroupVersionKind{},
-		fmt.Errorf("unable to locate fully qualified kind for %T: found %v when registering for %v", storage.New(), kinds, gv)
+	return schema.GroupVersionKind{}, fmt.Errorf(
+		"unable to locate fully qualified kind for %T: found %v when registering for %v", storage.New(), kinds, gv)
 }
 
 // KindsOf returns the kinds by which references can name objects of a storage.

@@ -91,9 +91,8 @@ func corruptObjectDeleter(ctx context.Context, r rest.GracefulDeleter, scope *Re
 	audit.AddAuditAnnotation(ctx, "apiserver.k8s.io/unsafe-delete-ignore-read-error", "")
 	provider, ok := r.(rest.CorruptObjectDeleterProvider)
 	if !ok || provider.GetCorruptObjDeleter() == nil {
-		return nil,
-			apierrors.NewInternalError(errors.New("no unsafe deleter provided, can not honor " +
-				"ignoreStoreReadErrorWithClusterBreakingPotential"))
+		return nil, apierrors.NewInternalError(errors.New("no unsafe deleter provided, can not honor " +
+			"ignoreStoreReadErrorWithClusterBreakingPotential"))
 	}
 	if scope.Authorizer == nil {
 		return nil, apierrors.NewInternalError(errors.New("no authorizer provided, unable to authorize unsafe delete"))

@@ -91,9 +91,9 @@ func (a *listAnswer) document(ctx context.Context) (*listing.Document, error) {
 	case target == nil:
 		return objectList(ctx, a.scope, a.list)
 	case target.Kind == "PartialObjectMetadata":
-		return nil,
-			negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)",
-				a.list.New()))
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf(
+			"you requested PartialObjectMetadata, but the requested object is a list (%T)",
+			a.list.New()))
 	case target.Kind == "PartialObjectMetadataList":
 		return metadataList(a.list, target.GroupVersion())
 	case target.Kind == "Table":

@@ -91,9 +91,9 @@ func endsInitialEvents(obj runtime.Object) bool {
 
 func asPartialObjectMetadata(result runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
 	if meta.IsListType(result) {
-		return nil,
-			negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)",
-				decoded(result)))
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf(
+			"you requested PartialObjectMetadata, but the requested object is a list (%T)",
+			decoded(result)))
 	}
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
@@ -104,9 +104,8 @@ func asPartialObjectMetadata(result runtime.Object, gv schema.GroupVersion) (run
 func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
 	li, ok := result.(metav1.ListInterface)
 	if !ok {
-		return nil,
-			negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested "+
-				"object is not a list (%T)", decoded(result)))
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested "+
+			"object is not a list (%T)", decoded(result)))
 	}
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))

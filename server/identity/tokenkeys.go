@@ -38,9 +38,8 @@ func TokenKey(d *DataDir, given string) (crypto.Signer, error) {
 		return makeTokenKey(file)
 	}
 	if err != nil {
-		return nil,
-			fmt.Errorf("read the key that signs tokens of service accounts: %w; remove %s to have a new one made, which "+
-				"makes all tokens so far invalid", err, file)
+		return nil, fmt.Errorf("read the key that signs tokens of service accounts: %w; remove %s to have a new one made, which "+
+			"makes all tokens so far invalid", err, file)
 	}
 	return key, nil
 }

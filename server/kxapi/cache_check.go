@@ -68,8 +68,8 @@ type objectKey struct{}
 func readObjectQuery(ctx context.Context, query url.Values) (context.Context, error) {
 	meta := metav1.ObjectMeta{Namespace: query.Get("namespace"), Name: query.Get("name")}
 	if meta.Name == "" {
-		return ctx,
-			apierrors.NewBadRequest("the query must say which object: ?namespace=...&name=..., or ?name=... if it is in no namespace")
+		return ctx, apierrors.NewBadRequest(
+			"the query must say which object: ?namespace=...&name=..., or ?name=... if it is in no namespace")
 	}
 	for _, part := range []string{meta.Namespace, meta.Name} {
 		if problems := content.IsPathSegmentName(part); len(problems) > 0 {

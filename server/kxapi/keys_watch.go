@@ -32,9 +32,8 @@ type keyFollower struct {
 // send the existing keys first: a list shows one level of the tree, and a watch follows all levels.
 func (k *keys) watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
-		return nil,
-			apierrors.NewBadRequest("sendInitialEvents: a watch of keys begins with the next change: list first, and watch " +
-				"from the list's resourceVersion on")
+		return nil, apierrors.NewBadRequest("sendInitialEvents: a watch of keys begins with the next change: list first, and watch " +
+			"from the list's resourceVersion on")
 	}
 	from := int64(0)
 	if version := options.ResourceVersion; version != "" && version != "0" {

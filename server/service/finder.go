@@ -85,9 +85,8 @@ func (f *Finder) Find(ctx context.Context, namespace, name string, port int32) (
 		return f.endpoint(ctx, svc, svc.Spec.Ports[i].Name)
 	}
 	if svc.Spec.ClusterIP == "" || svc.Spec.ClusterIP == corev1.ClusterIPNone {
-		return "",
-			fmt.Errorf("cannot route to service with ClusterIP %q: --enable-aggregator-routing goes to its endpoints, "+
-				"--webhook-service-resolver names an address", svc.Spec.ClusterIP)
+		return "", fmt.Errorf("cannot route to service with ClusterIP %q: --enable-aggregator-routing goes to its endpoints, "+
+			"--webhook-service-resolver names an address", svc.Spec.ClusterIP)
 	}
 	return net.JoinHostPort(svc.Spec.ClusterIP, strconv.Itoa(int(port))), nil
 }

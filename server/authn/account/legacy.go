@@ -54,10 +54,10 @@ func legacyAccount(ctx context.Context, o *objects.Reader, token string, public 
 	o.Used(ctx, secret)
 	if secret.Labels[invalidSinceLabel] != "" {
 		audit.AddAuditAnnotation(ctx, "authentication.k8s.io/legacy-token-invalidated", secret.Name+"/"+secret.Namespace)
-		return nil,
-			fmt.Errorf("the token in secret %s/%s for service account %s/%s has been marked invalid. Use tokens from the TokenRequest API "+
+		return nil, fmt.Errorf(
+			"the token in secret %s/%s for service account %s/%s has been marked invalid. Use tokens from the TokenRequest API "+
 				"or manually created secret-based tokens, or remove the '%s' label from the secret to temporarily allow use of this token",
-				namespace, secret.Name, namespace, name, invalidSinceLabel)
+			namespace, secret.Name, namespace, name, invalidSinceLabel)
 	}
 	if slices.ContainsFunc(account.Secrets, func(ref corev1.ObjectReference) bool { return ref.Name == secret.Name }) {
 		warning.AddWarning(ctx, "",
