@@ -8,8 +8,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// forbidCreateAdmission refuses every create, whatever verb it comes by. Its delegate, which may be nil, decides all
-// else.
+// forbidCreateAdmission refuses every create, also those within an update or an apply. Its delegate, which may
+// be nil, decides the rest.
 type forbidCreateAdmission struct{ delegate admission.Interface }
 
 var (

@@ -19,14 +19,14 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// collection gives controllers a definition's objects, in the storage version, so that they can be changed and deleted.
-// It holds no storage: each call counts as a request to whatever serves the definition at that time.
+// collection gives controllers access to a definition's objects, in the storage version. It holds no storage:
+// each call uses the storage that serves the definition at that moment, and counts as one of its requests.
 type collection struct {
 	handler  *crdHandler
 	crd      *lister.Definition
 	resource schema.GroupVersionResource
 	kind     schema.GroupVersionKind
-	// version is that of its objects.
+	// version is the version of the objects.
 	version string
 }
 
@@ -89,7 +89,7 @@ func (c *collection) DeleteCollection(ctx context.Context, deleteValidation rest
 	})
 }
 
-// Kinds are those of the objects, in the versions in which clients name them.
+// Kinds lists the kinds of the objects in the served versions.
 func (c *collection) Kinds() (kinds []schema.GroupVersionKind) {
 	for _, v := range c.crd.Spec.Versions {
 		if v.Served {
@@ -118,7 +118,7 @@ func (c *collection) Delete(ctx context.Context, name string, deleteValidation r
 	return out, gone, err
 }
 
-// useOne is use for one object, which is not found where there is nothing that serves the definition.
+// useOne is use for one object. If the definition is not served, the object is not found.
 func (c *collection) useOne(ctx context.Context, name string, f func(*customresource.REST) error) error {
 	served := false
 	_, err := c.use(ctx, func(r *customresource.REST) (runtime.Object, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/fieldorder"
 )
 
-// fieldManagers makes the field managers of a definition. They share one type converter, since the owners of an
-// object's fields may have written in different versions.
+// fieldManagers creates the field managers of a definition. They share one type converter, since the owners of
+// an object's fields may have written in different versions.
 type fieldManagers struct {
 	resource  *customresource.Resource
 	converter managedfields.TypeConverter
@@ -27,7 +27,7 @@ func newFieldManagers(crd *lister.Definition, resource *customresource.Resource)
 	return &fieldManagers{resource: resource, converter: fieldorder.Of(openapi.NewTypeConverter(crd))}
 }
 
-// of returns the field manager of a scope, which is of the version v or of one of its subresources.
+// of returns the field manager of a scope, which belongs to the version v or to one of its subresources.
 func (m *fieldManagers) of(scope *handler.RequestScope, v *customresource.Version) handler.FieldManager {
 	return lazyFieldManager(sync.OnceValues(func() (*managedfields.FieldManager, error) {
 		return managedfields.NewDefaultCRDFieldManager(m.converter, scope.Convertor, scope.Defaulter, scope.Creater,
@@ -35,8 +35,8 @@ func (m *fieldManagers) of(scope *handler.RequestScope, v *customresource.Versio
 	}))
 }
 
-// lazyFieldManager makes its field manager at the first write. Of many definitions only few are ever written to, and
-// the field manager is the largest part of a crdInfo.
+// lazyFieldManager creates its field manager at the first write. Of many definitions only few are ever written
+// to, and the field manager is the largest part of a crdInfo.
 type lazyFieldManager func() (*managedfields.FieldManager, error)
 
 func (get lazyFieldManager) Update(live, obj runtime.Object, manager string) (runtime.Object, error) {
@@ -55,8 +55,8 @@ func (get lazyFieldManager) Apply(live, applied runtime.Object, manager string, 
 	return m.Apply(live, applied, manager, force)
 }
 
-// resetFields returns the fields that writes through a scope can't change, by version. For the status these are the
-// fields of all versions, since owners may have written in any.
+// resetFields returns the fields that writes through a scope can't change, by version. For the status these are
+// the fields of all versions, since owners may have written in any.
 func (m *fieldManagers) resetFields(scope *handler.RequestScope, v *customresource.Version) map[fieldpath.APIVersion]*fieldpath.Set {
 	var storages []rest.ResetFieldsStrategy
 	switch scope.Subresource {

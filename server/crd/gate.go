@@ -18,7 +18,7 @@ const closedGate = math.MinInt64 / 2
 
 func newGate() *gate { return &gate{empty: make(chan struct{})} }
 
-// enter says whether the gate is open. If so, the caller must leave.
+// enter reports whether the gate is open. If so, the caller must leave.
 func (g *gate) enter() bool {
 	if g.inside.Add(1) > 0 {
 		return true
@@ -33,7 +33,7 @@ func (g *gate) leave() {
 	}
 }
 
-// count returns how many requests are inside.
+// count returns the number of requests inside.
 func (g *gate) count() int64 {
 	n := g.inside.Load()
 	if n < 0 {

@@ -29,11 +29,11 @@ type crdHandler struct {
 	config Config
 	lister *lister.Lister
 
-	// current has the crdInfo of each definition that is being served, by name.
+	// current maps names to the crdInfo of each definition that is being served.
 	current atomic.Pointer[map[string]*crdInfo]
-	// mu serializes writers. What readers see is replaced.
+	// mu serializes writers and guards building. Readers of current see a map that is replaced, never changed.
 	mu sync.Mutex
-	// building has the crdInfos that are being made.
+	// building maps names to the crdInfos that are being created.
 	building map[string]*building
 
 	retiring sync.WaitGroup
@@ -94,8 +94,8 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// unresolved returns the client's error if a definition could not be read or served. The journey and the log have the
-// reason. Clients are told the one that an administrator has to remove.
+// unresolved returns the client's error if a definition could not be read or served. The journey and the log
+// have the cause. The client sees it only if an administrator has to remove it.
 func (h *crdHandler) unresolved(ctx context.Context, name string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
@@ -106,7 +106,7 @@ func (h *crdHandler) unresolved(ctx context.Context, name string) error {
 	return apierrors.NewInternalError(errors.New("error resolving resource"))
 }
 
-// serve lets a version answer. If it returns an error, nothing has been answered.
+// serve answers a request by a version. If it returns an error, it has written no answer.
 func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *lister.Definition, v *version, w http.ResponseWriter,
 	req *http.Request) error {
 	if v == nil { // it is not served any more, since this moment
@@ -125,8 +125,8 @@ func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *
 	return apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name)
 }
 
-// find returns the definition of a request and why it is served, or nil and why it is not. Before it gives up, it reads
-// the definition from etcd: another server may just have established it.
+// find returns the definition of a request and the reason for serving it, or nil and the reason against it.
+// Before it gives up, it reads the definition from etcd: another server may just have established it.
 func (h *crdHandler) find(ctx context.Context, name string,
 	info *request.RequestInfo) (crd *lister.Definition, why trace.Reason, err error) {
 	crd = h.lister.Get(name)
@@ -149,8 +149,8 @@ func (h *crdHandler) find(ctx context.Context, name string,
 	return crd, trace.DefinitionFresh, nil
 }
 
-// serves says whether a definition serves a request, and why. A namespaced resource can also be listed and watched
-// without a namespace.
+// serves reports whether a definition serves a request, and why. A namespaced resource can also be listed and
+// watched without a namespace.
 func serves(crd *lister.Definition, info *request.RequestInfo) (bool, trace.Reason) {
 	switch {
 	case crd == nil:
@@ -202,7 +202,7 @@ func (h *crdHandler) serveScale(ctx context.Context, info *request.RequestInfo, 
 	return serveVerb(ctx, v.scale, v.scale[info.Verb], info, w, req)
 }
 
-// serveVerb lets serve, one of verbs, answer. If it returns an error, nothing has been answered.
+// serveVerb answers by serve, one of verbs. If it returns an error, it has written no answer.
 func serveVerb(ctx context.Context, verbs map[string]http.HandlerFunc, serve http.HandlerFunc, info *request.RequestInfo,
 	w http.ResponseWriter, req *http.Request) error {
 	if serve == nil {

@@ -19,21 +19,22 @@ import (
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
-// crdInfo serves one state of a definition.
+// crdInfo serves one state of a definition. Requests share it; only crd and requests change.
 type crdInfo struct {
-	// crd is the newest state that the crdInfo can serve: it may be newer than the one that it was made from.
+	// crd is the newest state that the crdInfo can serve: it may be newer than the one that it was created
+	// from.
 	crd      atomic.Pointer[lister.Definition]
 	resource *customresource.Resource
-	// versions has the served versions.
+	// versions holds the served versions.
 	versions map[string]*version
 	scopes   *scopes
-	// made is when it was made, and took how long that took.
+	// made is the time of creation, and took its duration.
 	made time.Time
 	took time.Duration
-	// notes are how it was made, by is the journey of the request that did, or empty.
+	// notes are the steps of its creation. by is the journey of the request that created it, or empty.
 	notes *trace.Notes
 	by    string
-	// cause is the write of the definition that it was made from.
+	// cause is the write of the definition that it was created from.
 	cause trace.Cause
 
 	// requests counts the requests that use it. life ends its watches.
@@ -42,10 +43,11 @@ type crdInfo struct {
 	end      context.CancelFunc
 }
 
-// version serves one version by a handler for each verb. status and scale are nil if it has no such subresource.
+// version serves one version, with a handler for each verb. status and scale are nil if it has no such
+// subresource.
 type version struct {
 	resource, status, scale map[string]http.HandlerFunc
-	// terminating has the handlers that differ while the definition is being deleted.
+	// terminating holds the handlers that differ while the definition is being deleted.
 	terminating map[string]http.HandlerFunc
 	deprecation handler.Deprecation
 }
@@ -55,14 +57,15 @@ type building struct {
 	err  error
 }
 
-// sameToRequests says whether one crdInfo can serve two states of a definition. generation counts the changes of spec.
+// sameToRequests reports whether one crdInfo can serve two states of a definition. generation counts the
+// changes of spec.
 func sameToRequests(a, b *lister.Definition) bool {
 	return a == b || a.UID == b.UID && a.Generation == b.Generation &&
 		slices.Equal(a.Status.StoredVersions, b.Status.StoredVersions) &&
 		apiequality.Semantic.DeepEqual(&a.Status.AcceptedNames, &b.Status.AcceptedNames)
 }
 
-// serves says whether the crdInfo can serve a state of the definition.
+// serves reports whether the crdInfo can serve a state of the definition.
 func (i *crdInfo) serves(crd *lister.Definition) bool {
 	known := i.crd.Load()
 	if known == crd {
@@ -75,8 +78,8 @@ func (i *crdInfo) serves(crd *lister.Definition) bool {
 	return true
 }
 
-// getOrCreateServingInfoFor returns the crdInfo of a definition. The caller is counted among its requests, and must
-// leave.
+// getOrCreateServingInfoFor returns the crdInfo of a definition. The caller counts as one of its requests, and
+// must leave.
 func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.Definition) (info *crdInfo, err error) {
 	_, step := trace.Start(ctx, trace.CRDInfo, crd.Name)
 	defer step.End(&err)
@@ -100,8 +103,8 @@ func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.
 	}
 }
 
-// create returns a crdInfo for the current state of a definition. Concurrent callers share one; took is 0 for all but
-// the caller that made it.
+// create returns a crdInfo for the current state of a definition. Concurrent callers share one; took is 0 for
+// all but the caller that created it.
 func (h *crdHandler) create(ctx context.Context, name string) (info *crdInfo, took time.Duration, err error) {
 	for {
 		crd := h.lister.Get(name)
@@ -126,8 +129,8 @@ func (h *crdHandler) create(ctx context.Context, name string) (info *crdInfo, to
 	}
 }
 
-// beginBuilding returns the crdInfo for crd if there is one. Otherwise it returns the current build, which is the
-// caller's own if mine.
+// beginBuilding returns the crdInfo for crd if there is one. Otherwise it returns the current build, which is
+// the caller's own if mine.
 func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *building, mine bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +145,7 @@ func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *bu
 	return nil, b, true
 }
 
-// build makes the crdInfo for crd, and replaces the one before.
+// build creates the crdInfo for crd, and replaces the previous one.
 func (h *crdHandler) build(ctx context.Context, crd *lister.Definition, b *building) (info *crdInfo, took time.Duration, err error) {
 	start := time.Now()
 	defer close(b.done)
@@ -186,7 +189,7 @@ func (h *crdHandler) put(name string, info *crdInfo) {
 	}
 }
 
-// retire ends a replaced crdInfo: its watches at once, its storage when its other requests are done.
+// retire ends a replaced crdInfo: its watches at once, its storage after its last request.
 func (h *crdHandler) retire(info *crdInfo) {
 	empty := info.requests.close()
 	info.end()
@@ -199,7 +202,7 @@ func (h *crdHandler) retire(info *crdInfo) {
 	})
 }
 
-// changed removes the crdInfo of a changed definition. The next request makes another.
+// changed removes the crdInfo of a changed definition. The next request creates another.
 func (h *crdHandler) changed(old, _ *lister.Definition) {
 	if old == nil {
 		return
@@ -224,7 +227,7 @@ func (h *crdHandler) destroy() {
 	h.retiring.Wait()
 }
 
-// newCRDInfo makes the crdInfo of a definition, for the request of a journey or for none.
+// newCRDInfo creates the crdInfo of a definition. by is the journey of the request that needs it, if any.
 func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err error) {
 	notes := trace.NewNotes(trace.Noted{}, 1+2*len(crd.Spec.Versions))
 	note := trace.Note(notes, trace.InstallDefinition, crd.Name)
@@ -252,7 +255,7 @@ func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err er
 	return info, nil
 }
 
-// causeOf is the write of a state of a definition.
+// causeOf returns the write of a state of a definition.
 func (c Config) causeOf(crd *lister.Definition) trace.Cause {
 	cause := trace.Cause{Revision: int64(work.Revision(crd))}
 	if c.Journeys != nil {

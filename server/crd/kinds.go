@@ -13,7 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/customresource"
 )
 
-// OfKind returns the custom resources of a kind, as its version has them, if clients can read them at present.
+// OfKind returns the storage of a kind's custom resources, in the kind's version, if clients can read them at
+// present.
 func (s *Server) OfKind(kind schema.GroupVersionKind) (resource schema.GroupVersionResource, storage rest.Storage, found bool) {
 	for _, crd := range s.lister.List() {
 		if crd.Spec.Group != kind.Group || crd.Status.AcceptedNames.Kind != kind.Kind ||
@@ -28,7 +29,7 @@ func (s *Server) OfKind(kind schema.GroupVersionKind) (resource schema.GroupVers
 	return resource, nil, false
 }
 
-// reader reads the objects of a collection one by one, too.
+// reader adds reads of single objects to a collection.
 type reader struct{ *collection }
 
 var _ rest.Getter = reader{}

@@ -25,7 +25,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
-// scopes makes the request scopes of a definition's versions.
+// scopes creates the request scopes of a definition's versions.
 type scopes struct {
 	config      Config
 	crd         *lister.Definition
@@ -86,8 +86,8 @@ func (s *scopes) ofResource(v *customresource.Version) *handler.RequestScope {
 	}
 }
 
-// Scope returns what the handlers would know of custom resources in a version, which need not be served: controllers
-// write in the one that is stored. It is nil if there is no such definition.
+// Scope returns the handlers' request scope for custom resources in a version. The version need not be served:
+// controllers write in the stored one. Scope returns nil if there is no such definition.
 func (s *Server) Scope(ctx context.Context, resource schema.GroupVersionResource) (*handler.RequestScope, error) {
 	crd := s.lister.Get(resource.Resource + "." + resource.Group)
 	if crd == nil {
@@ -130,7 +130,7 @@ func newScaleScheme() *runtime.Scheme {
 	return s
 }
 
-// standardSerializers are the serializers for custom resources themselves, which have no protobuf.
+// standardSerializers returns the serializers for custom resources themselves, which have no protobuf.
 func standardSerializers(s runtime.NegotiatedSerializer) []runtime.SerializerInfo {
 	return slices.DeleteFunc(slices.Clone(s.SupportedMediaTypes()), func(info runtime.SerializerInfo) bool {
 		return info.MediaType == runtime.ContentTypeProtobuf
@@ -147,7 +147,7 @@ func (s *scopes) ofScale(v *customresource.Version) *handler.RequestScope {
 	return scope
 }
 
-// newVersion makes the handlers of a version.
+// newVersion creates the handlers of a version.
 func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *version {
 	note := trace.Note(info.notes, trace.InstallServed, v.Kind.Version)
 	defer note.End(nil)

@@ -33,7 +33,7 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Config has what a Server needs.
+// Config holds what a Server needs.
 type Config struct {
 	RESTOptions backend.RESTOptionsGetter
 	Authorizer  authorizer.UnconditionalAuthorizer
@@ -43,7 +43,7 @@ type Config struct {
 	OpenAPI   *openapi.Service
 	Log       *slog.Logger
 
-	// Journeys (optional) records what controllers write, and Writes (optional) counts it.
+	// Journeys (optional) records controllers' writes, and Writes (optional) counts them.
 	Journeys *trace.Recorder
 	Writes   *controllers.Metrics
 	// Metrics (optional) count watches.
@@ -69,7 +69,7 @@ type Server struct {
 	controllers *controller.Controllers
 }
 
-// New makes a Server, which has no definitions until it is started.
+// New creates a Server. It has no definitions until it is started.
 func New(c Config) (*Server, error) {
 	crds, status, err := definition.NewREST(c.RESTOptions)
 	if err != nil {
@@ -97,19 +97,19 @@ func New(c Config) (*Server, error) {
 // Delegate returns the handler of all requests that are not for custom resources.
 func (s *Server) Delegate() http.Handler { return s.config.Delegate }
 
-// WithDiscovery brings discovery documents up to date with custom resources before next serves one.
+// WithDiscovery updates discovery documents with custom resources before next serves one.
 func (s *Server) WithDiscovery(next http.Handler) http.Handler {
 	return s.controllers.WithDiscovery(next)
 }
 
-// UpdateDiscovery brings them up to date for somebody who asks without a request.
+// UpdateDiscovery updates discovery documents for a caller without a request.
 func (s *Server) UpdateDiscovery(ctx context.Context) { s.controllers.UpdateDiscovery(ctx) }
 
-// longestWait bounds how long a document waits for definitions that are about to be established.
+// longestWait limits how long a document waits for definitions that are about to be established.
 const longestWait = time.Second
 
-// WithOpenAPI lets the OpenAPI documents of next wait for definitions that are about to be established: their objects
-// may have been served already.
+// WithOpenAPI delays the OpenAPI documents of next until definitions that are about to be established are:
+// their objects may already have been served.
 func (s *Server) WithOpenAPI(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), longestWait)
@@ -119,8 +119,8 @@ func (s *Server) WithOpenAPI(next http.Handler) http.Handler {
 	})
 }
 
-// settle waits until no definition is about to be established, and all established ones are published, or until ctx
-// ends.
+// settle waits until no definition is about to be established, and all established ones are published, or until
+// ctx ends.
 func (s *Server) settle(ctx context.Context) {
 	for {
 		told := s.lister.Told()
@@ -140,8 +140,8 @@ func (s *Server) Install(server *endpoint.GenericAPIServer) error {
 	return server.InstallAPIGroup(&s.group)
 }
 
-// Start begins to follow the definitions, and returns when the existing ones that can be read are known and published.
-// ctx bounds only that. stop ends what was started, and waits for its end.
+// Start starts to follow the definitions, and returns when the existing, readable ones are known and published.
+// ctx limits only that. stop ends everything that Start started, and waits for its end.
 func (s *Server) Start(ctx context.Context) (stop func(), err error) {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -158,7 +158,7 @@ func (s *Server) Start(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// Serves says whether a request is for a custom resource that is being served.
+// Serves reports whether a request is for a custom resource that is being served.
 func (s *Server) Serves(info *request.RequestInfo) bool {
 	if !info.IsResourceRequest {
 		return false
@@ -179,8 +179,8 @@ func (s *Server) Serves(info *request.RequestInfo) bool {
 	return false
 }
 
-// Storages returns the storages of the current custom resources, each in its storage version. They may be used for any
-// time: each use finds the storage of that moment.
+// Storages returns the storages of the current custom resources, each in its storage version. They stay valid:
+// each use finds the storage of that moment.
 func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 	storages := map[schema.GroupVersionResource]rest.Storage{}
 	for _, crd := range s.lister.List() {
@@ -191,10 +191,11 @@ func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 	return storages
 }
 
-// Unreadable has the reason of each definition that can't be read: what it defines is not served, or as it was before.
+// Unreadable returns the error of each definition that can't be read. Its resource is not served, or in an
+// earlier state.
 func (s *Server) Unreadable() []error { return s.lister.AllUnreadable() }
 
-// Complete returns an error if there are, or may be, custom resources that Storages does not have.
+// Complete returns an error if custom resources exist, or may exist, that Storages lacks.
 func (s *Server) Complete(ctx context.Context) error { return s.lister.Complete(ctx) }
 
 // Destroy ends what serves custom resources.

@@ -16,29 +16,29 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 )
 
-// Serving is a definition with what serves it at present.
+// Serving is a definition with the present state of its serving.
 type Serving struct {
 	// Definition must not be changed.
 	Definition *lister.Definition
-	// Made is when its crdInfo was made, and Took how long that took. Both are zero if there is none: the next request
-	// makes one.
+	// Made is the creation time of its crdInfo, and Took the duration. Both are zero if there is none: the next
+	// request creates one.
 	Made time.Time
 	Took time.Duration
 	// Requests counts the requests that use it, including watches.
 	Requests int64
 	// StorageVersion is the version in which objects are stored.
 	StorageVersion string
-	// Versions has the served versions in the order of the definition.
+	// Versions holds the served versions in the order of the definition.
 	Versions []endpoint.Installed
-	// By is the journey of the request that made it, empty if none did. Cause is the write of the definition it was
-	// made from.
+	// By is the journey of the request that created it, empty if none did. Cause is the write of the definition
+	// that it was created from.
 	By    string
 	Cause trace.Cause
 
 	notes *trace.Notes
 }
 
-// Way adds how one version came to be served. What was done for other versions is left out.
+// Way adds the steps that led to serving one version, without those for other versions.
 func (s *Serving) Way(w *trace.Way, version string) {
 	others := func(id trace.ID, subject string) bool {
 		return (id == trace.InstallSchema || id == trace.InstallServed) && subject != version
@@ -58,7 +58,7 @@ func (s *Serving) Way(w *trace.Way, version string) {
 	}
 }
 
-// routesOf are the routes of a version and its subresources, by verb.
+// routesOf returns the routes of a version and its subresources, by verb.
 func (s *Serving) routesOf(version string) (attrs []trace.Attr) {
 	for i := range s.Versions {
 		v := &s.Versions[i]
@@ -73,7 +73,7 @@ func (s *Serving) routesOf(version string) (attrs []trace.Attr) {
 	return attrs
 }
 
-// Structure returns all definitions with what serves them, sorted by name.
+// Structure returns all definitions with the state of their serving, sorted by name.
 func (s *Server) Structure() []Serving {
 	current := *s.current.Load()
 	definitions := s.lister.List()

@@ -8,11 +8,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// warmAtATime is how many crdInfos are made at a time.
+// warmAtATime limits the crdInfos that are created at a time.
 const warmAtATime = 4
 
-// Warm makes the crdInfos of all known definitions, so that their caches begin to fill before the first requests. It
-// ignores errors, which the requests for that definition will report.
+// Warm creates the crdInfos of all known definitions, so that their caches begin to fill before the first
+// requests. It ignores errors: the requests for that definition will report them.
 func (s *Server) Warm(ctx context.Context) {
 	names := make(chan string)
 	var running sync.WaitGroup

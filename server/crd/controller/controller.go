@@ -30,9 +30,9 @@ type Config struct {
 	Journeys *trace.Recorder
 	// Metrics (optional) counts it.
 	Metrics *controllers.Metrics
-	// Objects finds the storage for a definition's objects.
+	// Objects returns the storage of a definition's objects.
 	Objects finalizing.CRClientGetter
-	// Discovery has the server's discovery documents.
+	// Discovery holds the server's discovery documents.
 	Discovery *serverdiscovery.Manager
 	Log       *slog.Logger
 }
@@ -43,7 +43,7 @@ type Controllers struct {
 	discovery *discovery.Controller
 }
 
-// New makes the controllers and subscribes them to the lister.
+// New creates the controllers and subscribes them to the lister.
 func New(c Config) *Controllers {
 	status := work.Status{Storage: c.Status, Journeys: c.Journeys, Metrics: c.Metrics}
 	return &Controllers{
@@ -67,10 +67,10 @@ func (c *Controllers) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// WithDiscovery brings discovery documents up to date with custom resources before next serves one.
+// WithDiscovery updates discovery documents with custom resources before next serves one.
 func (c *Controllers) WithDiscovery(next http.Handler) http.Handler {
 	return c.discovery.WithDiscovery(next)
 }
 
-// UpdateDiscovery brings them up to date for somebody who asks without a request.
+// UpdateDiscovery updates the documents for a caller without a request.
 func (c *Controllers) UpdateDiscovery(ctx context.Context) { c.discovery.Update(ctx) }

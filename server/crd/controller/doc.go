@@ -1,5 +1,5 @@
-// Package controller runs the controllers of CustomResourceDefinitions, which have the names of upstream's and do the
-// same.
+// Package controller runs the controllers of CustomResourceDefinitions. They have upstream's names and the same
+// effects.
 //
 // Each has its own package:
 //
@@ -10,16 +10,16 @@
 //	finalizing     deletes its objects before it goes: Terminating
 //	discovery      tells clients what is served
 //
-// The lister tells all of them about changes; they write through the storage of customresourcedefinitions/status, and
-// [Controllers] runs them. Package work has what they share: a queue, and writes that fail if the definition has
-// changed.
+// The lister reports changes to all of them. They write through the storage of
+// customresourcedefinitions/status, and [Controllers] runs them. Package work has their common parts: a queue,
+// and writes that fail if the definition has changed.
 //
 // # From a 201 to served
 //
 //	POST          the definition, with an empty status
 //	naming        one write: NamesAccepted, and Established is false, "Installing"
 //	establishing  one write, when lister has seen the first: Established
-//	discovery     when somebody asks
+//	discovery     at the next request for a document
 //
 // No step waits for a clock, and any number of servers may do this on one etcd at once.
 package controller

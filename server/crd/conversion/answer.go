@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// badAnswer says why a webhook's object is refused, and which part of it is wrong.
+// badAnswer is the error of a webhook's object, with the part that is wrong.
 type badAnswer struct {
 	part string
 	err  error
@@ -24,7 +24,7 @@ const (
 	badMetadata = "metadata"
 )
 
-// where names the object in the words of the error for a list or a single object.
+// where describes the object as errors about a list or about a single object do.
 func (b *badAnswer) where(isList bool, index int) string {
 	switch {
 	case isList && b.part == badMetadata:
@@ -39,8 +39,8 @@ func (b *badAnswer) where(isList bool, index int) string {
 	return "object"
 }
 
-// accept reads the webhook's conversion of original. It takes labels and annotations from the webhook, and keeps the
-// rest of original's metadata.
+// accept reads the webhook's conversion of original. It takes labels and annotations from the webhook, and
+// keeps the rest of original's metadata.
 func accept(original *unstructured.Unstructured, raw runtime.RawExtension, to schema.GroupVersion) (*unstructured.Unstructured,
 	*badAnswer) {
 	converted := &unstructured.Unstructured{}
@@ -62,7 +62,7 @@ func accept(original *unstructured.Unstructured, raw runtime.RawExtension, to sc
 	return converted, nil
 }
 
-// sameIdentity refuses a conversion that has another identity.
+// sameIdentity refuses a conversion that changes the identity.
 func sameIdentity(original, converted *unstructured.Unstructured) error {
 	for _, must := range []struct{ what, want, got string }{
 		{"name", original.GetName(), converted.GetName()},
@@ -101,8 +101,8 @@ func restoreObjectMeta(original, converted *unstructured.Unstructured) error {
 	return nil
 }
 
-// takeStrings copies labels or annotations from theirs to ours. It does not validate unchanged ones again, since they
-// may be older than the rule.
+// takeStrings copies labels or annotations from theirs to ours. It does not validate unchanged ones again,
+// since they may be older than the rule.
 func takeStrings(name string, ours, theirs map[string]any) error {
 	value := theirs[name]
 	if value == nil {

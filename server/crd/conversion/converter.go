@@ -16,11 +16,11 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Factory makes converters. It keeps one HTTP client for each webhook.
+// Factory creates converters. It keeps one HTTP client for each webhook.
 type Factory struct{ clients webhook.ClientManager }
 
-// NewFactory makes a Factory. services finds webhooks; if nil, a webhook's host is <name>.<namespace>.svc. auth has
-// credentials for them; if nil, only their CA bundle is used.
+// NewFactory creates a Factory. services finds webhooks; if nil, a webhook's host is <name>.<namespace>.svc.
+// auth returns the credentials for webhooks; if nil, only their CA bundle is used.
 func NewFactory(services webhook.ServiceResolver, auth webhook.AuthenticationInfoResolverWrapper) (*Factory, error) {
 	clients, err := newClientManager(services, auth)
 	if err != nil {
@@ -29,18 +29,18 @@ func NewFactory(services webhook.ServiceResolver, auth webhook.AuthenticationInf
 	return &Factory{clients: clients}, nil
 }
 
-// Converter converts the objects of one CRD. Requests share it.
+// Converter converts the objects of one CRD. It is immutable, and requests share it.
 type Converter struct {
 	name string
 	// versions are the CRD's versions, served or not, with their selectable fields.
 	versions map[schema.GroupVersion]sets.Set[string]
-	// namespaced says that metadata.namespace is a selectable field, too.
+	// namespaced means that metadata.namespace is a selectable field, too.
 	namespaced bool
 	// webhook is nil if the strategy is None.
 	webhook *webhookClient
 }
 
-// NewConverter makes the Converter of a CRD.
+// NewConverter creates the Converter of a CRD.
 func (f *Factory) NewConverter(crd *apiextensionsv1.CustomResourceDefinition) (*Converter, error) {
 	c := &Converter{
 		name:       crd.Name,
@@ -72,10 +72,10 @@ func (f *Factory) NewConverter(crd *apiextensionsv1.CustomResourceDefinition) (*
 	return c, nil
 }
 
-// ChangesContent says whether conversion can change more than the apiVersion.
+// ChangesContent reports whether conversion can change more than the apiVersion.
 func (c *Converter) ChangesContent() bool { return c.webhook != nil }
 
-// Convert returns in, which is an object or a list of objects, in the version to.
+// Convert returns in, an object or a list of objects, in the version to.
 func (c *Converter) Convert(ctx context.Context, in runtime.Object, to schema.GroupVersion) (out runtime.Object, err error) {
 	if !needsConversion(in, to.String()) {
 		return in, nil
@@ -103,7 +103,7 @@ func (c *Converter) Convert(ctx context.Context, in runtime.Object, to schema.Gr
 	return out, nil
 }
 
-// needsConversion says whether in, or one of its items, has another version.
+// needsConversion reports whether in, or one of its items, has another version.
 func needsConversion(in runtime.Object, apiVersion string) bool {
 	switch in := in.(type) {
 	case *unstructured.Unstructured:
@@ -122,7 +122,7 @@ func needsConversion(in runtime.Object, apiVersion string) bool {
 	return true
 }
 
-// versionsOf names the versions of the objects that need a conversion, which is mostly one.
+// versionsOf lists the versions of the objects that need a conversion, usually one.
 func versionsOf(in runtime.Object, to schema.GroupVersion) string {
 	list, ok := in.(*unstructured.UnstructuredList)
 	if !ok {
@@ -175,8 +175,8 @@ func rename(in runtime.Object, apiVersion string) runtime.Object {
 	return out
 }
 
-// isEmptyObject says whether in has only apiVersion and kind, as bookmarks have before they get a revision. Any webhook
-// would have to convert it as None does.
+// isEmptyObject reports whether in has only apiVersion and kind, like bookmarks before they get a revision. Any
+// webhook would have to convert it as None does.
 func isEmptyObject(in runtime.Object) bool {
 	u, ok := in.(*unstructured.Unstructured)
 	return ok && len(u.Object) == 2 && u.Object["kind"] != nil && u.Object["apiVersion"] != nil

@@ -23,7 +23,7 @@ import (
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
-// maxAnswerBytes bounds the answer to a request of some size: objects may grow, but not without limit.
+// maxAnswerBytes limits the answer to a request of some size: objects may grow, but not without limit.
 func maxAnswerBytes(asked int64) int64 { return 8*max(asked, 0) + 8<<20 }
 
 // webhookClient calls the conversion webhook of one CRD.
@@ -103,7 +103,7 @@ func reviewVersion(wanted []string) (string, error) {
 	return "", fmt.Errorf("no supported conversion review versions")
 }
 
-// convert has the webhook convert an object or a list. The result shares no memory with in.
+// convert sends an object or a list to the webhook. The result shares no memory with in.
 func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
 	list, ok := in.(*unstructured.UnstructuredList)
 	if !ok {
@@ -139,7 +139,7 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 	return out, nil
 }
 
-// ask makes one call of the webhook. Errors name the kind of the first object, and the index of a bad one in a list.
+// ask calls the webhook once. Errors name the kind of the first object, and the index of a bad one in a list.
 func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion,
 	isList bool) (out []*unstructured.Unstructured, err error) {
 	uid := uuid.NewUUID()
@@ -161,7 +161,7 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 	request, response := w.review(objects, to, uid)
 	err = w.client.Post().Body(request).Do(ctx).Into(response)
 	step.Int("attempts", exchange.Attempts)
-	// The type of the webhook's error ends here: a Status from the webhook must not pass for one of this server.
+	// Drop the type of the webhook's error: a Status from the webhook must not pass for one of this server.
 	if err != nil {
 		return failed(conversion.ConversionWebhookCallFailure, fmt.Errorf("conversion webhook for %v failed: %v", from, err))
 	}

@@ -16,7 +16,7 @@ import (
 
 // Checker tries a definition on stored objects. It serves and stores nothing, so the definition need not be installed.
 type Checker struct {
-	// StorageVersion is the version in which objects would be written, Served are those that clients could have.
+	// StorageVersion is the version in which objects would be written. Served lists the versions for clients.
 	StorageVersion string
 	Served         []string
 
@@ -25,21 +25,21 @@ type Checker struct {
 	schemas    map[string]*schema.Schema
 }
 
-// Finding is what a definition makes of an object in one version.
+// Finding is the effect of a definition on an object in one version.
 type Finding struct {
 	Version string `json:"version"`
-	// Lost are the fields that the version's schema does not know: clients would not see them, and the next write would
-	// drop them.
+	// Lost lists the fields that the version's schema does not know: clients would not see them, and the next
+	// write would drop them.
 	Lost []string `json:"lost,omitempty"`
-	// Defaults are the fields that would get one.
+	// Defaults lists the fields that would get a default.
 	Defaults []string `json:"defaults,omitempty"`
-	// Errors are the reasons for which a create would be refused.
+	// Errors lists the reasons for which a create would be refused.
 	Errors []string `json:"errors,omitempty"`
 	// Cost is the CEL cost of the schema's rules.
 	Cost int64 `json:"cost,omitempty"`
 }
 
-// NewChecker makes the Checker of a definition that was validated.
+// NewChecker creates the Checker of a valid definition.
 func NewChecker(crd *apiextensionsv1.CustomResourceDefinition, factory *conversion.Factory) (*Checker, error) {
 	crd = crd.DeepCopy()
 	if crd.Status.AcceptedNames.Kind == "" {
@@ -65,11 +65,11 @@ func NewChecker(crd *apiextensionsv1.CustomResourceDefinition, factory *conversi
 	return c, nil
 }
 
-// Webhook says whether a webhook converts the objects.
+// Webhook reports whether a webhook converts the objects.
 func (c *Checker) Webhook() bool { return c.converter.ChangesContent() }
 
-// Stored reads an object as it was stored: it is pruned and defaulted in place, by the schema of the version that it is
-// in, and checked by it.
+// Stored reads a stored object: it prunes and defaults the object in place by the schema of its version, and
+// checks it by that schema.
 func (c *Checker) Stored(ctx context.Context, content map[string]any) (Finding, error) {
 	u := &unstructured.Unstructured{Object: content}
 	kind := u.GroupVersionKind()
@@ -79,7 +79,7 @@ func (c *Checker) Stored(ctx context.Context, content map[string]any) (Finding, 
 	return c.in(ctx, kind.Version, content)
 }
 
-// Convert converts what Stored has read to another version, and checks it there.
+// Convert converts an object that Stored has read to another version, and checks it there.
 func (c *Checker) Convert(ctx context.Context, content map[string]any, version string) (Finding, error) {
 	gv := apischema.GroupVersion{Group: c.definition.Spec.Group, Version: version}
 	in := &unstructured.Unstructured{Object: content}
@@ -125,7 +125,7 @@ func (c *Checker) scaleOf(version string) *apiextensionsv1.CustomResourceSubreso
 	return nil
 }
 
-// added returns the sorted paths of what after has and before has not. A new object or list counts as one path.
+// added returns the sorted paths that after has and before lacks. A new object or list counts as one path.
 func added(before, after any) []string {
 	var paths []string
 	var walk func(path string, before, after any)

@@ -17,21 +17,21 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
 
-// codec is between the storage and etcd. It writes JSON with sorted keys and a newline at its end, in the storage
-// version alone. It reads that and CBOR, which a Kubernetes API server may have written, in all versions that the CRD
-// has; an object comes out pruned and defaulted by the schema of the version that it is stored in.
+// codec encodes objects for etcd. It writes JSON with sorted keys and a newline at its end, always in the
+// storage version. It reads that and CBOR, which a Kubernetes API server may have written, in all versions of
+// the CRD. It prunes and defaults a decoded object by the schema of its stored version.
 type codec struct {
 	defaulter defaulter
 	// version is the storage version.
 	version apischema.GroupVersion
-	// converter brings what is stored in another version into the storage version. It is nil if views do that, which
-	// convert a list at once.
+	// converter converts objects stored in another version to the storage version. It is nil if views do that,
+	// which convert a list at once.
 	converter *conversion.Converter
 }
 
 var _ runtime.Codec = &codec{}
 
-// cborPrefix begins everything that is CBOR, and nothing that is JSON.
+// cborPrefix is the prefix of all CBOR objects, and of no JSON.
 var cborPrefix = []byte{0xd9, 0xd9, 0xf7}
 
 var cborDecoder = cbor.NewSerializer(creater{}, typer{})
@@ -40,7 +40,7 @@ func (c *codec) Identifier() runtime.Identifier {
 	return runtime.Identifier("custom resource in " + c.version.String())
 }
 
-// Encode writes what is stored of an object. It prunes the object: admission may have put anything into it.
+// Encode writes the stored form of an object. It prunes the object first: admission may have added anything.
 func (c *codec) Encode(obj runtime.Object, w io.Writer) error {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -55,13 +55,13 @@ func (c *codec) Encode(obj runtime.Object, w io.Writer) error {
 	return stdjson.NewEncoder(w).Encode(u.Object)
 }
 
-// IsFinal says whether decoding what Encode has just written gives the same object.
+// IsFinal reports whether decoding the output of Encode returns the same object.
 func (c *codec) IsFinal(obj runtime.Object) bool {
 	u, ok := obj.(*unstructured.Unstructured)
 	return ok && c.defaulter.schemas[c.version.Version].IsFinal(u.Object)
 }
 
-// Decode fills into, or a new object if into is nil. It ignores the apiVersion and kind that into has.
+// Decode fills into, or a new object if into is nil. It ignores the apiVersion and kind of into.
 func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind,
 	into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
 	u, ok := into.(*unstructured.Unstructured)
@@ -100,8 +100,8 @@ func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind,
 	return u, &kind, nil
 }
 
-// toStorageVersion converts an object whose version is missing in the CRD's storedVersions: somebody removed it before
-// all objects were written again.
+// toStorageVersion converts an object whose version is missing in the CRD's storedVersions: a client removed
+// the version before all objects were written again.
 func (c *codec) toStorageVersion(u *unstructured.Unstructured) error {
 	converted, err := c.converter.Convert(context.Background(), u, c.version)
 	if err != nil {

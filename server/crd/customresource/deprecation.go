@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// deprecationWarning is what clients of a deprecated version are told: in the words of its author or, without any, what
-// to use instead.
+// deprecationWarning returns the warning for clients of a deprecated version: the author's or, without any, one
+// that names the version to use instead.
 func deprecationWarning(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) string {
 	if v.DeprecationWarning != nil {
 		return *v.DeprecationWarning

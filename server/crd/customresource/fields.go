@@ -9,12 +9,12 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// selectableField is a field by whose value objects can be selected.
+// selectableField is a field that selectors can use.
 type selectableField struct {
-	// name is how selectors call it: "spec.color".
+	// name is its name in selectors: "spec.color".
 	name string
 	path *jsonpath.JSONPath
-	// err is what is wrong with the path. Validation of CRDs lets no such path pass.
+	// err is the error of an invalid path. Validation of CRDs refuses such paths.
 	err error
 }
 
@@ -28,7 +28,7 @@ func newSelectableFields(definitions []apiextensionsv1.SelectableField) []select
 	return out
 }
 
-// value is the field's value in an object, as selectors compare it. A field that is missing is "".
+// value returns the field's value in an object, in the form that selectors compare. A missing field is "".
 func (f *selectableField) value(content map[string]any) (string, error) {
 	if f.err != nil {
 		return "", fmt.Errorf("unexpected error parsing jsonPath: %w", f.err)

@@ -13,7 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
 
-// metaScheme has the API's own types, such as Status, which clients of a custom resource get beside its objects.
+// metaScheme has the API's own types, such as Status, which clients of a custom resource receive beside its
+// objects.
 var metaScheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	v1 := apischema.GroupVersion{Version: "v1"}
@@ -32,7 +33,7 @@ func (creater) New(kind apischema.GroupVersionKind) (runtime.Object, error) {
 	return obj, nil
 }
 
-// typer tells the kind of objects that have no Go type: it is written in them.
+// typer returns the kind of objects without a Go type, which they contain themselves.
 type typer struct{}
 
 var unstructuredTyper = crdserverscheme.NewUnstructuredObjectTyper()
@@ -46,8 +47,8 @@ func (typer) ObjectKinds(obj runtime.Object) ([]apischema.GroupVersionKind, bool
 
 func (typer) Recognizes(kind apischema.GroupVersionKind) bool { return metaScheme.Recognizes(kind) }
 
-// defaulter gives an object the defaults of the version that it is in. It is a runtime.ObjectDefaulter, which can't
-// fail: Default leaves out what there is no room for, and DefaultWithin fails.
+// defaulter sets the defaults of an object by the schema of its version. As a runtime.ObjectDefaulter it can't
+// fail: Default skips defaults that exceed the limit, and DefaultWithin returns an error.
 type defaulter struct {
 	schemas map[string]*schema.Schema
 	kind    apischema.GroupKind
@@ -59,7 +60,7 @@ func (d defaulter) Default(obj runtime.Object) {
 	}
 }
 
-// DefaultWithin is Default for a request.
+// DefaultWithin is Default for a request, and fails when a default exceeds the limit.
 func (d defaulter) DefaultWithin(ctx context.Context, obj runtime.Object) error {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -71,7 +72,7 @@ func (d defaulter) DefaultWithin(ctx context.Context, obj runtime.Object) error 
 	return nil
 }
 
-// Complete fails if Default has left something out and there is still no room for it.
+// Complete fails if Default has skipped something and it still exceeds the limit.
 func (d defaulter) Complete(ctx context.Context, obj runtime.Object) error {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -83,7 +84,7 @@ func (d defaulter) Complete(ctx context.Context, obj runtime.Object) error {
 	return nil
 }
 
-// of is the schema of the version that an object is in, nil if it is of another kind.
+// of returns the schema of an object's version, nil if the object is of another kind.
 func (d defaulter) of(u *unstructured.Unstructured) *schema.Schema {
 	kind := u.GroupVersionKind()
 	if kind.GroupKind() != d.kind {

@@ -17,24 +17,24 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Config is what a Resource is made of.
+// Config configures a Resource.
 type Config struct {
 	// Definition has accepted names. It is read, now and later, and never changed.
 	Definition *apiextensionsv1.CustomResourceDefinition
-	// Options say where objects are stored. Their codec is not used: this package has its own.
+	// Options is the storage configuration. Its codec is not used: this package has its own.
 	Options backend.RESTOptionsGetter
-	// Conversion makes the converter between the definition's versions.
+	// Conversion creates the converter between the definition's versions.
 	Conversion *conversion.Factory
-	// Limits bound what one object may cost.
+	// Limits limits the cost of one object.
 	Limits schema.Limits
-	// Notes (optional) get the steps by which the Resource is made, Note is the one that calls them.
+	// Notes (optional) records the steps that create the Resource; Note is the step that calls them.
 	Notes *trace.Notes
 	Note  trace.Noted
 }
 
-// Resource serves the objects of one CRD. Its fields are not to be changed.
+// Resource serves the objects of one CRD. Its fields must not be changed.
 type Resource struct {
-	// Versions are those that are served, and the one that is stored, by name.
+	// Versions holds the served versions and the storage version, by name.
 	Versions map[string]*Version
 	// StorageVersion is the name of the version in which objects are written.
 	StorageVersion string
@@ -50,9 +50,9 @@ type Resource struct {
 type Version struct {
 	Kind     apischema.GroupVersionKind
 	ListKind apischema.GroupVersionKind
-	// Served says that clients may use it; otherwise it is here because it is stored.
+	// Served means that clients may use it; otherwise it is here only as the storage version.
 	Served bool
-	// DeprecationWarning is what clients are warned of; "" if the version is not deprecated.
+	// DeprecationWarning is the warning for clients; "" if the version is not deprecated.
 	DeprecationWarning string
 
 	Storage CustomResourceStorage
@@ -62,7 +62,7 @@ type Version struct {
 	Creater    runtime.ObjectCreater
 	Typer      runtime.ObjectTyper
 	Defaulter  runtime.ObjectDefaulter
-	// Convertor copies what it is given, UnsafeConvertor may return it.
+	// Convertor copies its input, UnsafeConvertor may return it.
 	Convertor       runtime.ObjectConvertor
 	UnsafeConvertor runtime.ObjectConvertor
 
@@ -70,7 +70,7 @@ type Version struct {
 	columns  *columns
 }
 
-// New makes the Resource of a definition. It is at its storage by then, or fails.
+// New creates the Resource of a definition, with its storage.
 func New(c Config) (*Resource, error) {
 	r, err := newResource(c)
 	if err != nil {
@@ -124,7 +124,7 @@ func compile(c Config, version string) (_ *schema.Schema, err error) {
 	return schema.Compile(c.Definition, version, c.Limits)
 }
 
-// newVersion is a version without its storage.
+// newVersion returns a version without its storage.
 func (r *Resource) newVersion(v *apiextensionsv1.CustomResourceDefinitionVersion) *Version {
 	names := &r.definition.Status.AcceptedNames
 	gv := apischema.GroupVersion{Group: r.resource.Group, Version: v.Name}
@@ -157,5 +157,5 @@ func (r *Resource) namespaced() bool {
 	return r.definition.Spec.Scope == apiextensionsv1.NamespaceScoped
 }
 
-// Destroy ends the storage, and with it all watches. Requests that are under way fail.
+// Destroy ends the storage, and with it all watches. Pending requests fail.
 func (r *Resource) Destroy() { r.store.Destroy() }

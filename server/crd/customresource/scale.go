@@ -23,8 +23,8 @@ import (
 
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
-// ScaleREST serves the scale subresource of one version: a Scale is made of three fields of the object, and an update
-// of it is an update of the first of them.
+// ScaleREST serves the scale subresource of one version. A Scale consists of three fields of the object, and an
+// update of it changes the first of them.
 type ScaleREST struct {
 	store *registry.Store
 	// version is the object's version, which its managedFields name.
@@ -54,7 +54,7 @@ func newScaleREST(store *registry.Store, s *strategy, crd *apiextensionsv1.Custo
 	return r
 }
 
-// replicasPaths say where the replicas are in each version of an object, nil for nowhere.
+// replicasPaths returns the path of the replicas in each version of an object, nil if it has none.
 func replicasPaths(crd *apiextensionsv1.CustomResourceDefinition) managedfields.ResourcePathMappings {
 	paths := managedfields.ResourcePathMappings{}
 	for i := range crd.Spec.Versions {
@@ -76,7 +76,7 @@ func (*ScaleREST) GroupVersionKind(apischema.GroupVersion) apischema.GroupVersio
 
 func (*ScaleREST) New() runtime.Object { return &autoscalingv1.Scale{} }
 
-// Destroy does nothing: the storage is its resource's.
+// Destroy does nothing: the storage belongs to the resource.
 func (*ScaleREST) Destroy() {}
 
 func (r *ScaleREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
@@ -100,7 +100,7 @@ func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 	return scale, nil
 }
 
-// Update changes the number of replicas wanted. It never creates.
+// Update changes the wanted number of replicas. It never creates.
 func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
 	ctx, step := trace.Start(ctx, trace.CustomScaleUpdate, name)
@@ -117,7 +117,7 @@ func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.Update
 	return scale, false, nil
 }
 
-// validateScale shows admission the Scale, not the object.
+// validateScale passes the Scale to admission instead of the object.
 func (r *ScaleREST) validateScale(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		scale, _, err := r.scaleOf(obj)
@@ -142,7 +142,7 @@ func (r *ScaleREST) validateScaleUpdate(validate rest.ValidateObjectUpdateFunc) 
 	}
 }
 
-// scaleOf is the Scale of an object, and whether the object says how many replicas it wants.
+// scaleOf returns the Scale of an object, and whether the object sets the wanted number of replicas.
 func (r *ScaleREST) scaleOf(obj runtime.Object) (scale *autoscalingv1.Scale, found bool, err error) {
 	if obj, err = object.Decoded(obj); err != nil {
 		return nil, false, err
@@ -179,7 +179,7 @@ func (r *ScaleREST) scaleOf(obj runtime.Object) (scale *autoscalingv1.Scale, fou
 	}, found, nil
 }
 
-// scaleUpdate makes the next object: object → its Scale → the client's Scale → object.
+// scaleUpdate computes the next object: object → its Scale → the client's Scale → object.
 type scaleUpdate struct {
 	rest.UpdatedObjectInfo
 

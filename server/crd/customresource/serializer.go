@@ -15,8 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
 
-// mediaTypes are the media types of all custom resources. Protobuf is for types that have a Go type, such as Status.
-// The StandardSerializers of a request scope leave it out for objects.
+// mediaTypes lists the media types of all custom resources. Protobuf is only for types with a Go type, such as
+// Status. The StandardSerializers of a request scope leave it out for objects.
 var mediaTypes = []runtime.SerializerInfo{
 	{
 		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
@@ -59,18 +59,18 @@ type serializer struct {
 
 func (s *serializer) SupportedMediaTypes() []runtime.SerializerInfo { return mediaTypes }
 
-// EncoderForVersion writes objects as they are: handlers and rest have them in the version of the request.
+// EncoderForVersion writes objects unchanged: handlers and rest hold them in the version of the request.
 func (s *serializer) EncoderForVersion(e runtime.Encoder, gv runtime.GroupVersioner) runtime.Encoder {
 	return &encoder{plain: e, typed: versioning.NewDefaultingCodecForScheme(metaScheme, e, nil, gv, nil)}
 }
 
 type encoder struct {
 	plain runtime.Encoder
-	// typed writes what has a Go type, with the apiVersion and kind that its type has.
+	// typed writes objects with a Go type, with the apiVersion and kind of the type.
 	typed runtime.Encoder
 }
 
-// Identifier tells encoders apart by version and form, since the bytes that they write may be kept.
+// Identifier distinguishes encoders by version and form, since their output may be cached.
 func (e *encoder) Identifier() runtime.Identifier { return e.typed.Identifier() }
 
 func (e *encoder) Encode(obj runtime.Object, w io.Writer) error {
@@ -87,7 +87,7 @@ func (e *encoder) encode(obj runtime.Object, w io.Writer) error {
 	return e.typed.Encode(obj, w)
 }
 
-// DecoderToVersion reads objects in the version in which they were sent, pruned and with their defaults.
+// DecoderToVersion reads objects in the version of the body, and prunes and defaults them.
 func (s *serializer) DecoderToVersion(d runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
 	strict, _ := d.(interface{ IsStrict() bool })
 	return &decoder{serializer: s, delegate: d, strict: strict != nil && strict.IsStrict(), ctx: context.Background()}
@@ -102,14 +102,14 @@ type decoder struct {
 	ctx    context.Context
 }
 
-// Within is the decoder for a request, whose journey shows what is pruned and defaulted.
+// Within returns the decoder for a request, whose journey shows the pruned and defaulted fields.
 func (d *decoder) Within(ctx context.Context) runtime.Decoder {
 	within := *d
 	within.ctx = ctx
 	return &within
 }
 
-// Decode implements runtime.Decoder. With a strict decoding error there is an object nevertheless.
+// Decode implements runtime.Decoder. It returns an object even with a strict decoding error.
 func (d *decoder) Decode(data []byte, defaults *apischema.GroupVersionKind,
 	into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
 	obj, kind, err := d.delegate.Decode(data, defaults, into)
@@ -125,7 +125,7 @@ func (d *decoder) Decode(data []byte, defaults *apischema.GroupVersionKind,
 	if !ok {
 		return obj, kind, err
 	}
-	// The kind is what the body says, not what was expected of it.
+	// The kind comes from the body, not from the caller's expectation.
 	kind = new(u.GroupVersionKind())
 	if kind.Kind == "" {
 		return nil, kind, runtime.NewMissingKindErr(string(data))
@@ -140,7 +140,7 @@ func (d *decoder) Decode(data []byte, defaults *apischema.GroupVersionKind,
 	return u, kind, nil
 }
 
-// DecodeContent is Decode for an object that has been read already, and has a kind.
+// DecodeContent is Decode for an object that is already parsed and has a kind.
 func (d *decoder) DecodeContent(ctx context.Context, u *unstructured.Unstructured) error {
 	kind := u.GroupVersionKind()
 	unknown, err := d.complete(ctx, u, &kind)
@@ -150,8 +150,7 @@ func (d *decoder) DecodeContent(ctx context.Context, u *unstructured.Unstructure
 	return runtime.NewStrictDecodingError(unknown)
 }
 
-// complete prunes an object of a kind and gives it its defaults. unknown are the fields that were dropped, if d is
-// strict.
+// complete prunes an object of a kind and sets its defaults. If d is strict, unknown lists the dropped fields.
 func (d *decoder) complete(ctx context.Context, u *unstructured.Unstructured,
 	kind *apischema.GroupVersionKind) (unknown []error, err error) {
 	s := d.defaulter.schemas[kind.Version]

@@ -18,7 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// CustomResourceStorage has the storages of one version. Status and Scale are nil if it has no such subresource.
+// CustomResourceStorage holds the storages of one version. Status and Scale are nil if it has no such
+// subresource.
 type CustomResourceStorage struct {
 	CustomResource *REST
 	Status         *StatusREST
@@ -39,17 +40,17 @@ var (
 	_ rest.ResetFieldsStrategy = &REST{}
 )
 
-// Categories are the groups of resources that the resource is part of, such as "all".
+// Categories lists the groups of resources that include this one, such as "all".
 func (r *REST) Categories() []string { return r.categories }
 
-// ShortNames are what people type instead of the resource's name.
+// ShortNames lists the abbreviations of the resource's name.
 func (r *REST) ShortNames() []string { return r.shortNames }
 
 func (r *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.reset.GetResetFields()
 }
 
-// GetEncoded is the Store's. So are the other verbs, which have no method here.
+// GetEncoded calls the Store within a step. The Store serves the other verbs directly.
 func (r *REST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.CustomGet, name)
 	defer step.End(&err)
@@ -70,7 +71,7 @@ var (
 
 func (r *StatusREST) New() runtime.Object { return r.store.New() }
 
-// Destroy does nothing: the storage is its resource's.
+// Destroy does nothing: the storage belongs to the resource.
 func (*StatusREST) Destroy() {}
 
 func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
@@ -87,7 +88,7 @@ func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav
 	return r.store.GetEncoded(ctx, name, options)
 }
 
-// Update never creates: who may change a status may not make an object.
+// Update never creates: the permission to change a status does not include creating objects.
 func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
 	ctx, step := trace.Start(ctx, trace.CustomStatusUpdate, name)
@@ -103,9 +104,10 @@ func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.reset.GetResetFields()
 }
 
-// makeStorages makes the one storage, and the storages of all versions on it.
+// makeStorages creates the one storage, and the storages of all versions on it.
 func (r *Resource) makeStorages(c Config) error {
-	// If other versions are stored, views convert them, a list at once. Otherwise the codec converts what it meets.
+	// If other versions are stored, views convert them, a list at once. Otherwise the codec converts the rare
+	// exceptions.
 	stored := r.definition.Status.StoredVersions
 	mixed := slices.ContainsFunc(stored, func(version string) bool { return version != r.StorageVersion })
 
@@ -142,7 +144,7 @@ func (r *Resource) makeStorages(c Config) error {
 	return nil
 }
 
-// ownCodec returns another getter's options with the codec of this package: the other one has none for custom
+// ownCodec replaces the codec in storage options with that of this package: the original has none for custom
 // resources.
 type ownCodec struct {
 	backend.RESTOptionsGetter
@@ -182,7 +184,7 @@ func (r *Resource) definitionOf(version string) *apiextensionsv1.CustomResourceD
 	return &r.definition.Spec.Versions[i]
 }
 
-// newStore is a store without storage.
+// newStore returns a store without storage.
 func (r *Resource) newStore(version *Version, s *strategy) *registry.Store {
 	return &registry.Store{
 		NewFunc: func() runtime.Object {
@@ -205,7 +207,7 @@ func (r *Resource) newStore(version *Version, s *strategy) *registry.Store {
 	}
 }
 
-// storagesOf are the storages of a version, whose store is store.
+// storagesOf returns the storages of a version on its store.
 func (r *Resource) storagesOf(store *registry.Store, s *strategy) CustomResourceStorage {
 	names := &r.definition.Status.AcceptedNames
 	storage := CustomResourceStorage{CustomResource: &REST{

@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
 
-// strategy is how objects are created, updated and deleted in one version.
+// strategy controls how objects of one version are created, updated and deleted.
 type strategy struct {
 	typer
 	rest.NameGenerator
@@ -27,7 +27,7 @@ type strategy struct {
 	kind       apischema.GroupVersionKind
 	namespaced bool
 	schema     *schema.Schema
-	// hasStatus says that status is written through its subresource, and there alone.
+	// hasStatus means that status is written only through its subresource.
 	hasStatus  bool
 	scale      *v1.CustomResourceSubresourceScale
 	selectable []selectableField
@@ -53,7 +53,7 @@ func (s *strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	}
 }
 
-// PrepareForCreate drops a status that is not the client's to write.
+// PrepareForCreate drops the status if only its subresource may write it.
 func (s *strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	u := obj.(*unstructured.Unstructured)
 	if s.hasStatus {
@@ -62,7 +62,7 @@ func (s *strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	u.SetGeneration(1)
 }
 
-// PrepareForUpdate brings the status back, and moves the generation if anything but metadata changes.
+// PrepareForUpdate restores the status, and increments the generation if anything but metadata changes.
 func (s *strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	if s.hasStatus {
@@ -77,7 +77,7 @@ func (s *strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) 
 	}
 }
 
-// equalButMetadata compares as much of two objects as a generation counts.
+// equalButMetadata compares the parts of two objects that a generation counts.
 func equalButMetadata(a, b map[string]any) bool {
 	compared := 0
 	for name, value := range a {
@@ -147,7 +147,7 @@ func (s *strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) 
 	return finalizerWarnings(obj.(*unstructured.Unstructured).GetFinalizers(), old.(*unstructured.Unstructured).GetFinalizers())
 }
 
-// GetAttrs is what selectors see of an object.
+// GetAttrs returns the labels and fields of an object for selectors.
 func (s *strategy) GetAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -168,7 +168,7 @@ func (s *strategy) GetAttrs(obj runtime.Object) (labels.Set, fields.Set, error) 
 	return u.GetLabels(), set, nil
 }
 
-// statusStrategy is how the status subresource is updated.
+// statusStrategy controls updates through the status subresource.
 type statusStrategy struct{ *strategy }
 
 var _ rest.RESTUpdateStrategy = statusStrategy{}
@@ -181,7 +181,7 @@ func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 	}
 }
 
-// PrepareForUpdate brings back all but the status, and who manages it.
+// PrepareForUpdate restores everything but the status and the managedFields.
 func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	u := obj.(*unstructured.Unstructured)
 	status, hasStatus := u.Object["status"]
@@ -213,7 +213,7 @@ func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.
 	return nil
 }
 
-// finalizerWarnings are about finalizers that were not there before, in the order of their names.
+// finalizerWarnings returns warnings about new finalizers, sorted by name.
 func finalizerWarnings(finalizers, before []string) []string {
 	var warnings []string
 	added := slices.Clone(finalizers)

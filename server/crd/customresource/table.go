@@ -27,11 +27,11 @@ var ageColumn = apiextensionsv1.CustomResourceColumnDefinition{
 	Name: "Age", Type: "date", Description: metadataDocs["creationTimestamp"], JSONPath: ".metadata.creationTimestamp",
 }
 
-// columns make tables of objects.
+// columns creates tables of objects.
 type columns struct {
 	definitions []metav1.TableColumnDefinition
-	// paths are the JSON paths of the columns after the name. names has each path as names of fields, nil if it is not
-	// so simple.
+	// paths holds the JSON paths of the columns after the name. names holds each path as field names, nil if it
+	// is more than that.
 	paths []*jsonpath.JSONPath
 	names [][]string
 }
@@ -40,7 +40,7 @@ var _ rest.EncodedTableConvertor = &columns{}
 
 func (*columns) ConvertsEncoded() {}
 
-// fieldPath is a path that leads from field to field.
+// fieldPath matches a path of plain field names.
 var fieldPath = regexp.MustCompile(`^(\.[A-Za-z0-9_-]+)+$`)
 
 func fieldNames(path string) []string {
@@ -50,8 +50,8 @@ func fieldNames(path string) []string {
 	return strings.Split(path[1:], ".")
 }
 
-// newColumns returns the name and the columns of the definitions, up to the first one that can't be parsed: validation
-// of CRDs lets no such column pass.
+// newColumns returns the name column and the declared columns, up to the first one that can't be parsed.
+// Validation of CRDs refuses such columns.
 func newColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *columns {
 	if len(definitions) == 0 {
 		definitions = []apiextensionsv1.CustomResourceColumnDefinition{ageColumn}
@@ -76,7 +76,7 @@ func newColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *c
 	return c
 }
 
-// scaleColumns make tables of Scales.
+// scaleColumns returns the columns for tables of Scales.
 func scaleColumns(scale *apiextensionsv1.CustomResourceSubresourceScale) *columns {
 	var definitions []apiextensionsv1.CustomResourceColumnDefinition
 	if scale.SpecReplicasPath != "" {
@@ -130,8 +130,8 @@ func (c *columns) cells(name string, content map[string]any) []any {
 	return cells
 }
 
-// encodedRow returns the row of an encoded object. It decodes the object only if a column is more than a field, or a
-// value is not plain.
+// encodedRow returns the row of an encoded object. It decodes the object only if a column is more than a field
+// path, or a value is not plain.
 func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
 	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
 	if data, _, ok := obj.JSON(); ok {
@@ -183,7 +183,7 @@ func (c *columns) plainCells(name string, data []byte) ([]any, bool) {
 	return cells, true
 }
 
-// plainValue is a string without escapes, an integer or a boolean.
+// plainValue reads a string without escapes, an integer or a boolean.
 func plainValue(value []byte) (any, bool) {
 	switch text := string(value); {
 	case text == "true" || text == "false":
@@ -204,13 +204,13 @@ func contentOf(obj runtime.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 }
 
-// cell is the value of a column in an object: nil if there is none, or none of the column's type.
+// cell returns the value of a column in an object: nil if it is missing or has another type than the column.
 func cell(path *jsonpath.JSONPath, columnType string, content map[string]any) any {
 	results, err := path.FindResults(content)
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
 		return nil
 	}
-	// A path of a column leads to one value.
+	// The path of a column has one result.
 	value := results[0][0].Interface()
 	if columnType == "string" {
 		var text bytes.Buffer

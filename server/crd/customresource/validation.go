@@ -47,7 +47,7 @@ func validateObjectMetaUpdate(ctx context.Context, u, old *unstructured.Unstruct
 	return validation.ValidateObjectMetaDeclaratively(ctx, operation.Update, m, was, namespaced, nil, metadataPath, declarative())
 }
 
-// declarative asks for the validation that Kubernetes has switched on by now.
+// declarative reports whether declarative validation is enabled, as it is by default in Kubernetes.
 func declarative() bool {
 	return utilfeature.DefaultFeatureGate.Enabled(features.DeclarativeValidationBeta)
 }
@@ -68,7 +68,7 @@ func objectMeta(u *unstructured.Unstructured) (*metav1.ObjectMeta, field.ErrorLi
 	return m, nil
 }
 
-// validateScaleSpec checks the number of replicas that is wanted, wherever the CRD says that it is.
+// validateScaleSpec checks the wanted number of replicas, at the path from the CRD.
 func validateScaleSpec(u *unstructured.Unstructured, scale *apiextensionsv1.CustomResourceSubresourceScale) field.ErrorList {
 	if scale == nil {
 		return nil
@@ -76,7 +76,7 @@ func validateScaleSpec(u *unstructured.Unstructured, scale *apiextensionsv1.Cust
 	return validateReplicas(u, scale.SpecReplicasPath)
 }
 
-// validateScaleStatus checks the number of replicas that is there, and their selector.
+// validateScaleStatus checks the actual number of replicas, and their selector.
 func validateScaleStatus(u *unstructured.Unstructured, scale *apiextensionsv1.CustomResourceSubresourceScale) field.ErrorList {
 	if scale == nil {
 		return nil
@@ -106,12 +106,12 @@ func validateReplicas(u *unstructured.Unstructured, path string) field.ErrorList
 	return nil
 }
 
-// splitPath takes a path such as ".spec.replicas" apart.
+// splitPath splits a path such as ".spec.replicas" into names.
 func splitPath(path string) []string { return strings.Split(strings.TrimPrefix(path, "."), ".") }
 
 var standardFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents, string(corev1.FinalizerKubernetes)}
 
-// finalizerWarning says what is unusual about a finalizer's name. It is not refused, for it once was allowed.
+// finalizerWarning warns about an unusual name of a finalizer. It is not refused, since it was allowed earlier.
 func finalizerWarning(name string) []string {
 	var warnings []string
 	warn := func(text string) {

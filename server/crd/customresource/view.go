@@ -19,23 +19,23 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// view is the one storage as a version sees it: objects come up in that version, and go down in the storage version.
-// All else passes through.
+// view presents the one storage in a version: it converts objects to that version on reads, and to the storage
+// version on writes. Everything else passes through.
 //
-// Selectors are evaluated below if an object has the same labels and fields on both sides of the view, and above
-// otherwise. What is read to be selected above is read without a selector.
+// Selectors run in the storage if an object has the same labels and fields on both sides of the view. Otherwise
+// the view reads without a selector and applies it to the converted objects.
 type view struct {
 	store.Interface
 	below store.EncodedStorage // the same storage
 
 	converter *conversion.Converter
 	schemas   map[string]*schema.Schema
-	// up is the version that is seen, down the one that is stored.
+	// up is the version of the view, down the storage version.
 	up, down apischema.GroupVersion
 	listKind apischema.GroupVersionKind
-	// prefix begins the keys of all objects.
+	// prefix is the common prefix of all keys.
 	prefix string
-	// fieldsBelow are those that the storage can select by.
+	// fieldsBelow lists the fields that the storage can select by.
 	fieldsBelow []string
 }
 
@@ -81,7 +81,8 @@ func (v *view) Create(ctx context.Context, key string, obj, out runtime.Object, 
 	return v.raise(ctx, out)
 }
 
-// Delete implements store.Interface. An object that can't be converted stays: nobody could be told what was deleted.
+// Delete implements store.Interface. It keeps an object that can't be converted, because it could not return
+// the deleted object.
 func (v *view) Delete(ctx context.Context, key string, out runtime.Object, preconditions *store.Preconditions,
 	validateDeletion store.ValidateObjectFunc, _ runtime.Object, opts store.DeleteOptions) error {
 	if opts.ExpectTransformOrDecodeError {
@@ -104,14 +105,15 @@ func (v *view) Delete(ctx context.Context, key string, out runtime.Object, preco
 	if err != nil {
 		return err
 	}
-	// What was validated last is what was deleted. Only the revision is another one.
+	// The last validated object is the deleted one. Only its revision differs.
 	revision := u.GetResourceVersion()
 	u.Object = last.DeepCopy().Object
 	u.SetResourceVersion(revision)
 	return nil
 }
 
-// GuaranteedUpdate implements store.Interface. There is no suggested object: it would have to be converted to be one.
+// GuaranteedUpdate implements store.Interface. It ignores the suggested object, which would have to be
+// converted first.
 func (v *view) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, _ runtime.Object) error {
 	err := v.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions,
@@ -133,7 +135,7 @@ func (v *view) GuaranteedUpdate(ctx context.Context, key string, destination run
 	return v.raise(ctx, destination)
 }
 
-// raise brings an object that the storage filled into the version of the view, in its place.
+// raise converts an object from the storage to the version of the view, in place.
 func (v *view) raise(ctx context.Context, obj runtime.Object) error {
 	u, err := asUnstructured(obj)
 	if err != nil {
@@ -147,7 +149,7 @@ func (v *view) raise(ctx context.Context, obj runtime.Object) error {
 	return nil
 }
 
-// convert returns obj, which is not changed, in the version to. One that has it already is returned itself.
+// convert returns obj in the version to, without changing obj. It returns obj itself if it has that version.
 func (v *view) convert(ctx context.Context, obj runtime.Object, to apischema.GroupVersion) (runtime.Object, error) {
 	u, err := asUnstructured(obj)
 	if err != nil {
@@ -166,7 +168,7 @@ func (v *view) convert(ctx context.Context, obj runtime.Object, to apischema.Gro
 	return converted, v.shape(ctx, converted.(*unstructured.Unstructured), to)
 }
 
-// convertList converts the items of a list, all of which are in other versions, in one go.
+// convertList converts the items of a list, all in other versions, with one call.
 func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredList) error {
 	converted, err := v.converter.Convert(ctx, list, v.up)
 	if err != nil {
@@ -182,8 +184,9 @@ func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredL
 	return nil
 }
 
-// unreadable is the error 500 for a stored object that can't be converted to this version. Upstream calls it corrupt.
-// kx does not: the object can be read in its stored version, so a deletion of corrupt objects must spare it.
+// unreadable returns the error 500 for a stored object that can't be converted to this version. Upstream calls
+// it corrupt. kx does not: the object can be read in its stored version, so a deletion of corrupt objects must
+// spare it.
 func unreadable(err error) error { return apierrors.NewInternalError(err) }
 
 // shape prunes a converted object by the schema of its new version.
@@ -192,8 +195,8 @@ func (v *view) shape(ctx context.Context, u *unstructured.Unstructured, version 
 	return err
 }
 
-// selectsAbove says whether p has to be evaluated on converted objects. A webhook may change labels and fields, and
-// without one the storage may not know the fields of this version.
+// selectsAbove reports whether p must be evaluated on converted objects. A webhook may change labels and
+// fields, and even without a webhook the storage may not know the fields of this version.
 func (v *view) selectsAbove(p *store.SelectionPredicate) bool {
 	if p.Empty() {
 		return false
@@ -208,7 +211,7 @@ func (v *view) selectsAbove(p *store.SelectionPredicate) bool {
 	return v.converter.ChangesContent() && !onlyMetadata(p)
 }
 
-// onlyMetadata says whether p looks at nothing that a webhook could change.
+// onlyMetadata reports whether p uses only fields that a webhook can't change.
 func onlyMetadata(p *store.SelectionPredicate) bool {
 	if p.Label != nil && !p.Label.Empty() {
 		return false
@@ -221,7 +224,7 @@ func onlyMetadata(p *store.SelectionPredicate) bool {
 	return true
 }
 
-// unselected is p without its selectors.
+// unselected returns p without its selectors.
 func unselected(p store.SelectionPredicate) store.SelectionPredicate {
 	p.Label, p.Field = labels.Everything(), fields.Everything()
 	return p
@@ -235,14 +238,14 @@ func asUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// viewCodec is what a dry run takes in place of the storage: it goes down and comes back up as a write does.
+// viewCodec replaces the storage in a dry run: it converts to the storage version and back, as a write does.
 type viewCodec struct {
 	*codec
 	converter *conversion.Converter
 	version   apischema.GroupVersion
 }
 
-// Encode writes what would be stored of an object of the view's version.
+// Encode writes the stored form of an object in the view's version.
 func (c *viewCodec) Encode(obj runtime.Object, w io.Writer) error {
 	stored, err := c.converter.Within(context.Background()).ConvertToVersion(obj, c.codec.version)
 	if err != nil {

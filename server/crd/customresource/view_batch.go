@@ -10,15 +10,15 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// batchBytes is how much JSON is converted at once. The webhook's request and answer, and their objects, take several
-// times as much memory.
+// batchBytes limits the JSON that is converted at once. The webhook's request and answer, and their objects,
+// take several times as much memory.
 const batchBytes = 512 << 10
 
-// maxBatchItems bounds how many objects are converted at once.
+// maxBatchItems limits the objects that are converted at once.
 const maxBatchItems = 10000
 
-// converted returns items in the version up. The first batch has `first` items, since the reader may want no more; 0
-// means any number.
+// converted returns items in the version up. The first batch has `first` items, since the reader may stop
+// there; 0 means no such limit.
 func (v *view) converted(items object.Items, first int) object.Items {
 	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
 		return func(yield func(runtime.Object, error) bool) {
@@ -50,14 +50,14 @@ func (v *view) converted(items object.Items, first int) object.Items {
 type batch struct {
 	view  *view
 	items []runtime.Object
-	// others has the indexes of items in another version.
+	// others holds the indexes of items in another version.
 	others []int
 	bytes  int
 	most   int
 }
 
-// full says whether the batch must be converted before item is added. Without a webhook, or if nothing needs a
-// conversion, a batch gains nothing.
+// full reports whether the batch must be converted before item is added. Without a webhook, or if nothing needs
+// a conversion, a larger batch gains nothing.
 func (b *batch) full(item runtime.Object) bool {
 	if len(b.items) == 0 {
 		return false
@@ -96,7 +96,7 @@ func apiVersionOf(item runtime.Object) (string, error) {
 	return u.GetAPIVersion(), nil
 }
 
-// convert replaces the items in other versions by one call of the webhook.
+// convert converts the items in other versions with one call of the webhook.
 func (b *batch) convert(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{Items: make([]unstructured.Unstructured, len(b.others))}
 	list.SetGroupVersionKind(b.view.listKind)
@@ -120,7 +120,7 @@ func (b *batch) convert(ctx context.Context) error {
 	return nil
 }
 
-// flush converts the batch, yields its items and begins another. It returns false if the reader wants no more.
+// flush converts the batch, yields its items and starts another. It returns false if the reader stops.
 func (b *batch) flush(ctx context.Context, yield func(runtime.Object, error) bool) bool {
 	if len(b.others) > 0 {
 		if err := b.convert(ctx); err != nil {

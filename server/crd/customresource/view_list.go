@@ -15,7 +15,7 @@ import (
 
 var _ store.ListReader = &view{}
 
-// GetList is ListEncoded, all items of it decoded and converted.
+// GetList is ListEncoded with all items decoded and converted.
 func (v *view) GetList(ctx context.Context, key string, opts store.ListOptions, listObj runtime.Object) error {
 	found, err := v.ListEncoded(ctx, key, opts)
 	if err != nil {
@@ -24,7 +24,7 @@ func (v *view) GetList(ctx context.Context, key string, opts store.ListOptions, 
 	return found.Into(ctx, v.Versioner(), listObj)
 }
 
-// ListEncoded converts objects when they are taken. A webhook gets several at a time.
+// ListEncoded converts objects when they are read, several with one call of a webhook.
 func (v *view) ListEncoded(ctx context.Context, key string, opts store.ListOptions) (*store.EncodedList, error) {
 	if v.selectsAbove(&opts.Predicate) {
 		return v.selectItems(ctx, key, opts)
@@ -37,8 +37,8 @@ func (v *view) ListEncoded(ctx context.Context, key string, opts store.ListOptio
 	return list, nil
 }
 
-// heldBytes bounds how much of a page is held if its objects are selected after their conversion. The items of a larger
-// page are read and converted again when they are taken.
+// heldBytes limits the part of a page that stays in memory if its objects are selected after their conversion.
+// The items of a larger page are read and converted again when the caller reads them.
 const heldBytes = 1 << 20
 
 // selectItems lists the converted objects that opts selects.
@@ -76,9 +76,9 @@ func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptio
 type page struct {
 	count int
 	last  *unstructured.Unstructured
-	// held has its items; it is nil if they are too large.
+	// held holds the page's items; it is nil if they are too large.
 	held []runtime.Object
-	// more says that there are further objects, selected or not.
+	// more means that further objects exist, selected or not.
 	more bool
 }
 
@@ -135,7 +135,7 @@ func selected(items object.Items, selects *store.SelectionPredicate, limit int) 
 	}
 }
 
-// match decodes an item and says whether it is selected. An item that the selector can't evaluate is not.
+// match decodes an item and reports whether it is selected. An item that the selector can't evaluate is not.
 func match(item runtime.Object, selects *store.SelectionPredicate) (*unstructured.Unstructured, bool, error) {
 	decoded, err := object.Decoded(item)
 	if err != nil {
@@ -149,7 +149,7 @@ func match(item runtime.Object, selects *store.SelectionPredicate) (*unstructure
 	return u, err == nil && matches, nil
 }
 
-// keyOf returns the key of an object that was found below key, which is that of a namespace or of all objects.
+// keyOf returns the key of an object below key, the key of a namespace or of all objects.
 func (v *view) keyOf(u *unstructured.Unstructured, key string) string {
 	if namespace := u.GetNamespace(); namespace != "" && key == v.prefix {
 		key += "/" + namespace

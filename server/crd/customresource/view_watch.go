@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// maxBatch bounds how many events are converted at once; batchBytes bounds their size.
+// maxBatch limits the events that are converted at once; batchBytes limits their size.
 const maxBatch = 100
 
 // Watch implements store.Interface. A conversion that fails ends the watch with an ERROR event.
@@ -41,9 +41,9 @@ func (v *view) Watch(ctx context.Context, key string, opts store.ListOptions) (w
 
 // viewWatch converts the events of the storage's watch.
 //
-// One goroutine takes what events are there, converts their objects in one call, and hands them on in the order in
-// which they came. It ends when the inner watch does, when Stop is called, when the context ends, and after a failure;
-// and with it the inner watch.
+// One goroutine takes the pending events, converts their objects in one call, and forwards them in order. It
+// ends when the inner watch ends, when Stop is called, when the context ends, and after a failure; then it ends
+// the inner watch, too.
 type viewWatch struct {
 	view  *view
 	inner watch.Interface
@@ -74,7 +74,7 @@ func (w *viewWatch) run() {
 	}
 }
 
-// next waits for an event, and takes all that are ready. None means the end.
+// next waits for an event, and takes all that are pending. None means the end.
 func (w *viewWatch) next() []watch.Event {
 	var events []watch.Event
 	select {
@@ -140,7 +140,7 @@ func (w *viewWatch) convert(events []watch.Event) error {
 		case u.GetAPIVersion() == v.up.String():
 			events[i].Object = u
 		case events[i].Type == watch.Bookmark:
-			// A bookmark is no object that a webhook could convert.
+			// A bookmark is no object, so a webhook could not convert it.
 			bookmark := u.DeepCopy()
 			bookmark.SetAPIVersion(v.up.String())
 			events[i].Object = bookmark
@@ -168,7 +168,7 @@ func (w *viewWatch) convert(events []watch.Event) error {
 	return nil
 }
 
-// eventObject returns the object of an event, which belongs to its watcher. It is nil for a Status.
+// eventObject returns the object of an event, which belongs to the watcher. It is nil for a Status.
 func eventObject(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if _, ok := obj.(*metav1.Status); ok {
 		return nil, nil
@@ -180,7 +180,7 @@ func eventObject(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return asUnstructured(obj)
 }
 
-// fail sends the watcher the error that ends it, unless it has left.
+// fail sends the final error to the watcher, unless the watcher has left.
 func (w *viewWatch) fail(err error) {
 	if w.ctx.Err() != nil {
 		return
@@ -196,18 +196,18 @@ func (w *viewWatch) fail(err error) {
 	}
 }
 
-// selection turns changes of all objects into changes of the selected ones. An object that becomes selected is ADDED;
-// one that is no longer selected is DELETED, in its state before.
+// selection turns changes of all objects into changes of the selected ones. An object that becomes selected is
+// ADDED; one that is no longer selected is DELETED, in its state before.
 type selection struct {
 	view      *view
 	predicate store.SelectionPredicate
 	key       string
 	recursive bool
-	// known says for each key so far whether its object is selected.
+	// known maps each key so far to whether its object is selected.
 	known map[string]bool
 }
 
-// apply returns the watcher's event. One without a type means none.
+// apply returns the watcher's event. An event without a type means none.
 func (s *selection) apply(ctx context.Context, event watch.Event) (watch.Event, error) {
 	u, ok := event.Object.(*unstructured.Unstructured)
 	if !ok || event.Type == watch.Bookmark || event.Type == watch.Error {
@@ -243,8 +243,8 @@ func (s *selection) matches(u *unstructured.Unstructured) bool {
 	return err == nil && matches // what a selector can't look into is not selected
 }
 
-// before says whether an object was selected before a change. It reads the old object if the watch has not seen it yet,
-// or if it is no longer selected; otherwise old is nil.
+// before reports whether an object was selected before a change. It reads the old object if the watch has not
+// seen the object yet, or if the object is no longer selected; otherwise old is nil.
 func (s *selection) before(ctx context.Context, key string, change watch.EventType, u *unstructured.Unstructured,
 	matches bool) (bool, *unstructured.Unstructured, error) {
 	switch change {

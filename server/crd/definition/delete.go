@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Delete begins the deletion of a definition, whose objects must be deleted first. Once the deletion has begun, the
+// Delete starts the deletion of a definition, whose objects must be deleted first. Once it has started, the
 // Store waits for the finalizers.
 func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (runtime.Object, bool, error) {
@@ -39,8 +39,8 @@ func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.Va
 	return out, false, err
 }
 
-// DeleteCollection deletes one definition after the other by Delete. The Store's own would remove definitions while
-// they have objects, which nobody could reach any more. It stops at the first error.
+// DeleteCollection deletes one definition after the other by Delete. The Store's own method would remove
+// definitions that still have objects, and these would become unreachable. It stops at the first error.
 func (r *REST) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (runtime.Object, error) {
 	list, err := r.ListEncoded(ctx, listOptions)

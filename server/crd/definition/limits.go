@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// These parts of a definition cost far more than their bytes. When Kubernetes' library validates a definition, it
-// compiles each rule, copies a global cache for each new pattern that a default meets, and compares each error in a
-// default with all earlier ones.
+// These parts of a definition cost far more than their size. When Kubernetes' library validates a definition,
+// it compiles each rule, copies a global cache for each new pattern that it matches a default against, and
+// compares each error in a default with all earlier ones.
 const (
 	maxRules         = 2_000
 	maxPatterns      = 5_000
@@ -51,8 +51,8 @@ func countValues(value any) int {
 	return n
 }
 
-// tooLarge reports each limit that a definition exceeds. An update may keep an excess that is stored already. old is
-// nil at a create.
+// tooLarge reports each limit that a definition exceeds. An update may keep an excess that is already stored.
+// old is nil at a create.
 func tooLarge(spec, old *apiextensions.CustomResourceDefinitionSpec) (errs field.ErrorList) {
 	n, was := sizeOf(spec), size{}
 	if old != nil {

@@ -19,8 +19,8 @@ var (
 	// Codecs encodes and decodes them in all media types.
 	Codecs = serializer.NewCodecFactory(Scheme)
 
-	// StorageCodec is for etcd. kube-apiservers write v1beta1, since v1 can be larger: it repeats in each version what
-	// v1beta1 says once.
+	// StorageCodec is for etcd. kube-apiservers write v1beta1, since v1 can be larger: it repeats in each
+	// version the parts that v1beta1 has once.
 	StorageCodec = Codecs.LegacyCodec(apiextensionsv1beta1.SchemeGroupVersion, apiextensionsv1.SchemeGroupVersion)
 	// StorageVersion is the version that StorageCodec writes.
 	StorageVersion runtime.GroupVersioner = runtime.NewMultiGroupVersioner(apiextensionsv1beta1.SchemeGroupVersion,

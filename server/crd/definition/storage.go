@@ -26,7 +26,7 @@ type REST struct {
 	*builtin.REST
 }
 
-// StatusREST is their subresource status.
+// StatusREST is the storage of their status subresource.
 type StatusREST struct {
 	store *registry.Store
 }
@@ -40,7 +40,7 @@ var (
 	_ rest.ResetFieldsStrategy = &StatusREST{}
 )
 
-// NewREST makes the storages of customresourcedefinitions and customresourcedefinitions/status.
+// NewREST creates the storages of customresourcedefinitions and customresourcedefinitions/status.
 func NewREST(optsGetter backend.RESTOptionsGetter) (*REST, *StatusREST, error) {
 	r, err := builtin.Store{
 		Group:      resource.Group,
@@ -89,7 +89,7 @@ func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav
 	return r.store.GetEncoded(ctx, name, options)
 }
 
-// Update changes all but the spec, and never creates.
+// Update changes everything but the spec, and never creates.
 func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)

@@ -21,7 +21,7 @@ type strategy struct {
 	rest.NameGenerator
 }
 
-// Strategy decides how definitions are created and updated.
+// Strategy controls how definitions are created and updated.
 var Strategy = strategy{Scheme, rest.SimpleNameGenerator}
 
 func (strategy) NamespaceScoped() bool       { return false }
@@ -52,8 +52,8 @@ func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	trackStoredVersion(d)
 }
 
-// trackStoredVersion adds the storage version to the list of stored versions. Only a client that has rewritten all
-// objects may remove one from it, by the status.
+// trackStoredVersion adds the storage version to the list of stored versions. Only a client that has rewritten
+// all objects may remove a version from the list, through the status.
 func trackStoredVersion(d *crd) {
 	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensions.CustomResourceDefinitionVersion) bool { return v.Storage })
 	if i < 0 || apiextensions.IsStoredVersion(d, d.Spec.Versions[i].Name) {
@@ -88,8 +88,8 @@ func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []s
 
 type statusStrategy struct{ strategy }
 
-// StatusStrategy decides how the status is updated. Metadata may change with it: in this way a controller removes the
-// finalizer of an emptied definition.
+// StatusStrategy controls updates of the status. Metadata may change with it: in this way a controller removes
+// the finalizer of an emptied definition.
 var StatusStrategy = statusStrategy{Strategy}
 
 func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {

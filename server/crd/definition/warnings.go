@@ -11,7 +11,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// warnings reports what is allowed and surprising: a format that nobody checks, and a set whose items can't be
+// warnings reports allowed but surprising parts: a format that is not checked, and a set whose items can't be
 // compared. It does not repeat warnings about old, which may be nil.
 func warnings(definition, old *apiextensions.CustomResourceDefinitionSpec) []string {
 	var texts []string
@@ -29,7 +29,7 @@ func warnings(definition, old *apiextensions.CustomResourceDefinitionSpec) []str
 	return texts
 }
 
-// unrecognizedFormats has one text for each occurrence, in order.
+// unrecognizedFormats returns one text for each occurrence, in order.
 func unrecognizedFormats(definition *apiextensions.CustomResourceDefinitionSpec) (texts []string) {
 	version := environment.DefaultCompatibilityVersion()
 	eachSchema(definition, func(s *apiextensions.JSONSchemaProps) {
@@ -45,7 +45,7 @@ func unrecognizedFormats(definition *apiextensions.CustomResourceDefinitionSpec)
 	return texts
 }
 
-// setsOfObjects has each text once, in order.
+// setsOfObjects returns each text once, in order.
 func setsOfObjects(definition *apiextensions.CustomResourceDefinitionSpec) (texts []string) {
 	eachSchema(definition, func(s *apiextensions.JSONSchemaProps) {
 		if s.XListType == nil || *s.XListType != "set" || s.Items == nil || s.Items.Schema == nil {

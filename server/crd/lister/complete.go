@@ -14,12 +14,12 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// longestDelay is how long a change may take to become known before Complete calls it unknown.
+// longestDelay is the time after which Complete reports a change as unknown.
 const longestDelay = time.Second
 
-// Complete returns an error if etcd has definitions, or changes of them, that are not known here: because the watch is
-// late, or because there is one that can't be read. Who deletes what is in a namespace must not take it for empty then.
-// The error is in the form in which clients of discovery say that they lack groups.
+// Complete returns an error if etcd has definitions or changes that are not known here, because the watch is
+// late or because a definition can't be read. A controller that empties a namespace must not consider it empty
+// then. The error has the form that discovery clients use for missing groups.
 func (l *Lister) Complete(ctx context.Context) error {
 	late := time.NewTimer(longestDelay)
 	defer late.Stop()
@@ -41,7 +41,8 @@ func (l *Lister) Complete(ctx context.Context) error {
 	}
 }
 
-// unknown has the groups of definitions whose newest state is not known, each with the reason. It decodes none.
+// unknown lists the groups of definitions whose newest state is not known, each with the reason. It decodes no
+// definition.
 func (l *Lister) unknown(ctx context.Context) (groups []string, err error) {
 	answer, err := rest.EncodedList(l.crds)(as(ctx, "list", ""), &metainternalversion.ListOptions{})
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package lister keeps the current CustomResourceDefinitions in memory for those who need them often: crdHandler at
-// each request, and the controllers.
+// Package lister keeps the current CustomResourceDefinitions in memory for frequent readers: crdHandler at each
+// request, and the controllers.
 //
-// It owns one list and one watch of the definitions' storage. In comes that storage, whose objects have the library's
-// internal type. Out go definitions in v1, each converted once, shared by all readers and never modified.
+// It owns one list and one watch of the definitions' storage. In comes that storage, whose objects have the
+// library's internal type. Out go definitions in v1, each converted once, shared by all readers and never
+// modified.
 //
 // # How it keeps up
 //
@@ -17,11 +18,11 @@
 //
 //  1. Get and List take no lock.
 //  2. No reader sees an older state of a definition after a newer one.
-//  3. One goroutine calls the subscribers, change after change, each after Get returns it. Changes that come faster
-//     than subscribers work are merged: the old state of a call is the new state of the one before. So the backlog is
-//     never longer than the number of definitions.
-//  4. A definition that can't be read hides no other. It is said in the log, once, and by Unreadable until it can be
-//     read or is gone.
-//  5. However many requests ask for unknown definitions, etcd is asked once at a time for one name, and for a few names
-//     at a time. No request gets an answer that was read before it asked.
+//  3. One goroutine calls the subscribers, change after change, each after Get returns it. Changes that come
+//     faster than subscribers work are merged: the old state of a call is the new state of the one before. So
+//     the backlog is never longer than the number of definitions.
+//  4. A definition that can't be read hides no other. The log reports it once, and Unreadable reports it until
+//     it can be read or is deleted.
+//  5. However many requests ask for unknown definitions, there is one read of etcd at a time for one name, and
+//     a few for all names. No request gets a result that was read before it asked.
 package lister

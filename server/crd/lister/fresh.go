@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// readsMost is how many names are read at a time.
+	// readsMost limits concurrent reads of different names.
 	readsMost = 8
-	// longestRead bounds one read of etcd.
+	// longestRead limits the duration of one read.
 	longestRead = 10 * time.Second
 )
 
-// reads has the current reads of GetFresh, and those that wait for them.
+// reads holds the current and the waiting reads of GetFresh. mu guards next and running.
 type reads struct {
 	slots chan struct{}
 
 	mu sync.Mutex
-	// next has the reads that have not begun, by name, so that new requests can share them. There is one for each name
-	// that a request waits for.
+	// next holds the reads that have not begun, by name, so that new requests can share them. Each name with
+	// waiting requests has one.
 	next map[string]*read
-	// running has the reads that have begun, by name.
+	// running holds the reads that have begun, by name.
 	running map[string]*read
 }
 
-// read is a read of one name, for all requests that came before it began.
+// read is a read of one name, for all requests that arrived before it began.
 type read struct {
 	done       chan struct{}
 	definition *Definition
@@ -60,10 +60,10 @@ func (l *Lister) GetFresh(ctx context.Context, name string) (*Definition, error)
 	}
 }
 
-// errNotBegun ends a read whose first request gave up before its turn came.
+// errNotBegun ends a read whose first request gave up before the read began.
 var errNotBegun = errors.New("the read was not begun")
 
-// join returns the next read of name. The first caller has to do it, once the read before it has ended.
+// join returns the next read of name. The first caller has to perform it, after the read before it ends.
 func (r *reads) join(name string) (next *read, first bool, before *read) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,7 @@ func (r *reads) join(name string) (next *read, first bool, before *read) {
 	return next, true, r.running[name]
 }
 
-// begin waits for its turn, and reads.
+// begin waits for the previous read and for a slot, and reads.
 func (l *Lister) begin(ctx context.Context, name string, r *read, before *read) (*Definition, error) {
 	defer close(r.done)
 	if before != nil {
@@ -93,7 +93,7 @@ func (l *Lister) begin(ctx context.Context, name string, r *read, before *read) 
 	defer func() { <-l.reads.slots }()
 	l.reads.begun(name, r)
 	defer l.reads.ended(name, r)
-	// Others wait for the same read: it must not fail because one of them goes away.
+	// Others wait for the same read: it must not fail because one of them leaves.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRead)
 	defer cancel()
 	r.definition, r.err = l.read(ctx, name)

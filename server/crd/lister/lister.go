@@ -27,7 +27,8 @@ type Storage interface {
 // Definition is a CustomResourceDefinition, shared and read only.
 type Definition = apiextensionsv1.CustomResourceDefinition
 
-// Lister has the current definitions.
+// Lister holds the current definitions. mu serializes writers, and guards listed, unreadable, toTell, isToTell,
+// told and toldMore. Readers of known, sorted and revision need no lock.
 type Lister struct {
 	// Log, if set before Run, receives errors of reading etcd.
 	Log *slog.Logger
@@ -43,16 +44,17 @@ type Lister struct {
 	// mu serializes writers.
 	mu     sync.Mutex
 	listed bool
-	// unreadable are the definitions that can't be read, by name. One that could be read before stays known as it was.
+	// unreadable holds the definitions that can't be read, by name. If one was readable before, that state
+	// stays known.
 	unreadable map[string]*builtin.Unreadable
-	// toTell are the names whose change subscribers have yet to hear of, in order and once each.
+	// toTell lists the names whose change subscribers have yet to see, in order and once each.
 	toTell   []string
 	isToTell map[string]bool
 	wake     chan struct{}
 
 	handlers []func(old, new *Definition)
 	synced   chan struct{}
-	// told counts the changes that subscribers have heard of. toldMore is closed and replaced when it grows.
+	// told counts the changes that subscribers have seen. toldMore is closed and replaced when it grows.
 	told     uint64
 	toldMore chan struct{}
 
@@ -64,7 +66,7 @@ type sortedList struct {
 	definitions []*Definition
 }
 
-// New makes a Lister, which is empty until it runs.
+// New creates a Lister. It is empty until it runs.
 func New(crds Storage) *Lister {
 	return &Lister{
 		crds:       crds,
@@ -77,16 +79,16 @@ func New(crds Storage) *Lister {
 	}
 }
 
-// Subscribe calls h at each change. old is nil for a new definition, and new is nil for a deleted one. A definition
-// that was deleted and created again may be one change, with another UID. Subscribe before Run.
+// Subscribe calls h at each change. old is nil for a new definition, and new is nil for a deleted one. A
+// definition that was deleted and created again may be one change, with another UID. Subscribe before Run.
 func (l *Lister) Subscribe(h func(old, new *Definition)) { l.handlers = append(l.handlers, h) }
 
-// WaitSynced waits until the first list is known, and the subscribers have heard of it.
+// WaitSynced waits until the first list is known, and subscribers have seen it.
 func (l *Lister) WaitSynced(ctx context.Context) error {
 	return wait(ctx, l.synced)
 }
 
-// WaitTold waits until subscribers have heard of everything that is known now.
+// WaitTold waits until subscribers have seen everything that is known now.
 func (l *Lister) WaitTold(ctx context.Context) error {
 	known := l.changes.Load()
 	for {
@@ -102,7 +104,7 @@ func (l *Lister) WaitTold(ctx context.Context) error {
 	}
 }
 
-// Told returns a channel that is closed when subscribers have heard of a further change.
+// Told returns a channel that is closed when subscribers have seen a further change.
 func (l *Lister) Told() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +147,7 @@ func (l *Lister) List() []*Definition {
 	return s.definitions
 }
 
-// Unreadable returns why a definition can't be read, nil if it can be or if there is none.
+// Unreadable returns the error of a definition that can't be read, nil if it can be or does not exist.
 func (l *Lister) Unreadable(name string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +157,7 @@ func (l *Lister) Unreadable(name string) error {
 	return nil
 }
 
-// AllUnreadable has the reason of each definition that can't be read, by name.
+// AllUnreadable returns the error of each definition that can't be read, sorted by name.
 func (l *Lister) AllUnreadable() []error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +168,7 @@ func (l *Lister) AllUnreadable() []error {
 	return all
 }
 
-// replace stores a list of a revision. Newer definitions from GetFresh stay.
+// replace stores a list with its revision. Newer definitions from GetFresh stay.
 func (l *Lister) replace(list []*Definition, unreadable []*builtin.Unreadable, revision uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +192,7 @@ func (l *Lister) replace(list []*Definition, unreadable []*builtin.Unreadable, r
 	l.wakeUp()
 }
 
-// setUnreadable notes which definitions can't be read, and logs those that are new. The caller holds l.mu.
+// setUnreadable stores which definitions can't be read, and logs the new ones. The caller holds l.mu.
 func (l *Lister) setUnreadable(now []*builtin.Unreadable) {
 	before := l.unreadable
 	l.unreadable = map[string]*builtin.Unreadable{}

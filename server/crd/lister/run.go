@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Run follows the definitions until ctx ends, and returns when no subscriber will be called any more.
+// Run follows the definitions until ctx ends, and returns after the last call of a subscriber.
 func (l *Lister) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { l.tell(ctx) })
@@ -42,8 +42,8 @@ func (l *Lister) follow(ctx context.Context) {
 				pause = shortestPause
 			}
 		}
-		// A revision that expired between list and watch, as while a cache is being filled, is no error: the list is
-		// repeated.
+		// A revision that expired between list and watch, as while a cache is being filled, is no error: the
+		// list is repeated.
 		if err != nil && !apierrors.IsResourceExpired(err) && ctx.Err() == nil && l.Log != nil {
 			l.Log.Warn("cannot follow the CustomResourceDefinitions: trying again", "error", err)
 		}
@@ -79,7 +79,7 @@ func (l *Lister) list(ctx context.Context) (revision string, err error) {
 	return list.ResourceVersion, nil
 }
 
-// watch stores all changes after a revision until the watch ends, and says whether there were any.
+// watch stores all changes after a revision until the watch ends. saw reports whether there were any.
 func (l *Lister) watch(ctx context.Context, revision string) (saw bool, err error) {
 	w, err := l.crds.Watch(as(ctx, "watch", ""), &metainternalversion.ListOptions{ResourceVersion: revision})
 	if err != nil {

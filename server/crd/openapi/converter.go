@@ -15,14 +15,14 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// typeConverter gives objects of a definition their types. It makes a version's types at the first object: of many
-// definitions only few are ever written to, and mostly in one version.
+// typeConverter adds type information to the objects of a definition. It builds a version's types at the first
+// object: of many definitions only few are ever written to, and mostly in one version.
 type typeConverter struct {
 	versions map[schema.GroupVersionKind]func() (managedfields.TypeConverter, error)
 }
 
-// NewTypeConverter makes the type converter of a definition: for all versions, since an object may have been written in
-// any, and for its scale. It is cheap; types are made when they are used.
+// NewTypeConverter creates the type converter of a definition: for all versions, since an object may have been
+// written in any, and for its scale. It is cheap; types are built when they are used.
 func NewTypeConverter(crd *apiextensionsv1.CustomResourceDefinition) managedfields.TypeConverter {
 	c := &typeConverter{versions: map[schema.GroupVersionKind]func() (managedfields.TypeConverter, error){}}
 	for i := range crd.Spec.Versions {
@@ -51,8 +51,8 @@ func convertVersion(crd *apiextensionsv1.CustomResourceDefinition,
 	return converter, nil
 }
 
-// ObjectToTyped fails for foreign kinds with the error of the library's converters, by which callers recognise a
-// removed version.
+// ObjectToTyped fails for foreign kinds with the error of the library's converters, which tells callers that a
+// version was removed.
 func (c *typeConverter) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	version := scaleConverter
 	if own, ok := c.versions[obj.GetObjectKind().GroupVersionKind()]; ok {

@@ -88,7 +88,7 @@ func structuralOf(v *apiextensionsv1.CustomResourceDefinitionVersion) (*structur
 	return structural.Unfold(), nil
 }
 
-// established says whether a definition's resource is served.
+// established reports whether a definition's resource is served.
 func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
 }

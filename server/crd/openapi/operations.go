@@ -15,7 +15,7 @@ import (
 type action struct {
 	// name is the value of x-kubernetes-action.
 	name, method string
-	// prefix begins the operation's ID, and verb its description.
+	// prefix is the prefix of the operation's ID, and verb that of its description.
 	prefix, verb string
 	options      operation.Options
 	codes        []int

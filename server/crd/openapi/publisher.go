@@ -29,7 +29,7 @@ func Publish(definitions Lister, documents Documents) {
 	})
 }
 
-// publish notes a change. It builds nothing.
+// publish records a change. It builds nothing.
 func publish(documents Documents, old, new *apiextensionsv1.CustomResourceDefinition) {
 	now := map[schema.GroupVersion]bool{}
 	for gv, version := range published(new) {

@@ -6,7 +6,7 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
-// simplify removes from a schema, in place, what OpenAPI v2 and its readers do not understand.
+// simplify removes, in place, the parts of a schema that OpenAPI v2 and its readers do not understand.
 func simplify(s *structuralschema.Structural) {
 	visitor := structuralschema.Visitor{Structural: func(s *structuralschema.Structural) bool {
 		simplifyLevel(s)

@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi/operation"
 )
 
-// dialect is a version of OpenAPI; its value begins references.
+// dialect is a version of OpenAPI; its value is the prefix of references.
 type dialect string
 
 const (
@@ -103,7 +103,7 @@ func (t *customType) object(structural *structuralschema.Structural) *spec.Schem
 }
 
 // list describes the list kind. Its extension intentionally has another Go type than that of the object: type
-// converters then leave out list kinds, which nobody applies.
+// converters then leave out list kinds, since nothing applies them.
 func (t *customType) list() *spec.Schema {
 	items := spec.ArrayProperty(t.ref(string(t.model))).WithDescription("List of " + t.names.Plural +
 		". More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md")

@@ -15,12 +15,12 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Defaults may add storedFactor times as much to an object that is stored already: its schema may have had other
-// defaults when it was written, and it should still be served if possible.
+// storedFactor multiplies the limit for objects that are already stored: the schema may have had other defaults
+// when the object was written, and it should still be served if possible.
 const storedFactor = 8
 
-// Default sets the defaults of missing fields. It fails with a 413 if they would add more than Limits.Bytes, or when
-// ctx ends. The object is incomplete then.
+// Default sets the defaults of missing fields. It fails with a 413 if they would add more than Limits.Bytes, or
+// when ctx ends. The object is incomplete then.
 func (s *Schema) Default(ctx context.Context, obj map[string]any) (err error) {
 	_, step := trace.Start(ctx, trace.CRDDefault, s.kind.Kind)
 	defer step.End(&err)
@@ -48,7 +48,7 @@ func (s *Schema) Complete(ctx context.Context, obj map[string]any) error {
 	return s.giveDefaults(ctx, obj, s.limits.Bytes, nil)
 }
 
-// giveDefaults sets defaults, and has given (optional) list the fields that get one.
+// giveDefaults sets defaults. given (optional) lists the fields that get one.
 func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int64, given *trace.List) error {
 	if !s.uses.defaults {
 		return nil
@@ -58,7 +58,7 @@ func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int
 	return d.result()
 }
 
-// sayDefaults tells step which defaults were set.
+// sayDefaults records in step which defaults were set.
 func (s *Schema) sayDefaults(step *trace.Step, given *trace.List) {
 	switch {
 	case !s.uses.defaults:
@@ -70,7 +70,7 @@ func (s *Schema) sayDefaults(step *trace.Step, given *trace.List) {
 	}
 }
 
-// defaults is the tree of a schema's defaults. Places without any are left out.
+// defaults is the tree of a schema's defaults. Places without defaults are left out.
 type defaults struct {
 	schema *structuralschema.Structural
 	// size is the size of this place's default as JSON, 0 if there is none.
@@ -108,17 +108,16 @@ func newDefaults(s *structuralschema.Structural) *defaults {
 	return d
 }
 
-// replaces says whether the default replaces a null, which it does where null is not allowed.
+// replaces reports whether the default replaces a value: a null does not count where null is not allowed.
 func (d *defaults) replaces(value any) bool { return value == nil && d.size > 0 && !d.schema.Nullable }
 
 // defaulting is one run of Default.
 type defaulting struct {
 	ctx   context.Context
 	limit int64
-	// list (optional) lists the fields that get a default. What a default has below itself is part of it.
+	// list (optional) lists the fields that get a default. A default's own fields are part of it.
 	list *trace.List
-	// added counts the bytes of the defaults that were set, and of the one for which there was no room, which ends the
-	// run.
+	// added counts the bytes of the defaults, including the one that exceeded the limit and ended the run.
 	added int64
 	taken int64
 	err   error
@@ -136,7 +135,7 @@ func (d *defaulting) result() error {
 	return nil
 }
 
-// ended says whether the run must stop.
+// ended reports whether the run must stop.
 func (d *defaulting) ended() bool {
 	if d.taken++; d.taken%stepsBetweenLooks == 0 && d.err == nil {
 		d.err = d.ctx.Err()
@@ -144,7 +143,7 @@ func (d *defaulting) ended() bool {
 	return d.err != nil || d.added > d.limit
 }
 
-// give returns a copy of a default if there is room for it.
+// give returns a copy of a default if it fits the limit.
 func (d *defaulting) give(at *defaults) (value any, ok bool) {
 	if d.added += at.size; d.added > d.limit {
 		return nil, false
@@ -152,7 +151,8 @@ func (d *defaulting) give(at *defaults) (value any, ok bool) {
 	return runtime.DeepCopyJSONValue(at.schema.Default.Object), true
 }
 
-// below is fill for a value that is a default itself if given, and is listed then. No path is made that nobody is told.
+// below calls fill for a field or an item. If given, the value is a default itself and is listed. A path is
+// built only for a field that can still be listed.
 func (d *defaulting) below(at *defaults, value any, here spot, given bool) {
 	var told *spot
 	if !d.list.Full() {
@@ -173,7 +173,7 @@ func (d *defaulting) below(at *defaults, value any, here spot, given bool) {
 	d.list = list
 }
 
-// fill sets the defaults in a value, which is here.
+// fill sets the defaults within a value at the place here.
 func (d *defaulting) fill(at *defaults, value any, here *spot) {
 	if at == nil || d.ended() {
 		return
@@ -216,7 +216,7 @@ func (d *defaulting) fillFields(at *defaults, fields map[string]any, here *spot)
 	}
 }
 
-// fillAdditional is for fields that are no properties. A step names the first of them.
+// fillAdditional fills the fields that are no properties. A step names the first of them.
 func (d *defaulting) fillAdditional(at *defaults, fields map[string]any, here *spot) {
 	switch {
 	case at.additional == nil:
@@ -245,7 +245,7 @@ func (d *defaulting) fillKey(at *defaults, fields map[string]any, name string, v
 	d.below(at.additional, value, here.field(name), given)
 }
 
-// lacking says whether a value lacks a default. It ends at the first one.
+// lacking reports whether a value lacks a default. It stops at the first one.
 func (d *defaults) lacking(value any) bool {
 	if d == nil {
 		return false

@@ -1,6 +1,6 @@
 package schema
 
-// nested says whether a value has fields or items, so that no walk goes into one that has none.
+// nested reports whether a value has fields or items. Walks skip the others.
 func nested(x any) bool {
 	switch x.(type) {
 	case map[string]any, []any:
@@ -9,7 +9,7 @@ func nested(x any) bool {
 	return false
 }
 
-// child is the path of a field below a path of the schema.
+// child returns the path of a field below a path of the schema.
 func child(path, name string) string {
 	if path == "" {
 		return name

@@ -26,9 +26,9 @@ import (
 type evaluation struct {
 	ctx  context.Context
 	errs field.ErrorList
-	// budget is the cost that is left for the rules. Below zero, none is evaluated any more.
+	// budget is the remaining cost for the rules. Below zero, no rule is evaluated any more.
 	budget int64
-	// report shows the result of each rule. It is nil if nothing is recorded.
+	// report records the result of each rule. It is nil if nothing is recorded.
 	report *ruleReport
 }
 
@@ -40,7 +40,8 @@ type relation struct {
 	parent *common.CorrelatedObject
 }
 
-// unchanged says that the value, or one that encloses it, has not changed. This change is not to blame for its errors.
+// unchanged reports whether the value, or one that encloses it, has not changed. Then this change did not cause
+// its errors.
 func (r relation) unchanged() bool {
 	if r.current != nil {
 		return r.current.CachedDeepEqual()
@@ -153,7 +154,7 @@ func notNil(old any) any {
 	return old
 }
 
-// ruleRun is the evaluation of the rules of one place for one value.
+// ruleRun is the evaluation of the rules of one place for one value. One goroutine uses it.
 type ruleRun struct {
 	*evaluation
 	path       *field.Path
@@ -197,10 +198,10 @@ func (r *ruleRun) bind() {
 const (
 	outOfBudget    = "validation failed due to running out of cost budget, no further validation rules will be run"
 	costNotCounted = "runtime cost could not be calculated for validation rule: %v, no further validation rules will be run"
-	// costLimit begins the error of a program that reached the limit of one call.
+	// costLimit is the prefix of the error of a program that reached the limit of one call.
 	costLimit = "operation cancelled: actual cost limit exceeded"
-	// noOverload begins the error of a call whose arguments have the wrong types. The compiler finds nearly all of
-	// them; int-or-string values have no type at that time.
+	// noOverload is the prefix of the error of a call whose arguments have the wrong types. The compiler finds
+	// nearly all of them; int-or-string values have no type at that time.
 	noOverload = "no such overload"
 )
 
@@ -248,7 +249,7 @@ func (r *ruleRun) evaluate(rule *apiextensionsv1.ValidationRule, compiled *schem
 	return r.invalid(fmt.Sprintf("%v evaluating rule: %v", err, ruleName(rule)))
 }
 
-// broken returns the error of a value that breaks a rule, in the rule's words.
+// broken returns the error of a value that violates a rule, with the rule's message.
 func (r *ruleRun) broken(rule *apiextensionsv1.ValidationRule, compiled *schemacel.CompilationResult) outcome {
 	path, kind := r.path, r.programs.schema.Type
 	if compiled.NormalizedRuleFieldPath != "" {
@@ -283,7 +284,7 @@ func (r *ruleRun) broken(rule *apiextensionsv1.ValidationRule, compiled *schemac
 	return blame(errorFor(rule.Reason, path, value, message))
 }
 
-// errorFor returns an error of the type that the rule asks for.
+// errorFor returns an error of the type that the rule names.
 func errorFor(reason *apiextensionsv1.FieldValueErrorReason, path *field.Path, value any, message string) *field.Error {
 	if reason != nil {
 		switch *reason {
@@ -298,7 +299,7 @@ func errorFor(reason *apiextensionsv1.FieldValueErrorReason, path *field.Path, v
 	return field.Invalid(path, value, message)
 }
 
-// ruleName is the name of a rule in errors: its message, or else the rule itself.
+// ruleName returns the name of a rule in errors: its message, or else the rule itself.
 func ruleName(rule *apiextensionsv1.ValidationRule) string {
 	if rule.Message != "" {
 		return strings.TrimSpace(rule.Message)

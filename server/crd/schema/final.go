@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// IsFinal says whether an object that Prune did not change stays the same when it is written as JSON, read, pruned as a
-// stored object, and defaulted. It may return false for one that does.
+// IsFinal reports whether an object that Prune did not change stays the same when it is written as JSON, read,
+// pruned as a stored object, and defaulted. It may return false for an object that does stay the same.
 func (s *Schema) IsFinal(obj map[string]any) bool {
 	metadata, _ := obj["metadata"].(map[string]any)
 	if !ordinary(obj["metadata"]) || metadata["generation"] == nil || s.uses.embedded {
@@ -23,7 +23,7 @@ func (s *Schema) IsFinal(obj map[string]any) bool {
 	return true
 }
 
-// plain says that a value survives JSON unchanged, and that it has no nulls, some of which would be dropped.
+// plain reports whether a value survives JSON unchanged and has no nulls, some of which would be dropped.
 func plain(x any) bool {
 	switch x := x.(type) {
 	case bool, int64:

@@ -13,14 +13,15 @@ import (
 
 // Limits bounds the cost of one object. A zero field means that of DefaultLimits.
 type Limits struct {
-	// Bytes is how much the defaults of a schema may add to an object, as JSON.
+	// Bytes limits the size, as JSON, of the defaults that a schema may add to an object.
 	Bytes int64
-	// Steps bounds the validation of an object: about one step for each value and each schema that it is compared with.
+	// Steps limits the validation of an object: about one step for each value and each schema that applies to
+	// it.
 	Steps int64
 }
 
-// DefaultLimits are far above what projects use. An object that exceeds Bytes could not be stored anyway: a write to
-// etcd is limited to as much.
+// DefaultLimits are far above the needs of real projects. An object that exceeds Bytes could not be stored
+// anyway: a write to etcd has the same limit.
 var DefaultLimits = Limits{Bytes: 8 << 20, Steps: 2_000_000}
 
 func (l Limits) orDefault() Limits {
@@ -33,14 +34,14 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// maxErrors is how many errors of one object are reported. Strict decoding has the same limit.
+// maxErrors limits the reported errors of one object. Strict decoding has the same limit.
 const maxErrors = 100
 
 var tooManyErrors = fmt.Sprintf("too many errors: only the first %d are shown", maxErrors)
 
 var errTooManySteps = errors.New("too many steps")
 
-// walked turns the findings of a walk into the library's errors.
+// walked adapts a walk to the library's interface, and returns its errors.
 type walked struct {
 	*walk
 	root    *node
@@ -55,7 +56,8 @@ func (w *walked) Validate(value any, _ ...validation.ValidationOption) *validate
 	return &validate.Result{Errors: found.errs}
 }
 
-// walk validates a value by a schema, which may be nil. If related is not nil, errors of unchanged values are forgiven.
+// walk validates a value by a schema, which may be nil. If related is not nil, errors of unchanged values are
+// dropped.
 func (s *Schema) walk(ctx context.Context, path *field.Path, root *node, value any, related *common.CorrelatedObject) field.ErrorList {
 	if root == nil {
 		return nil
@@ -83,7 +85,7 @@ func cut(errs field.ErrorList) field.ErrorList {
 	return append(errs[:maxErrors:maxErrors], field.Invalid(nil, field.OmitValueType{}, tooManyErrors))
 }
 
-// ended returns the error of a request whose client is gone or whose time is up.
+// ended returns the error of a request that was cancelled or timed out.
 func ended(err error) field.ErrorList {
 	return field.ErrorList{field.InternalError(nil, fmt.Errorf("validate the object: %w", err))}
 }

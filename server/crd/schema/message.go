@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// messageError says why a message could not be made. It ends the run of the rules.
+// messageError is the error of a failed message expression. It ends the run of the rules.
 type messageError struct {
 	detail   string
 	internal bool
@@ -19,8 +19,8 @@ type messageError struct {
 
 func (e *messageError) Error() string { return e.detail }
 
-// message evaluates a rule's messageExpression. If its result is no usable text, message returns "" without an error,
-// and the rule's own message is used.
+// message evaluates a rule's messageExpression. If the result is no usable text, message returns "" without an
+// error, and the rule's own message is used.
 func (r *ruleRun) message(rule *apiextensionsv1.ValidationRule, compiled *schemacel.CompilationResult) (string, *messageError) {
 	result, details, err := compiled.MessageExpression.ContextEval(r.ctx, r.vars)
 	if details == nil || details.ActualCost() == nil {

@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// ordinary says that conversion to ObjectMeta and back would not change metadata: every field is known, has its type
-// and its usual form, and is not empty. Nearly all metadata is ordinary, and all that this server wrote. The conversion
-// is half the cost of reading an object.
+// ordinary reports whether conversion to ObjectMeta and back would leave metadata unchanged: every field is
+// known, has its type and its usual form, and is not empty. Nearly all metadata is ordinary, including all that
+// this server wrote. The conversion is half the cost of reading an object.
 func ordinary(metadata any) bool {
 	return has(metadata, metaForms)
 }
 
-// forms says for each field of an object which values are ordinary.
+// forms maps each field of an object to a check for ordinary values.
 type forms map[string]func(any) bool
 
 var metaForms = forms{
@@ -39,7 +39,7 @@ var managerForms = forms{
 	"manager": text, "operation": text, "apiVersion": text, "fieldsType": text, "subresource": text, "time": moment, "fieldsV1": paths,
 }
 
-// has says whether an object has only fields of these forms.
+// has reports whether an object has only fields of these forms.
 func has(object any, forms forms) bool {
 	m, _ := object.(map[string]any)
 	for name, value := range m {
@@ -83,7 +83,7 @@ func texts(v any) bool {
 	return len(m) > 0
 }
 
-// paths says whether v is a set of fields: maps of maps.
+// paths reports whether v is a set of fields: maps of maps.
 func paths(v any) bool {
 	m, _ := v.(map[string]any)
 	for key, value := range m {

@@ -13,11 +13,11 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 )
 
-// node is an OpenAPI schema as a walk uses it. It is immutable.
+// node is an OpenAPI schema in the form that a walk uses. It is immutable.
 type node struct {
 	*spec.Schema
 	pattern *pattern
-	// hasFormat says that strings must have Schema.Format. It is false for unknown formats.
+	// hasFormat means that strings must have Schema.Format. It is false for unknown formats.
 	hasFormat bool
 
 	allOf, anyOf, oneOf []*node
@@ -32,7 +32,7 @@ type namedNode struct {
 	*node
 }
 
-// pattern is a regular expression that is compiled at the first value.
+// pattern is a regular expression. It is compiled at the first value.
 type pattern struct {
 	text    string
 	compile func() compiledPattern
@@ -55,7 +55,7 @@ func openAPISchema(props *apiextensions.JSONSchemaProps) (*spec.Schema, error) {
 	return out, validation.ConvertJSONSchemaPropsWithPostProcess(props, out, strip)
 }
 
-// nodes makes the nodes of one version's schemas. Equal patterns are compiled once.
+// nodes creates the nodes of one version's schemas. Equal patterns are compiled once.
 type nodes struct{ patterns map[string]*pattern }
 
 func newNodes() *nodes { return &nodes{map[string]*pattern{}} }

@@ -15,18 +15,18 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// PruneOptions says where the object comes from.
+// PruneOptions depends on the source of the object.
 type PruneOptions struct {
-	// UnknownFieldPaths asks for the paths of the dropped fields, which strict decoding reports.
+	// UnknownFieldPaths requests the paths of the dropped fields, which strict decoding reports.
 	UnknownFieldPaths bool
-	// Stored says that the object was read from etcd: metadata that was never validated loses its malformed fields
-	// instead of failing, and a missing generation becomes 1.
+	// Stored means that the object comes from etcd: malformed fields of its metadata, which was never
+	// validated, are dropped instead of an error, and a missing generation becomes 1.
 	Stored bool
 }
 
-// Prune does to an object what decoding into a Go type would do. It drops unknown fields, and nulls that are not
-// allowed and that no default replaces. It coerces metadata to ObjectMeta, also in embedded resources. An object of
-// another kind has only its metadata coerced.
+// Prune has the effect on an object that decoding into a Go type would have. It drops unknown fields, and nulls
+// that are not allowed and that no default replaces. It coerces metadata to ObjectMeta, also in embedded
+// resources. For an object of another kind, it coerces only the metadata.
 func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOptions) (unknownFieldPaths []string, err error) {
 	_, step := trace.Start(ctx, trace.CRDPrune, s.kind.Kind)
 	defer step.End(&err)
@@ -58,7 +58,7 @@ func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOption
 type pruning struct {
 	schema *Schema
 	opts   PruneOptions
-	// report says that a step says what was dropped.
+	// report means that a step shows the dropped fields.
 	report  bool
 	unknown dropped
 	nulls   dropped
@@ -116,7 +116,8 @@ func (p *pruning) run(obj map[string]any) error {
 	return nil
 }
 
-// addGeneration is for objects that are older than generations. meta is nil if metadata does not change otherwise.
+// addGeneration sets the generation of objects that are older than generations. meta is nil if metadata does
+// not change otherwise.
 func addGeneration(metadata any, meta *metav1.ObjectMeta) {
 	if meta != nil {
 		if meta.Generation == 0 {
@@ -155,7 +156,7 @@ func (p *pruning) body(obj map[string]any) error {
 	return nil
 }
 
-// resourceRoot is the schema of a whole object, whose apiVersion, kind and metadata are known whatever the schema says.
+// resourceRoot returns the schema of a whole object, whose apiVersion, kind and metadata are always known.
 func resourceRoot(s *structuralschema.Structural) *structuralschema.Structural {
 	root := structuralschema.Structural{}
 	if s != nil {
@@ -173,7 +174,7 @@ func (p *pruning) dropNulls(obj map[string]any) {
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(obj, p.schema.structural)
 }
 
-// say tells step what was dropped.
+// say records the dropped fields in step.
 func (p *pruning) say(step *trace.Step) {
 	unknown, nulls := int64(p.unknown.count), int64(p.nulls.count)
 	switch {

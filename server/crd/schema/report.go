@@ -10,19 +10,19 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// A journey shows so many rules of one validation, and counts the others: a rule for the items of a list is evaluated
-// for each item, and a large schema has hundreds of rules.
+// These limit the rules that a journey shows for one validation; it counts the others. A rule for the items of
+// a list is evaluated for each item, and a large schema has hundreds of rules.
 const (
 	maxRuleSteps = 64 // all together
 	maxSameRule  = 4  // of one rule
 )
 
-// outcome is the result of evaluating a rule. The rule held if it is empty.
+// outcome is the result of a rule. It is empty if the rule held.
 type outcome struct {
 	failed *field.Error
-	// forgiven is an error that became a warning, since the value has not changed.
+	// forgiven is an error that became a warning, because the value has not changed.
 	forgiven *field.Error
-	// skipped is why the rule was not evaluated; 0 if it was.
+	// skipped is the reason for not evaluating the rule; 0 if it was evaluated.
 	skipped trace.Reason
 }
 
@@ -41,7 +41,7 @@ func newRuleReport(ctx context.Context, r *rules) *ruleReport {
 	return &ruleReport{ctx: ctx, rules: r, taken: make([]int, r.count)}
 }
 
-// start begins the step of one rule's evaluation at path, unless enough are shown.
+// start begins the step of one rule's evaluation at path, unless the limit is reached.
 func (r *ruleReport) start(n *place, i int, path *field.Path) *trace.Step {
 	if r == nil {
 		return nil
@@ -92,7 +92,7 @@ func (r *ruleReport) end(step *trace.Step, out outcome, cost int64) {
 	step.End(&err)
 }
 
-// finish shows the rules that no value reached. stopped says that a failure kept later rules from being evaluated.
+// finish shows the rules that no value reached. stopped means that a failure ended the evaluation early.
 func (r *ruleReport) finish(stopped bool) {
 	for _, n := range r.rules.places {
 		for i := range n.rules {

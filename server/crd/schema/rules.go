@@ -13,8 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// rules has the x-kubernetes-validations of a schema as a tree of places. Places without a rule at or beneath them are
-// left out.
+// rules holds the x-kubernetes-validations of a schema as a tree of places. Places without a rule at or beneath
+// them are left out.
 type rules struct {
 	root *place
 	// places are the places with rules of their own, in the order of evaluation.
@@ -26,7 +26,7 @@ type rules struct {
 type place struct {
 	path   string
 	schema *structuralschema.Structural
-	// isResource says that values have apiVersion, kind and metadata, whether or not the schema says so.
+	// isResource means that values have apiVersion, kind and metadata, whether or not the schema lists them.
 	isResource bool
 	rules      []apiextensionsv1.ValidationRule
 	// first is the number of the first rule here, counted over the whole schema.
@@ -44,17 +44,17 @@ type property struct {
 	*place
 }
 
-// programs has the compiled rules of a place.
+// programs holds the compiled rules of a place.
 type programs struct {
 	results []schemacel.CompilationResult
 	err     error
-	// schema says how values are presented to the rules.
+	// schema describes the values to the rules.
 	schema  *structuralschema.Structural
 	usesOld bool
 }
 
-// newRules finds the rules of a schema. It returns nil if there are none. As upstream, it ignores a schema that has
-// rules only within allOf.
+// newRules collects the rules of a schema. It returns nil if there are none. As upstream, it ignores a schema
+// that has rules only within allOf.
 func newRules(s *structuralschema.Structural) *rules {
 	if !hasRules(s) {
 		return nil
@@ -79,9 +79,9 @@ func hasRules(s *structuralschema.Structural) bool {
 	return false
 }
 
-// add adds the place p and those beneath it. It returns nil if there is no rule. p.schema describes the values; says is
-// the schema whose rules apply to them: p.schema, or a part of an allOf. decl is the values' type in rules, nil if
-// rules can't see them.
+// add adds the place p and those beneath it. It returns nil if they have no rule. p.schema describes the
+// values. says is the schema with the rules: p.schema, or a part of an allOf. decl is the values' type in
+// rules, nil if rules can't see them.
 func (r *rules) add(p place, says *structuralschema.Structural, decl *cel.DeclType) *place {
 	n := &p
 	if n.rules = says.XValidations; len(n.rules) > 0 {

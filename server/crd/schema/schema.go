@@ -11,12 +11,12 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Schema applies the schema of one version of a CustomResourceDefinition to objects. It is immutable and shared by
-// requests.
+// Schema applies the schema of one version of a CustomResourceDefinition to objects. It is immutable and shared
+// by requests.
 type Schema struct {
 	kind apischema.GroupVersionKind
-	// preserveUnknown is the CRD's legacy spec.preserveUnknownFields: nothing is pruned, and the schema need not be
-	// structural.
+	// preserveUnknown is the CRD's legacy spec.preserveUnknownFields: nothing is pruned, and the schema need
+	// not be structural.
 	preserveUnknown bool
 	structural      *structuralschema.Structural
 	uses            uses
@@ -26,13 +26,13 @@ type Schema struct {
 	defaults        func() *defaults
 }
 
-// validators check values. One is nil if it has nothing to check.
+// validators check values. A nil one has nothing to check.
 type validators struct {
 	object, status *node
 }
 
-// Compile makes the Schema of one version. It fails if the schema is not structural, which validation of CRDs prevents.
-// The validators and CEL rules, which only writes need, are compiled at the first write.
+// Compile creates the Schema of one version. It fails if the schema is not structural, which validation of CRDs
+// prevents. The validators and CEL rules, which only writes need, are compiled at the first write.
 func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string, limits Limits) (*Schema, error) {
 	v := find(crd, version)
 	if v == nil {
@@ -70,8 +70,8 @@ func find(crd *apiextensionsv1.CustomResourceDefinition, version string) *apiext
 	return nil
 }
 
-// internalSchema is a version's schema in the internal form that the libraries take, or nil. It is made again for the
-// validators, since keeping it from Compile on would cost every CRD the memory, written to or not.
+// internalSchema returns a version's schema in the internal form of the libraries, or nil. It is converted
+// again for the validators: to keep it from Compile on would cost memory for every CRD, written to or not.
 func internalSchema(v *apiextensionsv1.CustomResourceDefinitionVersion) (*apiextensions.JSONSchemaProps, error) {
 	if v.Schema == nil {
 		return nil, nil
@@ -84,7 +84,8 @@ func internalSchema(v *apiextensionsv1.CustomResourceDefinitionVersion) (*apiext
 	return out.OpenAPIV3Schema, nil
 }
 
-// structural is the structural form of a schema. A schema that need not be structural, and is not, has none.
+// structural returns the structural form of a schema. If preserveUnknown is set, a schema that is not
+// structural has none.
 func structural(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*structuralschema.Structural, error) {
 	s, err := structuralschema.NewStructural(props)
 	if preserveUnknown {
@@ -93,7 +94,7 @@ func structural(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*st
 	if err != nil {
 		return nil, err
 	}
-	// The defaults in it are still props' own: PruneDefaults changes them.
+	// The defaults still belong to props, and PruneDefaults changes them.
 	s = s.DeepCopy()
 	if err := structuraldefaulting.PruneDefaults(s); err != nil {
 		return nil, fmt.Errorf("prune the defaults: %w", err)
@@ -120,9 +121,9 @@ func newValidators(v *apiextensionsv1.CustomResourceDefinitionVersion) (*validat
 	return &out, nil
 }
 
-// GroupVersionKind is what objects of this schema say they are.
+// GroupVersionKind returns the kind and version of objects of this schema.
 func (s *Schema) GroupVersionKind() apischema.GroupVersionKind { return s.kind }
 
-// Structural is the structural schema, shared: it must not be changed. It is nil if the version has no schema, or one
-// that is not structural because the CRD preserves unknown fields.
+// Structural returns the structural schema. It is shared and must not be changed. It is nil if the version has
+// no schema, or one that is not structural because the CRD preserves unknown fields.
 func (s *Schema) Structural() *structuralschema.Structural { return s.structural }

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// spot is a place in an object, as a walk comes to it. Its path is only made if somebody is told: there may be millions
-// of places, below names as long as the body. The root is nil.
+// spot is a place in an object during a walk. Its path is built only when it is shown: there may be millions of
+// places, below names as long as the body. The root is nil.
 type spot struct {
 	above *spot
 	name  string
@@ -21,13 +21,14 @@ type spot struct {
 func (s *spot) field(name string) spot { return spot{above: s, name: name} }
 func (s *spot) indexed(index int) spot { return spot{above: s, index: index, item: true} }
 
-// kept is a copy of the spot to which others may point.
+// kept returns a pointer to a copy of the spot, for places below it.
 func (s spot) kept() *spot { return &s }
 
-// maxPath bounds a path that clients are told. Real ones have a hundredth of it.
+// maxPath limits the length of a path in an answer. Real paths have a hundredth of it.
 const maxPath = 1 << 10
 
-// String is the path, such as "spec.ports[0].name". A long one is cut at its beginning, where paths are alike.
+// String returns the path, such as "spec.ports[0].name". A long one is cut at its beginning, where paths are
+// alike.
 func (s *spot) String() string {
 	var parts []string
 	length := 0
@@ -52,7 +53,7 @@ func (s *spot) String() string {
 	return path
 }
 
-// path is the spot as validation writes it: keys of maps are in brackets.
+// path returns the spot in the form of validation errors: keys of maps are in brackets.
 func (s *spot) path() *field.Path {
 	switch {
 	case s == nil:
@@ -65,10 +66,11 @@ func (s *spot) path() *field.Path {
 	return s.above.path().Child(s.name)
 }
 
-// maxSorted is how many names of one object are sorted so that the first of them can be told. Of more, any are told.
+// maxSorted limits the names of one object that are sorted in order to report the first of them. Of more names,
+// it reports any.
 const maxSorted = 1000
 
-// namesOf are the names of an object's fields.
+// namesOf returns the names of an object's fields.
 func namesOf(x map[string]any) []string {
 	names := make([]string, 0, len(x))
 	for name := range x {

@@ -11,11 +11,11 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// maxUnknown is how many unknown fields clients are told of one object. Strict decoding of built-in types has the same
-// limit.
+// maxUnknown limits the unknown fields of one object in an answer. Strict decoding of built-in types has the
+// same limit.
 const maxUnknown = 100
 
-// dropped are fields that are taken away: how many, and the paths of the first ones.
+// dropped counts removed fields and holds the paths of the first ones.
 type dropped struct {
 	names int // how many paths are wanted
 	paths []string
@@ -32,21 +32,21 @@ func (d *dropped) add(above *spot, name string) {
 	d.count++
 }
 
-// said is what a step says of the fields.
+// said lists the fields for a step.
 func (d *dropped) said() string {
 	l := trace.ListOf(d.paths)
 	l.Skip(d.count - len(d.paths))
 	return l.String()
 }
 
-// finder finds fields that will be dropped. Most objects have none, so they are counted first, which makes no path. If
-// there are some, their paths are made in the order of names, until enough are named.
+// finder finds fields that will be dropped. Most objects have none, so it first counts, without building paths.
+// If there are some, it builds their paths in the order of names, up to the limit.
 type finder struct {
 	found  *dropped
 	naming bool
 }
 
-// find has a walk find fields of an object.
+// find runs a walk that finds fields of an object.
 func (d *dropped) find(walk func(*finder)) {
 	counter := &finder{found: &dropped{}}
 	walk(counter)
@@ -60,7 +60,7 @@ func (d *dropped) find(walk func(*finder)) {
 
 func (f *finder) ended() bool { return f.naming && f.found.full() }
 
-// at is the place below which the walk goes on, nil if it makes no paths.
+// at returns the place below which the walk goes on, nil if it builds no paths.
 func (f *finder) at(here spot) *spot {
 	if !f.naming {
 		return nil
@@ -84,7 +84,7 @@ func (f *finder) each(x map[string]any, do func(name string, value any)) {
 	}
 }
 
-// unknown finds what the library's pruning drops.
+// unknown finds the fields that the library's pruning drops.
 func (f *finder) unknown(at *spot, x any, s *structuralschema.Structural) {
 	preserved := s != nil && s.XPreserveUnknownFields
 	switch x := x.(type) {
@@ -117,7 +117,7 @@ func (f *finder) unknown(at *spot, x any, s *structuralschema.Structural) {
 	}
 }
 
-// itemSchema is the schema of items. Below a list that preserves what it does not know, the items do so too.
+// itemSchema returns the schema of items. If a list preserves unknown fields, so do its items.
 func itemSchema(s *structuralschema.Structural, preserved bool) *structuralschema.Structural {
 	if s == nil || s.Items == nil || !preserved || s.Items.XPreserveUnknownFields {
 		return items(s)
@@ -155,7 +155,7 @@ func (f *finder) nulls(at *spot, x any, s *structuralschema.Structural) {
 	}
 }
 
-// fieldOf is the schema of a field, nil if it has none.
+// fieldOf returns the schema of a field, nil if it has none.
 func fieldOf(name string, s *structuralschema.Structural) *structuralschema.Structural {
 	if s == nil {
 		return nil
@@ -169,8 +169,8 @@ func fieldOf(name string, s *structuralschema.Structural) *structuralschema.Stru
 	return nil
 }
 
-// coercion coerces the metadata of embedded resources, as the library does. The library makes the paths of all unknown
-// fields there.
+// coercion coerces the metadata of embedded resources, as the library does. The library would build the paths
+// of all unknown fields there.
 type coercion struct {
 	dropInvalid bool
 	unknown     *dropped // nil if nobody wants to know
@@ -216,7 +216,7 @@ func (c *coercion) coerce(at *spot, x any, s *structuralschema.Structural) *fiel
 	return nil
 }
 
-// resource coerces what an embedded resource has beside its own fields.
+// resource coerces the apiVersion, kind and metadata of an embedded resource.
 func (c *coercion) resource(at *spot, x map[string]any) *field.Error {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if value, found := x[name]; found {

@@ -2,13 +2,13 @@ package schema
 
 import structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
-// uses are the things that a schema has somewhere. The stages that are for what it has not are left out: each of them
-// would go through the whole object, beside the whole schema, and find nothing.
+// uses lists the features that a schema uses anywhere. Stages for unused features are skipped: each would walk
+// the whole object and the whole schema, and find nothing.
 type uses struct {
 	defaults bool
 	// embedded: x-kubernetes-embedded-resource.
 	embedded bool
-	// lists: a list whose items must differ.
+	// lists: a list with distinct items.
 	lists bool
 }
 
@@ -26,7 +26,7 @@ func (u *uses) add(s *structuralschema.Structural) {
 	}
 }
 
-// hasNull says whether there is a null anywhere in a value.
+// hasNull reports whether there is a null anywhere in a value.
 func hasNull(x any) bool {
 	switch x := x.(type) {
 	case nil:

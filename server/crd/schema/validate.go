@@ -16,12 +16,12 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Others are the errors that were found in what no schema decides. They are among those of the schema in a fixed order,
-// and some of them keep the CEL rules from being run.
+// Others holds the errors that no schema decides. They have a fixed place among those of the schema, and some
+// of them prevent the CEL rules from running.
 type Others struct {
 	Metadata field.ErrorList
 	Scale    field.ErrorList
-	// Cost, if not nil, is told what the rules cost.
+	// Cost, if not nil, receives the cost of the rules.
 	Cost *int64
 }
 
@@ -30,12 +30,13 @@ func (s *Schema) Validate(ctx context.Context, obj map[string]any, others Others
 	return s.check(ctx, &checking{obj: obj, others: others}, objectChecks)
 }
 
-// ValidateUpdate checks a change of an object. Errors in what the change left as it was are no errors of the change.
+// ValidateUpdate checks a change of an object. Errors in unchanged values are dropped.
 func (s *Schema) ValidateUpdate(ctx context.Context, obj, old map[string]any, others Others) field.ErrorList {
 	return s.check(ctx, &checking{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, objectChecks)
 }
 
-// ValidateStatusUpdate checks a change through the status subresource: by the schema of status alone, and by all rules.
+// ValidateStatusUpdate checks a change through the status subresource: by the schema of status only, and by all
+// rules.
 func (s *Schema) ValidateStatusUpdate(ctx context.Context, obj, old map[string]any, others Others) field.ErrorList {
 	return s.check(ctx, &checking{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, statusChecks)
 }
@@ -58,7 +59,7 @@ type checking struct {
 
 type check func(s *Schema, ctx context.Context, v *validators, c *checking) field.ErrorList
 
-// The checks in the order in which their errors are told. The rules come after them.
+// The checks in the order of their errors. The rules run after them.
 var (
 	objectChecks = []check{(*Schema).checkObject, (*Schema).checkEmbedded, (*Schema).checkLists}
 	statusChecks = []check{(*Schema).checkStatus, (*Schema).checkLists}
@@ -122,8 +123,8 @@ func oldValue(old map[string]any) any {
 	return old
 }
 
-// blocksRules says that rules can't be trusted with the object: a value may be of a type that its rule can't know, or
-// so large that its cost can't be told beforehand.
+// blocksRules reports whether an error prevents the rules from running: a value may be of a type that its rule
+// can't handle, or so large that its cost can't be estimated.
 func blocksRules(err *field.Error) bool {
 	switch err.Type {
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
@@ -132,7 +133,7 @@ func blocksRules(err *field.Error) bool {
 	return false
 }
 
-// checkObject checks the object by its schema, among what is checked without one.
+// checkObject checks the object by its schema, and places the errors between those of metadata and scale.
 func (s *Schema) checkObject(ctx context.Context, v *validators, c *checking) field.ErrorList {
 	if errs := s.checkKind(c.obj); len(errs) > 0 {
 		return errs
@@ -140,7 +141,7 @@ func (s *Schema) checkObject(ctx context.Context, v *validators, c *checking) fi
 	errs := append(field.ErrorList{}, c.others.Metadata...)
 	invalid := s.walk(ctx, nil, v.object, c.obj, nil)
 	if len(invalid) > 0 && c.update && c.related != nil {
-		// To relate each value to its old one costs more than the rest, and only ever makes errors fewer.
+		// Relating each value to its old one costs more than the rest, and only ever removes errors.
 		invalid = s.walk(ctx, nil, v.object, c.obj, c.related)
 	}
 	return append(append(errs, invalid...), c.others.Scale...)
@@ -155,7 +156,7 @@ func (s *Schema) checkStatus(ctx context.Context, v *validators, c *checking) fi
 	if status, ok := c.obj["status"]; ok && v.status != nil {
 		var related *common.CorrelatedObject
 		if c.related != nil {
-			// A status that was not there is as good as null: a null that stands for it is no change.
+			// A missing old status equals null: a null in its place is no change.
 			of := s.structural.Properties["status"]
 			related = common.NewCorrelatedObject(status, c.old["status"], &model.Structural{Structural: &of})
 		}
@@ -184,7 +185,7 @@ func (s *Schema) checkEmbedded(ctx context.Context, _ *validators, c *checking) 
 	return objectmeta.Validate(ctx, nil, c.obj, s.structural, false)
 }
 
-// checkLists checks that the items of sets and maps differ, unless those of the old object already did not.
+// checkLists checks that the items of sets and maps are distinct, unless the old object already violates that.
 func (s *Schema) checkLists(_ context.Context, _ *validators, c *checking) field.ErrorList {
 	if !s.uses.lists {
 		return nil

@@ -13,27 +13,27 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// walk validates one object by an OpenAPI schema. It says what the library's validator says. Unlike that one it ends
-// when its context does or when it has taken its steps, keeps a bounded number of errors, and forgets its patterns with
-// their schema.
+// walk validates one object by an OpenAPI schema. It finds the same errors as the library's validator. Unlike
+// that one, it ends with its context or after a number of steps, keeps a limited number of errors, and drops
+// its patterns with their schema. One goroutine uses it.
 type walk struct {
 	ctx context.Context
-	// left are the steps that it may still take.
+	// left counts the remaining steps.
 	left int64
-	// err is why it ended before its end.
+	// err is the cause of an early end.
 	err error
 }
 
 const (
-	// stepsBetweenLooks is how many steps are taken before the context is looked at again.
+	// stepsBetweenLooks is the number of steps between two checks of the context.
 	stepsBetweenLooks = 1 << 10
-	// patternWorkAStep is how many instructions of a pattern's program make a step, and enumWorkAStep how many values
-	// of an enum.
+	// patternWorkAStep instructions of a pattern's program count as one step, and so do enumWorkAStep values of
+	// an enum.
 	patternWorkAStep = 200
 	enumWorkAStep    = 16
 )
 
-// take takes n steps, and says whether the walk goes on.
+// take takes n steps, and reports whether the walk goes on.
 func (w *walk) take(n int64) bool {
 	before := w.left
 	w.left -= n
@@ -47,17 +47,18 @@ func (w *walk) take(n int64) bool {
 	return w.err == nil
 }
 
-// at is where a value is in its object: a name or an index within the value around it. The object itself is nil.
+// at is the place of a value in its object: a name or an index within its parent. The object itself is nil.
 type at struct {
 	parent *at
 	name   string
 	index  int // for those without a name
 	isItem bool
-	// isKey says that the name is no property's.
+	// isKey means that the name is no property's.
 	isKey bool
 }
 
-// String is the path as errors have it. A key in a map at the top begins with a dot, a property does not.
+// String returns the path in the form of errors. A key in a map at the top begins with a dot, a property does
+// not.
 func (a *at) String() string {
 	var b strings.Builder
 	a.write(&b)
@@ -81,13 +82,14 @@ func (a *at) write(b *strings.Builder) {
 	}
 }
 
-// validated is what a walk found in a value.
+// validated holds the findings of a walk in a value.
 type validated struct {
 	errs []error
-	// texts are those of errs: an error that was found already is not found again.
+	// texts holds the texts of errs, so that the same error is not added twice.
 	texts []string
 	more  bool
-	// matched counts the checks that held. Of the branches that all fail, errors are those of the one with the most.
+	// matched counts the checks that held. If all branches fail, the errors come from the branch with the
+	// highest count.
 	matched int
 }
 
@@ -116,7 +118,7 @@ func (v *validated) merge(other validated) {
 	v.matched += other.matched
 }
 
-// addOf is add for the functions of the library, whose nil is not a nil error.
+// addOf is add for functions of the library, whose nil pointer would become a non-nil error.
 func (v *validated) addOf(err *errors.Validation) {
 	if err != nil {
 		v.add(err)
@@ -125,7 +127,8 @@ func (v *validated) addOf(err *errors.Validation) {
 
 const inBody = "body"
 
-// value validates a value. related, if not nil, relates it to its old value: errors of what is as it was are forgiven.
+// value validates a value. related, if not nil, relates it to its old value: errors of unchanged values are
+// dropped.
 func (w *walk) value(n *node, p *at, value any, related *common.CorrelatedObject) validated {
 	out := w.check(n, p, value, related)
 	if len(out.errs) > 0 && related != nil && related.CachedDeepEqual() {
@@ -186,7 +189,7 @@ func (w *walk) text(n *node, p *at, value string, out *validated) {
 	}
 }
 
-// match matches a text with a pattern, which costs as much as both are long.
+// match matches a text with a pattern. The cost is proportional to the length of both.
 func (w *walk) match(n *node, p *at, value string, out *validated) {
 	re := n.pattern.compile()
 	switch {
@@ -265,8 +268,8 @@ func (w *walk) additional(n *node, p *at, fields map[string]any, related *common
 	}
 }
 
-// relatedField relates a field to its old value. The version and the kind at the top can't be: old and new were both
-// converted to this version, and whether they changed can't be seen.
+// relatedField relates a field to its old value. The apiVersion and the kind at the top have none: old and new
+// were both converted to this version, which hides whether they changed.
 func relatedField(p *at, name string, related *common.CorrelatedObject) *common.CorrelatedObject {
 	if related == nil || p == nil && (name == "apiVersion" || name == "kind") {
 		return nil

@@ -62,10 +62,10 @@ func typeOf(value any) (name, format string) {
 	return "", ""
 }
 
-// whole says whether a number counts as an integer.
+// whole reports whether a number counts as an integer.
 func whole(f float64) bool { return validate.MultipleOf("", "", f, 1) == nil }
 
-// number checks the range of a number, in the order in which the library does.
+// number checks the range of a number, in the library's order.
 func number(n *node, p *at, value any) (out validated) {
 	out.matched = 1
 	typeName, format := numberType(n)
@@ -115,7 +115,7 @@ func number(n *node, p *at, value any) (out validated) {
 	return out
 }
 
-// numberType is the type and the format by which a number's range is checked: those of a schema with one type.
+// numberType returns the type and the format that determine a number's range, if the schema has one type.
 func numberType(n *node) (name, format string) {
 	if len(n.Type) != 1 {
 		return "", ""
@@ -142,7 +142,7 @@ func asFloat(value any) float64 {
 	return value.(float64)
 }
 
-// enum checks that a value is one of those that are allowed.
+// enum checks that a value is one of the allowed values.
 func (w *walk) enum(n *node, p *at, value any, out *validated) {
 	if len(n.Enum) == 0 || w.err != nil {
 		return

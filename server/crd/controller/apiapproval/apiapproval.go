@@ -12,22 +12,22 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// Controller writes the condition that follows from a definition's annotation.
+// Controller writes the condition about the approval annotation of a definition.
 type Controller struct {
 	lister *lister.Lister
 	status work.Status
 	queue  *work.Queue
-	// told has the states that were written, by name. Only Run uses it.
+	// told holds the states whose condition is written, by name. Only Run uses it.
 	told map[string]state
 }
 
-// state is the part of a definition that decides about its approval.
+// state is the part of a definition that determines its approval.
 type state struct {
 	uid        types.UID
 	annotation string
 }
 
-// New makes a controller, which hears of changes once the lister runs.
+// New creates a controller. It receives changes once the lister runs.
 func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	c := &Controller{
 		lister: l, status: status, queue: work.NewQueue("tell of the approval of a CustomResourceDefinition", log),
@@ -69,7 +69,7 @@ func (c *Controller) look(ctx context.Context, name string) error {
 	return nil
 }
 
-// reasons has the reason and message of the condition for each state of approval.
+// reasons maps each state of approval to the status and reason of the condition.
 var reasons = map[apihelpers.APIApprovalState]struct {
 	status apiextensionsv1.ConditionStatus
 	reason string

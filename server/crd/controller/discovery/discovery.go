@@ -21,20 +21,20 @@ import (
 	"github.com/kx-apiserver/kx/server/discovery"
 )
 
-// longestWait bounds how long a request waits for definitions that are about to be established.
+// longestWait limits how long a request waits for definitions that are about to be established.
 const longestWait = time.Second
 
-// Controller keeps the pages up to date.
+// Controller keeps the discovery documents up to date.
 type Controller struct {
 	lister *lister.Lister
 	pages  *discovery.Manager
 
-	// published are the definitions in the documents: a list from the lister in which none is about to be established,
-	// unless it is overdue.
+	// published lists the definitions in the documents. None of them is about to be established, except those
+	// in overdue.
 	published atomic.Pointer[[]*work.Definition]
 	overdue   atomic.Pointer[[]*work.Definition]
 
-	// mu serializes updates. own are the group versions that this controller publishes.
+	// mu serializes updates and guards own, the group versions that this controller publishes.
 	mu  sync.Mutex
 	own map[schema.GroupVersion]bool
 
@@ -42,7 +42,7 @@ type Controller struct {
 	changed atomic.Pointer[chan struct{}]
 }
 
-// New makes a controller, which hears of changes once the lister runs.
+// New creates a controller. It receives changes once the lister runs.
 func New(l *lister.Lister, pages *discovery.Manager) *Controller {
 	c := &Controller{lister: l, pages: pages, own: map[schema.GroupVersion]bool{}}
 	c.published.Store(new([]*work.Definition))
@@ -54,7 +54,7 @@ func New(l *lister.Lister, pages *discovery.Manager) *Controller {
 	return c
 }
 
-// WithDiscovery brings the documents up to date before next serves one.
+// WithDiscovery updates the documents before next serves one.
 func (c *Controller) WithDiscovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isPage(r.URL.Path) {
@@ -64,13 +64,13 @@ func (c *Controller) WithDiscovery(next http.Handler) http.Handler {
 	})
 }
 
-// isPage says whether a path is /apis, /apis/<group> or /apis/<group>/<version>.
+// isPage reports whether a path is /apis, /apis/<group> or /apis/<group>/<version>.
 func isPage(path string) bool {
 	path, ok := strings.CutPrefix(strings.TrimSuffix(path, "/"), "/apis")
 	return ok && (path == "" || path[0] == '/' && strings.Count(path, "/") <= 2)
 }
 
-// Update brings the documents up to date.
+// Update waits for definitions that are about to be established, and updates the documents.
 func (c *Controller) Update(ctx context.Context) {
 	if slices.Equal(*c.published.Load(), c.lister.List()) {
 		return
@@ -90,13 +90,13 @@ func (c *Controller) Update(ctx context.Context) {
 	}
 }
 
-// isAwaited says whether d is about to be established.
+// isAwaited reports whether d is about to be established.
 func (c *Controller) isAwaited(d *work.Definition) bool {
 	return establishing.IsDue(d) && !slices.Contains(*c.overdue.Load(), d)
 }
 
-// settle waits until none of the definitions known now is about to be established. It notes those that took too long,
-// so that nobody waits for them again until they change.
+// settle waits until none of the definitions known now is about to be established. It notes those that took too
+// long in overdue: no request waits for them again until they change.
 func (c *Controller) settle(ctx context.Context) {
 	timer := time.NewTimer(longestWait)
 	defer timer.Stop()
@@ -159,7 +159,7 @@ func (c *Controller) publish(gv schema.GroupVersion, resources []metav1.APIResou
 	}
 }
 
-// isForeign says whether somebody other than this controller publishes a group version.
+// isForeign reports whether another publisher owns a group version.
 func (c *Controller) isForeign(gv schema.GroupVersion) bool {
 	_, ok := c.pages.Handler("/apis/" + gv.Group + "/" + gv.Version)
 	return ok

@@ -13,8 +13,8 @@ import (
 // The verbs, in the order of upstream's documents.
 var (
 	verbs = metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
-	// verbsOfTerminating are the verbs while a definition is being deleted: objects can be deleted and no longer
-	// created.
+	// verbsOfTerminating are the verbs while a definition is being deleted: objects can be deleted and no
+	// longer created.
 	verbsOfTerminating = metav1.Verbs{"delete", "deletecollection", "get", "list", "watch"}
 	verbsOfSubresource = metav1.Verbs{"get", "patch", "update"}
 )

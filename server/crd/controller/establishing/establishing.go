@@ -31,11 +31,11 @@ type Controller struct {
 	lister *lister.Lister
 	status work.Status
 	queue  *work.Queue
-	// contested are the definitions one of whose names another one holds, too. Only Run uses it.
+	// contested holds the definitions that share a name with another one. Only Run uses it.
 	contested map[string]bool
 }
 
-// New makes a controller, which hears of changes once the lister runs.
+// New creates a controller. It receives changes once the lister runs.
 func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	c := &Controller{
 		lister: l, status: status, queue: work.NewQueue("establish a CustomResourceDefinition", log), contested: map[string]bool{},
@@ -52,7 +52,8 @@ func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 // Run works until ctx ends.
 func (c *Controller) Run(ctx context.Context) { c.queue.Run(ctx, c.batch) }
 
-// batch reads all definitions once. It reads the revision first, so the definitions are at that revision or later.
+// batch examines definitions. It reads the lister's revision first, so that all of them are at that revision or
+// later.
 func (c *Controller) batch(ctx context.Context, names []string) work.Failures {
 	revision := c.lister.Revision()
 	all := c.lister.List()
@@ -95,7 +96,7 @@ func find(all []*work.Definition, name string) *work.Definition {
 	return all[i]
 }
 
-// IsDue says whether d's condition Established is about to be written, be it true or false.
+// IsDue reports whether d's condition Established is about to be written, as true or as false.
 func IsDue(d *work.Definition) bool {
 	if d.DeletionTimestamp != nil || !apihelpers.IsCRDConditionTrue(d, apiextensionsv1.NamesAccepted) ||
 		apihelpers.IsCRDConditionTrue(d, apiextensionsv1.Established) {
@@ -105,7 +106,7 @@ func IsDue(d *work.Definition) bool {
 	return !apihelpers.IsCRDConditionEquivalent(&next, apihelpers.FindCRDCondition(d, apiextensionsv1.Established))
 }
 
-// verdict returns the condition of a definition whose names nobody else holds.
+// verdict returns the condition of a definition that shares no name.
 func verdict(d *work.Definition) condition {
 	c := d.Spec.Conversion
 	if c != nil && c.Webhook != nil && c.Webhook.ClientConfig != nil &&

@@ -37,19 +37,19 @@ func failed(format string, err error) condition {
 
 type groupResource struct{ group, resource string }
 
-// overlapping are the built-in resources whose keys a definition of the same name would share.
+// overlapping lists the built-in resources whose keys a definition of the same name would share.
 var overlapping = map[groupResource]bool{
 	{"apiregistration.k8s.io", "apiservices"}:             true,
 	{"apiextensions.k8s.io", "customresourcedefinitions"}: true,
 }
 
-// isBegun says whether the condition reports more than a deletion that will begin soon.
+// isBegun reports whether the deletion of objects has started, according to the condition.
 func isBegun(d *work.Definition) bool {
 	c := apihelpers.FindCRDCondition(d, apiextensionsv1.Terminating)
 	return c != nil && c.Status == apiextensionsv1.ConditionTrue && c.Reason != "InstanceDeletionPending"
 }
 
-// say writes the condition unless it is there already.
+// say writes the condition unless the definition has it already.
 func (c *Controller) say(ctx context.Context, d *work.Definition, now condition) (*work.Definition, error) {
 	if apihelpers.IsCRDConditionEquivalent(&now, apihelpers.FindCRDCondition(d, apiextensionsv1.Terminating)) {
 		return d, nil
@@ -57,7 +57,7 @@ func (c *Controller) say(ctx context.Context, d *work.Definition, now condition)
 	return c.status.Update(ctx, d, func(d *work.Definition) { apihelpers.SetCRDCondition(d, now) })
 }
 
-// fail writes into the condition why the deletion is stuck, and returns that error.
+// fail writes the cause of a stuck deletion into the condition, and returns that error.
 func (c *Controller) fail(ctx context.Context, d *work.Definition, now condition, why error) error {
 	if ctx.Err() != nil {
 		return why

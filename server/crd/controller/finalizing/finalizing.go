@@ -18,27 +18,29 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// ListerCollectionDeleter is the storage of a definition's objects, in the storage version: deleting an object should
-// not need a conversion.
+// ListerCollectionDeleter lists and deletes a definition's objects in the storage version, so that a deletion
+// needs no conversion.
 type ListerCollectionDeleter interface {
 	rest.Lister
 	rest.CollectionDeleter
 }
 
-// CRClientGetter finds the storage of a definition's objects. It is asked at each attempt, and its answer is not kept.
+// CRClientGetter returns the storage of a definition's objects. It is called at each attempt, and its result is
+// not kept.
 type CRClientGetter interface {
 	GetCustomResourceListerCollectionDeleter(crd *apiextensionsv1.CustomResourceDefinition) (ListerCollectionDeleter, error)
 }
 
 const (
-	// settle is how long a definition must have been seen terminating before an empty list of its objects counts.
+	// settle is the time from seeing a definition terminating until an empty list of its objects counts.
 	settle = 100 * time.Millisecond
-	// patience is how long objects may remain before the condition says so.
+	// patience is the time after which the condition reports remaining objects.
 	patience = time.Minute
 
 	shortestPause = 20 * time.Millisecond
 	longestPause  = 5 * time.Second
-	// mostAtOnce is how many definitions are emptied at a time. Each of the others costs a waiting goroutine.
+	// mostAtOnce limits the definitions that are emptied at a time. Each of the others costs a waiting
+	// goroutine.
 	mostAtOnce = 4
 )
 
@@ -53,13 +55,13 @@ type Controller struct {
 	slots   chan struct{}
 	running sync.WaitGroup
 
-	// mu guards the set of current deletions. It has UIDs, since a new definition may take the name before the deletion
-	// ends.
+	// mu guards ending, the current deletions. They are UIDs, since a new definition may take the name before
+	// the deletion ends.
 	mu     sync.Mutex
 	ending map[types.UID]bool
 }
 
-// New makes a controller, which hears of changes once the lister runs.
+// New creates a controller. It receives changes once the lister runs.
 func New(l *lister.Lister, status work.Status, objects CRClientGetter, log *slog.Logger) *Controller {
 	const what = "delete the objects of a CustomResourceDefinition"
 	c := &Controller{
@@ -126,7 +128,7 @@ func (c *Controller) end(ctx context.Context, name string, uid types.UID) {
 	}
 }
 
-// attempt makes one attempt when it is its turn. It recovers from a panic, which would end the process.
+// attempt makes one attempt when a slot is free. It recovers from a panic, which would end the process.
 func (c *Controller) attempt(ctx context.Context, name string, uid types.UID, since time.Time) (done bool, err error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -146,7 +148,7 @@ func (c *Controller) attempt(ctx context.Context, name string, uid types.UID, si
 	return c.empty(ctx, d, since)
 }
 
-// empty deletes the present objects, writes the condition, and removes the finalizer if none are left.
+// empty deletes the present objects, writes the condition, and removes the finalizer if no object is left.
 func (c *Controller) empty(ctx context.Context, d *work.Definition, since time.Time) (done bool, err error) {
 	if !isBegun(d) {
 		if d, err = c.say(ctx, d, inProgress); err != nil {

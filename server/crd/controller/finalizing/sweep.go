@@ -18,11 +18,11 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/controller/work"
 )
 
-// pageSize bounds how many objects are in memory at a time.
+// pageSize limits the objects in memory at a time.
 const pageSize = 500
 
-// sweep deletes the objects of d in each namespace that has some which are not being deleted yet. It says whether it
-// found any. On an error, failure is the condition that reports it.
+// sweep deletes the objects of d, in each namespace that has any without a deletion timestamp. left reports
+// whether it found any objects. On an error, failure is the condition that reports it.
 func (c *Controller) sweep(ctx context.Context, d *work.Definition,
 	objects ListerCollectionDeleter) (left bool, failure condition, err error) {
 	left, namespaces, err := find(ctx, d, objects)
@@ -53,8 +53,8 @@ func (c *Controller) deleteAll(ctx context.Context, d *work.Definition, namespac
 	return err
 }
 
-// find says whether there are any objects, and which namespaces have some that nobody has deleted. The namespace of a
-// cluster-scoped object is "".
+// find reports whether there are any objects, and returns the namespaces with objects that are not being
+// deleted yet. The namespace of a cluster-scoped object is "".
 func find(ctx context.Context, d *work.Definition, objects ListerCollectionDeleter) (any bool, namespaces []string, err error) {
 	seen := map[string]bool{}
 	page := &metainternalversion.ListOptions{Limit: pageSize}

@@ -21,7 +21,7 @@ type key struct {
 	name  string
 }
 
-// Holders says which definitions hold which names.
+// Holders records which definitions hold which names.
 type Holders struct {
 	by map[key][]*work.Definition
 }
@@ -80,15 +80,15 @@ func (h *Holders) Rivals(d *work.Definition) []*work.Definition {
 	return slices.Compact(rivals)
 }
 
-// isUsed says whether anybody holds the name.
+// isUsed reports whether any definition holds the name.
 func (h *Holders) isUsed(k key) bool { return len(h.by[k]) > 0 }
 
-// isLost says whether d must give up a name to another definition that holds it, too.
+// isLost reports whether d must give up a name to another definition that also holds it.
 func (h *Holders) isLost(d *work.Definition, k key) bool {
 	return slices.ContainsFunc(h.by[k], func(other *work.Definition) bool { return other.Name != d.Name && yields(d, other) })
 }
 
-// yields says whether d, and not other, gives up a name that both hold.
+// yields reports whether d, and not other, gives up a name that both hold.
 func yields(d, other *work.Definition) bool {
 	return cmp.Or(
 		first(isEstablished(d), isEstablished(other)),

@@ -29,8 +29,8 @@ type verdict struct {
 	accepted condition
 }
 
-// judge decides which names d gets. It keeps names that it holds already, unless another definition has a better claim.
-// If several names are taken, the condition reports the last one.
+// judge decides which names d gets. d keeps the names that it holds already, unless another definition has a
+// better claim. If several names are taken, the condition reports the last one.
 func judge(d *work.Definition, h *Holders) verdict {
 	wants, has := &d.Spec.Names, kept(d, h)
 	v := verdict{names: has, accepted: noConflicts}
@@ -62,7 +62,7 @@ func judge(d *work.Definition, h *Holders) verdict {
 	return v
 }
 
-// shortNames returns all short names that d asks for, or else those that it has.
+// shortNames returns all short names that d requests, or else those that it holds.
 func shortNames(d *work.Definition, has []string, h *Holders) ([]string, error) {
 	wants := d.Spec.Names.ShortNames
 	var errs []error
@@ -79,8 +79,8 @@ func shortNames(d *work.Definition, has []string, h *Holders) ([]string, error) 
 
 func inUse(name string) error { return fmt.Errorf("%q is already in use", name) }
 
-// kept returns the names that d holds and need not give up. An established definition never loses its plural and kind,
-// since its objects have them.
+// kept returns the names that d holds and need not give up. An established definition never loses its plural
+// and kind, since its objects have them.
 func kept(d *work.Definition, h *Holders) names {
 	n := d.Status.AcceptedNames
 	lost := func(kind bool, name string) bool { return h.isLost(d, key{d.Spec.Group, kind, name}) }
@@ -101,7 +101,7 @@ func kept(d *work.Definition, h *Holders) names {
 	return n
 }
 
-// isSaid says whether d's status equals the verdict already.
+// isSaid reports whether d's status equals the verdict already.
 func (v verdict) isSaid(d *work.Definition) bool {
 	return apiequality.Semantic.DeepEqual(v.names, d.Status.AcceptedNames) &&
 		apihelpers.IsCRDConditionEquivalent(&v.accepted, apihelpers.FindCRDCondition(d, apiextensionsv1.NamesAccepted))

@@ -19,13 +19,13 @@ type Controller struct {
 
 	// Only Run uses these:
 
-	// written has this process's writes that the lister has not seen yet, by name.
+	// written holds this process's writes that the lister has not seen yet, by name.
 	written map[string]*work.Definition
-	// waiting has the definitions that ask for taken names, by group.
+	// waiting holds the definitions that request taken names, by group.
 	waiting map[string]map[string]bool
 }
 
-// New makes a controller, which hears of changes once the lister runs.
+// New creates a controller. It receives changes once the lister runs.
 func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	c := &Controller{
 		lister: l, status: status, queue: work.NewQueue("accept the names of a CustomResourceDefinition", log),
@@ -43,8 +43,8 @@ func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 // Run works until ctx ends.
 func (c *Controller) Run(ctx context.Context) { c.queue.Run(ctx, c.batch) }
 
-// batch judges definitions, and those that wait in their groups, on one state of all definitions. Each verdict changes
-// that state for the next. Then batch writes the verdicts.
+// batch judges definitions, and those that wait in their groups, on one snapshot of all definitions. Each
+// verdict changes that snapshot for the next. Then batch writes the verdicts.
 func (c *Controller) batch(ctx context.Context, toJudge []string) work.Failures {
 	all := c.definitions()
 	list := make([]*work.Definition, 0, len(all))
@@ -117,7 +117,7 @@ func (c *Controller) waitingIn(definitions []string) (names []string) {
 	return names
 }
 
-// note remembers whether a definition waits.
+// note records whether a definition waits.
 func (c *Controller) note(name string, waits bool) {
 	group := groupOf(name)
 	switch waiting := c.waiting[group]; {
@@ -133,7 +133,7 @@ func (c *Controller) note(name string, waits bool) {
 	}
 }
 
-// groupOf takes the group from a definition's name, which consists of plural and group.
+// groupOf returns the group in a definition's name, which consists of plural and group.
 func groupOf(name string) string {
 	_, group, _ := strings.Cut(name, ".")
 	return group

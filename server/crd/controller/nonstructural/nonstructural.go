@@ -21,17 +21,17 @@ type Controller struct {
 	lister *lister.Lister
 	status work.Status
 	queue  *work.Queue
-	// judged has the states that were judged, by name. Only Run uses it.
+	// judged holds the states that were judged, by name. Only Run uses it.
 	judged map[string]state
 }
 
-// state is the part of a definition that decides about its schemas.
+// state is the part of a definition that determines its schemas.
 type state struct {
 	uid        types.UID
 	generation int64
 }
 
-// New makes a controller, which hears of changes once the lister runs.
+// New creates a controller. It receives changes once the lister runs.
 func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	c := &Controller{
 		lister: l, status: status, queue: work.NewQueue("judge the schema of a CustomResourceDefinition", log), judged: map[string]state{},
@@ -46,7 +46,7 @@ func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	return c
 }
 
-// Run works until ctx ends, on one definition at a time: nobody waits for this.
+// Run works until ctx ends, on one definition at a time, since no request waits for the result.
 func (c *Controller) Run(ctx context.Context) {
 	c.queue.Run(ctx, func(ctx context.Context, names []string) work.Failures {
 		return work.Each(names, 1, func(name string) error { return c.look(ctx, name) })
@@ -105,7 +105,7 @@ func judge(d *work.Definition) *apiextensionsv1.CustomResourceDefinitionConditio
 	return c
 }
 
-// structuralOf is nil for a version without a schema.
+// structuralOf returns nil for a version without a schema.
 func structuralOf(v *apiextensionsv1.CustomResourceDefinitionVersion) (*schema.Structural, error) {
 	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 		return nil, nil

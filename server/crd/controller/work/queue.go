@@ -15,20 +15,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Failures has the errors of a batch, by name.
+// Failures maps the failed names of a batch to their errors.
 type Failures map[string]error
 
-// ErrLater asks for another attempt soon. It is not a failure.
+// ErrLater requests another attempt soon. It is not a failure.
 var ErrLater = errors.New("it is too early for this")
 
 const (
 	shortestPause = 5 * time.Millisecond
 	longestPause  = 10 * time.Second
-	// doublingsMost bounds the exponent. By then the pause has its maximum.
+	// doublingsMost limits the exponent. The pause has reached its maximum by then.
 	doublingsMost = 12
 )
 
-// Queue holds the names that a controller has yet to examine.
+// Queue holds the names that a controller has yet to examine. mu guards due and attempts.
 type Queue struct {
 	what string
 	log  *slog.Logger
@@ -39,7 +39,7 @@ type Queue struct {
 	wake     chan struct{}
 }
 
-// NewQueue makes an empty queue. Log messages say "cannot <what>" of a name that fails.
+// NewQueue creates an empty queue. Log messages say "cannot <what>" about a name that fails.
 func NewQueue(what string, log *slog.Logger) *Queue {
 	return &Queue{what: what, log: log, due: map[string]time.Time{}, attempts: map[string]int{}, wake: make(chan struct{}, 1)}
 }
@@ -47,14 +47,14 @@ func NewQueue(what string, log *slog.Logger) *Queue {
 // Add queues name for the next batch.
 func (q *Queue) Add(name string) { q.AddAfter(name, 0) }
 
-// AddAfter queues name for after a pause. A name that is due earlier stays so.
+// AddAfter queues name after a pause. A name that is due earlier stays so.
 func (q *Queue) AddAfter(name string, pause time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.add(name, time.Now().Add(pause))
 }
 
-// The caller of add holds q.mu.
+// add requires q.mu.
 func (q *Queue) add(name string, at time.Time) {
 	if before, ok := q.due[name]; ok && !at.Before(before) {
 		return
@@ -66,7 +66,7 @@ func (q *Queue) add(name string, at time.Time) {
 	}
 }
 
-// Run hands out batches, one after the other, until ctx ends.
+// Run passes batches to the controller, one after the other, until ctx ends.
 func (q *Queue) Run(ctx context.Context, batch func(ctx context.Context, names []string) Failures) {
 	timer := time.NewTimer(longestPause)
 	defer timer.Stop()
@@ -85,7 +85,7 @@ func (q *Queue) Run(ctx context.Context, batch func(ctx context.Context, names [
 	}
 }
 
-// take returns the due names in the order of their times, or else how long to wait for the next.
+// take returns the due names in the order of their times, or else the time until the next is due.
 func (q *Queue) take(now time.Time) (names []string, next time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

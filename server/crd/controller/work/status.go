@@ -31,14 +31,13 @@ type Definition = apiextensionsv1.CustomResourceDefinition
 var ErrChanged = errors.New("the definition has changed since it was looked at")
 
 const (
-	// WritesMost is how many definitions a controller writes at a time, so that etcd can sync its disk once for many
-	// writes.
+	// WritesMost limits a controller's concurrent writes. etcd can sync its disk once for many writes.
 	WritesMost = 16
-	// longestWrite bounds one write.
+	// longestWrite limits the duration of a write.
 	longestWrite = 30 * time.Second
 )
 
-// As returns the context of a request that a controller makes to read.
+// As returns the context of a controller's read.
 func As(ctx context.Context, info *request.RequestInfo) context.Context {
 	return controllers.As(ctx, controllers.APIServer, info)
 }
@@ -47,7 +46,7 @@ func As(ctx context.Context, info *request.RequestInfo) context.Context {
 type Status struct {
 	// Storage is the storage of customresourcedefinitions/status.
 	Storage rest.Updater
-	// Journeys (optional) records the writes, with the revision that was seen as their cause, and Metrics (optional)
+	// Journeys (optional) records the writes, with the judged revision as their cause. Metrics (optional)
 	// counts them.
 	Journeys *trace.Recorder
 	Metrics  *controllers.Metrics
@@ -55,13 +54,13 @@ type Status struct {
 	writer *controllers.Writer
 }
 
-// Of returns the Status by which one of the controllers writes.
+// Of returns the Status that one of the controllers writes through.
 func (s Status) Of(controller string) Status {
 	s.writer = &controllers.Writer{Name: controller + "-controller", User: controllers.APIServer, Journeys: s.Journeys, Metrics: s.Metrics}
 	return s
 }
 
-// Begin begins something that a controller does because of the state of a definition. end ends it with *err.
+// Begin starts an action of a controller, caused by the state of a definition. end ends it with *err.
 func (s Status) Begin(ctx context.Context, seen *Definition, write controllers.Write) (_ context.Context, end func(err *error)) {
 	write.Cause = int64(Revision(seen))
 	ctx, ended := s.writer.Begin(ctx, write)
@@ -74,11 +73,11 @@ func (s Status) Begin(ctx context.Context, seen *Definition, write controllers.W
 	}
 }
 
-// definitions is their resource.
+// definitions is the resource of definitions.
 const definitions = "customresourcedefinitions"
 
-// Update applies change to the seen definition, writes it, and returns it. change may edit the status and the
-// finalizers. The error is ErrChanged if the definition in etcd is not the one that was seen.
+// Update applies change to the definition seen, writes it, and returns it. change may edit the status and the
+// finalizers. The error is ErrChanged if etcd has another revision than seen.
 func (s Status) Update(ctx context.Context, seen *Definition, change func(*Definition)) (_ *Definition, err error) {
 	next := *seen
 	next.Status = *seen.Status.DeepCopy()
@@ -112,7 +111,7 @@ func (s Status) Update(ctx context.Context, seen *Definition, change func(*Defin
 	return &next, nil
 }
 
-// decided names the conditions that change, and says whether the definition may go.
+// decided lists the conditions that change, and whether the finalizer is removed.
 func decided(seen, next *Definition) string {
 	var changes []string
 	for _, c := range next.Status.Conditions {
@@ -131,7 +130,7 @@ func decided(seen, next *Definition) string {
 	return trace.ListOf(changes).String()
 }
 
-// replace returns next if the stored definition is the one that was seen.
+// replace returns next if the stored definition is at the revision of seen.
 func replace(seen, next *Definition) rest.TransformFunc {
 	return func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 		stored, err := builtin.As[*apiextensions.CustomResourceDefinition](old)
@@ -152,8 +151,8 @@ func replace(seen, next *Definition) rest.TransformFunc {
 	}
 }
 
-// Revision returns a definition's resourceVersion as a number. Every definition from storage has one; 0 stands for
-// none.
+// Revision returns a definition's resourceVersion as a number. Every definition from storage has one; 0 stands
+// for none.
 func Revision(d *Definition) uint64 {
 	revision, _ := strconv.ParseUint(d.ResourceVersion, 10, 64)
 	return revision
