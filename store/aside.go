@@ -4,8 +4,8 @@ import "context"
 
 type asideKey struct{}
 
-// Aside returns a context for reads of the server itself, which are no sign that anybody wants the resource: they do
-// not make a cache fill.
+// Aside returns a context for reads that the server makes for itself. They do not show that a client uses the
+// resource, so they do not make a cache fill.
 func Aside(ctx context.Context) context.Context { return context.WithValue(ctx, asideKey{}, true) }
 
 // IsAside says whether ctx is from Aside.
@@ -13,9 +13,9 @@ func IsAside(ctx context.Context) bool { return ctx.Value(asideKey{}) != nil }
 
 type unreadableKey struct{}
 
-// WithUnreadable returns a context for lists of the server itself that have to show what is there: an object that can't
-// be read is an item like others, and fails when somebody looks inside. It has no effect on lists that select by labels
-// or fields.
+// WithUnreadable returns a context for lists that the server makes for itself and that must include unreadable
+// objects. Such an object is an item like others and fails when it is decoded. The context has no effect on lists
+// that select by labels or fields.
 func WithUnreadable(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unreadableKey{}, true)
 }

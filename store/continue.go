@@ -24,8 +24,8 @@ var (
 
 const continueVersion = "meta.k8s.io/v1"
 
-// continueToken is what a client carries from one page to the next, as JSON in base64. Servers of other versions read
-// it, and other implementations.
+// continueToken carries the position of a list from one page to the next, as JSON in base64. Servers of other
+// versions and other implementations read it too.
 type continueToken struct {
 	APIVersion      string `json:"v"`
 	ResourceVersion int64  `json:"rv"`
@@ -75,8 +75,9 @@ func EncodeContinue(key, keyPrefix string, resourceVersion int64) (string, error
 	return base64.RawURLEncoding.EncodeToString(data), nil
 }
 
-// PrepareContinueToken returns the token that follows keyLastItem and how many objects are left after this page, of
-// the itemsCount that there were before it. With a selector nobody knows how many of those match: the count is nil.
+// PrepareContinueToken returns the token that continues after keyLastItem, and the number of objects after this page.
+// itemsCount counts the objects from the page's beginning on. With a selector the number of matches among them is
+// unknown, and the count is nil.
 func PrepareContinueToken(keyLastItem, keyPrefix string, resourceVersion, itemsCount int64, hasMoreItems bool, opts ListOptions) (string,
 	*int64, error) {
 	if !hasMoreItems {
@@ -91,8 +92,9 @@ func PrepareContinueToken(keyLastItem, keyPrefix string, resourceVersion, itemsC
 	return token, &remaining, nil
 }
 
-// ValidateListOptions returns the revision that a list must be read at, 0 for the latest, and the key it goes on from,
-// "" for its beginning. keyPrefix is what the list is below. What makes no sense is a bad request.
+// ValidateListOptions returns the revision that a list must be read at (0 for the latest) and the key it continues
+// from ("" for its beginning). keyPrefix is the prefix of all keys of the list. Contradictory options are a bad
+// request.
 func ValidateListOptions(keyPrefix string, versioner Versioner, opts ListOptions) (withRev int64, continueKey string, err error) {
 	if opts.Recursive && opts.Predicate.Continue != "" {
 		continueKey, rv, err := DecodeContinue(opts.Predicate.Continue, keyPrefix)

@@ -17,10 +17,10 @@
 //  2. An object that goes out carries the revision of its last change, never the one it had when it came in.
 //  3. What is stored carries no resourceVersion and no selfLink.
 //  4. What came in is not modified, and what went out is not modified later. The one exception is an object that is
-//     suggested as the present state: it has no resourceVersion while the call lasts, so nobody else may look at it
-//     then.
+//     suggested as the present state: it has no resourceVersion while the call lasts, so no other goroutine may
+//     read it then.
 //
 // Selectors. A predicate asks each object, so a selector of many terms is compiled ([CompileLabels], [CompileFields]):
-// an object costs one look for each label or field that is named, not for each term. server/handler bounds how many of
-// both a client may name.
+// an object costs one lookup for each label or field of the selector, not for each term. server/handler bounds both
+// numbers.
 package store

@@ -10,11 +10,11 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// EncodedStorage reads and writes objects without decoding them. What Interface returns of the same storage is what
-// these return, decoded.
+// EncodedStorage reads and writes objects without decoding them. Decoded, its results equal those of Interface on the
+// same storage.
 //
-// The objects are shared: to look into one costs a decoding, once for all who look, and nobody may change what they
-// see. An object that can't be read fails when somebody looks, and not earlier, with the error of Interface.Get.
+// The objects are shared and must not be changed: the first reader that looks inside decodes one for all. An
+// unreadable object fails on that first look, not earlier, with the error of Interface.Get.
 type EncodedStorage interface {
 	// GetEncoded is Interface.Get. It returns nil if nothing is at the key and opts.IgnoreNotFound is set.
 	GetEncoded(ctx context.Context, key string, opts GetOptions) (*object.Encoded, error)
@@ -33,8 +33,8 @@ type EncodedStorage interface {
 		tryUpdate UpdateFunc, cachedExistingObject runtime.Object) (*object.Encoded, error)
 }
 
-// ListReader reads lists item by item. Beside every EncodedStorage there may be others, whose items are decoded already
-// because somebody had to convert them.
+// ListReader reads lists item by item. Besides the EncodedStorage of a resource there are others, whose items had to
+// be converted and are therefore decoded already.
 type ListReader interface {
 	// ListEncoded is Interface.GetList. It fails on objects that can't be read, as far as they are at hand. Later ones
 	// end the items with their error.
@@ -44,11 +44,10 @@ type ListReader interface {
 // EncodedList is a list at one revision of the storage.
 type EncodedList struct {
 	Revision int64
-	// Continue is the token of the next page. Remaining is how many objects follow this page, nil if nobody counted
-	// them.
+	// Continue is the token of the next page. Remaining counts the objects after this page, nil if unknown.
 	Continue  string
 	Remaining *int64
-	// Items are at hand, or are read while somebody takes them, in the context of whoever does.
+	// Items are in memory, or are read while the consumer takes them, in the consumer's context.
 	Items object.Items
 }
 
@@ -60,7 +59,7 @@ func (l *EncodedList) Into(ctx context.Context, versioner Versioner, listObj run
 	return versioner.UpdateList(listObj, uint64(l.Revision), l.Continue, l.Remaining)
 }
 
-// EncodedSource is what a cacher fills itself from.
+// EncodedSource is the storage that a cacher fills itself from.
 type EncodedSource interface {
 	EncodedStorage
 

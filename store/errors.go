@@ -39,7 +39,7 @@ var errCodeToMessage = map[int]string{
 	ErrCodeCorruptObj:               "corrupt object",
 }
 
-// StorageError is what a store answers about one key.
+// StorageError is an error of a store about one key.
 type StorageError struct {
 	Code            int
 	Key             string

@@ -45,9 +45,9 @@ type Interface interface {
 	// opts.Recursive, sets its resourceVersion and, if there is more, its continue token and remaining item count.
 	GetList(ctx context.Context, key string, opts ListOptions, listObj runtime.Object) error
 
-	// GuaranteedUpdate calls tryUpdate with the object at key and writes what it returns, and does both again when
-	// somebody else wrote in between. tryUpdate therefore runs one or more times and must not modify its input for
-	// good. destination receives what was stored. If tryUpdate returns what is stored already, nothing is written.
+	// GuaranteedUpdate calls tryUpdate with the object at key and writes the result. If another writer was faster, it
+	// does both again. tryUpdate therefore runs one or more times and must leave its input as it was. destination
+	// receives the stored object. If tryUpdate returns the stored state unchanged, nothing is written.
 	//
 	// A missing key is a KeyNotFound error, or an update of a zero object if ignoreNotFound. A cachedExistingObject is
 	// the first guess at the current state, and is modified; if anything fails on a guess, the current state is read
@@ -89,10 +89,10 @@ type Versioner interface {
 	ParseResourceVersion(resourceVersion string) (uint64, error)
 }
 
-// ResponseMeta is what a store knows of an object beside its content.
+// ResponseMeta holds what a store knows of an object beside its content.
 type ResponseMeta struct {
-	// TTL is how many seconds the object has left to live, if the store knows. etcd3 says 0 of every object: to know
-	// would be another request to etcd.
+	// TTL is the remaining lifetime of the object in seconds, if the store knows it. etcd3 always reports 0: to know
+	// it would take another request to etcd.
 	TTL int64
 	// ResourceVersion is the revision of the object's last change, 0 if it does not exist.
 	ResourceVersion uint64

@@ -15,10 +15,10 @@ type SelectionPredicate struct {
 	Label    labels.Selector
 	Field    fields.Selector
 	GetAttrs AttrFunc
-	// IndexLabels and IndexFields are those that an index is kept for.
+	// IndexLabels and IndexFields list the labels and fields that have an index.
 	IndexLabels []string
 	IndexFields []string
-	// Limit is how many objects an answer may hold, 0 for no limit; Continue is where the last answer ended.
+	// Limit bounds the objects of an answer, 0 for no limit. Continue is the token of the page before.
 	Limit               int64
 	Continue            string
 	AllowWatchBookmarks bool
@@ -27,7 +27,7 @@ type SelectionPredicate struct {
 // Everything selects all objects. It has no GetAttrs and needs none.
 var Everything = SelectionPredicate{Label: labels.Everything(), Field: fields.Everything()}
 
-// Empty says whether everything matches, so that nobody need look.
+// Empty reports whether everything matches, so that no object has to be checked.
 func (s *SelectionPredicate) Empty() bool {
 	return (s.Label == nil || s.Label.Empty()) && (s.Field == nil || s.Field.Empty())
 }

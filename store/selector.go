@@ -98,7 +98,7 @@ func (s *fieldSets) DeepCopySelector() fields.Selector {
 	return CompileFields(s.Selector.DeepCopySelector())
 }
 
-// keys are what is required of each label or field, in the order in which a selector names them.
+// keys groups the requirements by label or field, in the order in which a selector names them.
 type keys struct {
 	all []key
 	at  map[string]int

@@ -12,7 +12,7 @@ import (
 // same: an answer is good for all who asked before it was put.
 type asker struct {
 	ask func(context.Context) (uint64, error)
-	// seen is the revision that the cache has seen, of which etcd can't be short.
+	// seen returns the revision that the cache has seen; etcd is never behind it.
 	seen func() int64
 
 	mu            sync.Mutex

@@ -29,7 +29,7 @@ type Beside struct {
 	Key string
 	// Cached and Stored are nil where there is none.
 	Cached, Stored *object.Encoded
-	// Seen is the revision of which Cached is true, Revision one of which Stored is.
+	// Seen is the revision at which Cached holds, Revision one at which Stored holds.
 	Seen, Revision int64
 }
 

@@ -20,10 +20,10 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// resultBuffer is how many events a watcher may be given that its client has not taken, before it is behind.
+// resultBuffer limits the events that wait in a watcher's channel. With one more, the watcher is behind.
 const resultBuffer = 32
 
-// catchUpBatch is how many events a watcher that is behind takes out of the history at a time.
+// catchUpBatch limits the events that a watcher behind takes from the history at a time.
 const catchUpBatch = 64
 
 // cacheWatcher is one watch. See dispatcher for who writes what.
@@ -44,16 +44,16 @@ type cacheWatcher struct {
 	journey       *trace.Journey // nil if no request watches
 
 	result chan watch.Event
-	stop   chan struct{} // closed when nobody reads any more
-	// next is the seq of the first event that it was not given, and noSeq if the history does not have that one. come
-	// is how far it has come, while it is behind.
+	stop   chan struct{} // closed when the client stops reading
+	// next is the seq of the first event that the watcher was not given, and noSeq if the history does not have that
+	// event. come is the watcher's position while it is behind.
 	next int64
 	come position
-	// epoch is which of the histories that etcd had it watches.
+	// epoch numbers the history of etcd that it watches: a restore from a backup begins another one.
 	epoch int64
-	// from is the revision that its client knows from the beginning on: no bookmark goes behind it.
+	// from is the revision that its client knows from the beginning: no bookmark is older.
 	from int64
-	// at is the revision of the last event that it was given, and sent how many there were. They are only looked at.
+	// at is the revision of the last event that it was given, and sent counts the events. Only Inspect reads them.
 	at, sent atomic.Int64
 
 	// Guarded by the dispatcher's mu:
@@ -188,7 +188,7 @@ func (w *cacheWatcher) readPast(batch []*event) (n int, err error) {
 		c.metrics.TerminatedWatchers.Inc()
 		return 0, err
 	case err != nil:
-		// The client is told nothing: it would list again, where it only has to wait until etcd answers.
+		// The client gets no error: it would list again, although it only has to wait until etcd answers.
 		w.pause()
 		return 0, nil
 	case found == nil:
@@ -241,7 +241,7 @@ func (w *cacheWatcher) gave(revision int64) {
 	w.sent.Add(1)
 }
 
-// errNewEpoch is what a watcher ends with whose history is not etcd's any more, or can't be known to be.
+// errNewEpoch ends a watcher whose history is no longer etcd's, or can't be proved to be.
 var errNewEpoch = apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
 
 func (w *cacheWatcher) isStopped() bool {

@@ -17,12 +17,12 @@ import (
 )
 
 // Cacher is a storage with a cache in front of it. The cache keeps the present state of one resource and its latest
-// events, and answers reads and watches. Writes are the storage's, which tries the cached object first.
+// events, and answers reads and watches. Writes go to the storage, which tries the cached object first.
 //
-// Its own goroutines: the reflector, which fills the cache and applies changes as they come and hands them to watchers;
-// the progress requester, which asks etcd for its revision while somebody waits for it; and the keeper, which sends
-// bookmarks and forgets what is old. They start with the first read or watch: a cacher that nobody asks has none, and
-// costs etcd nothing. A watch has one only while it gets what lies behind.
+// It runs three goroutines. The reflector fills the cache, applies changes as they come and hands them to watchers.
+// The progress requester asks etcd for its revision while a reader waits for it. The keeper sends bookmarks and drops
+// what is old. All of them start with the first read or watch: a cacher without clients has no goroutine and costs
+// etcd nothing. A watch has a goroutine only while it is behind.
 type Cacher struct {
 	Storage
 
@@ -74,7 +74,7 @@ var (
 	_ store.EncodedStorage = &Cacher{}
 )
 
-// counts are how reads were answered.
+// counts tells reads that the cache answered from those that went to etcd.
 type counts struct{ hits, fallbacks atomic.Int64 }
 
 // NewCacherFromConfig makes a cacher. It begins to fill itself with the first read or watch, or at once if the Config
@@ -172,8 +172,8 @@ func (c *Cacher) Stop() {
 	c.metrics.Forget()
 }
 
-// ReadinessCheck says why the cache is not filled, or nil. One that fills itself for its first reader keeps nobody
-// waiting: etcd answers.
+// ReadinessCheck returns why the cache is not filled, or nil. A cache that its first reader fills makes no reader
+// wait, since etcd answers meanwhile: before its first fill it counts as ready.
 func (c *Cacher) ReadinessCheck() error {
 	switch now := c.state.get(); now.State {
 	case Uninitialized, Refilling:

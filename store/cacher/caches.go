@@ -8,10 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Caches are the cachers of a server, by their resources. They come and go with what is served.
+// Caches holds the cachers of a server by resource. They come and go as resources are installed and removed. mu
+// guards running.
 //
-// A resource that is served in another way from now on has two for a moment: its new one, and the old one until nobody
-// uses it any more. Then the new one is meant.
+// While a resource is installed anew it has two cachers: the new one, and the old one until its last user is gone.
+// Get returns the new one.
 type Caches struct {
 	mu      sync.Mutex
 	running map[schema.GroupResource][]*Cacher
@@ -43,7 +44,7 @@ func (s *Caches) Get(resource schema.GroupResource) *Cacher {
 	return newest(s.running[resource])
 }
 
-// Sizes is how many objects of a resource are cached, and how many bytes they are stored in.
+// Sizes returns the number of cached objects of a resource and the bytes of their stored form.
 func (s *Caches) Sizes(resource schema.GroupResource) (items int, bytes int64) {
 	if c := s.Get(resource); c != nil {
 		return c.watchCache.sizes()
@@ -70,5 +71,5 @@ func newest(cachers []*Cacher) *Cacher {
 	return cachers[len(cachers)-1]
 }
 
-// Resource is what is cached.
+// Resource returns the cached resource.
 func (c *Cacher) Resource() schema.GroupResource { return c.config.GroupResource }

@@ -20,7 +20,7 @@ const (
 	settleTime = time.Second
 )
 
-// checkPeriod is how often the environment wants caches to be compared with etcd; 0 is never.
+// checkPeriod returns the interval of comparisons with etcd that the environment sets; 0 for none.
 func checkPeriod() (time.Duration, error) {
 	value := os.Getenv(CheckVariable)
 	if value == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher/metrics"
 )
 
-// Storage is what a cacher can stand in front of.
+// Storage is a storage that a cacher can stand in front of.
 type Storage interface {
 	store.Interface
 	store.EncodedSource
@@ -23,7 +23,7 @@ type Storage interface {
 
 // Config says what a cacher keeps.
 type Config struct {
-	// Storage is what is cached. It stays the caller's, and must outlive the cacher.
+	// Storage is the cached storage. It belongs to the caller, and must outlive the cacher.
 	Storage Storage
 	// ResourcePrefix begins all keys of the resource, such as "/configmaps".
 	ResourcePrefix string
@@ -31,39 +31,39 @@ type Config struct {
 	GroupResource schema.GroupResource
 	// NewFunc makes an empty object of the resource.
 	NewFunc func() runtime.Object
-	// GetAttrsFunc is what selectors may look at.
+	// GetAttrsFunc returns the labels and fields for selectors.
 	GetAttrsFunc store.AttrFunc
 	// Trigger names at most one field: a watch that selects one value of it is only shown events with that value.
 	Trigger store.IndexerFuncs
 
-	// Prefill has the cache filled at once, and not when somebody reads.
+	// Prefill fills the cache at once, without waiting for the first read.
 	Prefill bool
-	// Fills bounds how many caches are filled at a time: each takes a place in it meanwhile. nil is no bound.
+	// Fills bounds how many caches fill at the same time: each takes a place in it meanwhile. nil is no bound.
 	Fills chan struct{}
 	// Control has the faults that disturb the cache; nil has none.
 	Control *trace.Control
-	// Log is told of failures; nil tells nobody.
+	// Log receives failures; nil drops them.
 	Log *slog.Logger
 
-	// Metrics count what all cachers of a server do; nil is metrics of this cacher alone, which nobody reads.
+	// Metrics count for all cachers of a server. nil makes metrics of this cacher alone, without a registry.
 	Metrics *metrics.Metrics
 
-	// Limits is what may be kept and waited for; zero fields are the defaults.
+	// Limits bounds memory and waits; a zero field means its default.
 	Limits Limits
 }
 
 // Limits bound a cacher.
 type Limits struct {
-	// HistoryWindow is how long events are kept, if neither their number nor their size is too large before. The last
-	// HistoryMin are kept longer.
+	// Events are kept for HistoryWindow, unless HistoryMax or HistoryBytes is exceeded before. The last HistoryMin
+	// are kept longer.
 	HistoryWindow          time.Duration
 	HistoryMin, HistoryMax int
 	HistoryBytes           int
-	// Wait is how long a read waits for a revision that the cache has not seen.
+	// Wait limits how long a read waits for a revision that the cache has not seen.
 	Wait time.Duration
-	// BookmarkPeriod is how often watchers that want bookmarks get one.
+	// BookmarkPeriod is the interval of bookmarks for watchers that want them.
 	BookmarkPeriod time.Duration
-	// PageSize is how many objects are read at a time when the cache is filled.
+	// PageSize is the number of objects in one page while the cache fills.
 	PageSize int64
 }
 

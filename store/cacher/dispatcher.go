@@ -12,18 +12,19 @@ import (
 
 // dispatcher hands events to watchers.
 //
-// A watcher is either live or behind. A live one costs nothing: the reflector puts events into its channel, right after
-// it has put them into the cache. If the channel is full, the watcher is behind from then on: a goroutine of its own
-// goes through the cache's history from the event on that did not fit, and waits for the client as long as that takes.
-// When it has reached the end of the history, the watcher is live again and the goroutine ends. A watcher that begins
-// in the past begins behind. So a slow client makes nobody wait and holds nothing in memory. Events that the history no
-// longer has are read from etcd's (past); a watcher whose next event etcd has compacted is told so and begins again.
+// A watcher is either live or behind. A live one costs nothing: the reflector puts events into its channel, right
+// after it has put them into the cache. If the channel is full, the watcher is behind from then on: a goroutine of
+// its own goes through the cache's history, beginning with the event that did not fit, and waits for the client. At
+// the end of the history the watcher is live again and the goroutine ends. A watcher that begins in the past begins
+// behind. So a slow client delays no other one and holds nothing in memory. Events that the history no longer has
+// come from etcd's history (past). If etcd has compacted the watcher's next event, the watcher ends with 410 Expired
+// and its client begins again.
 //
 // Invariants:
 //
 //  1. All live watchers have been given all events before next that are for them.
 //  2. A live watcher's channel is written and closed under mu; that of one behind by its goroutine alone.
-//  3. mu is never held while anybody waits.
+//  3. mu is never held across a wait. It guards all fields below it, and the fields of each cacheWatcher that say so.
 type dispatcher struct {
 	cacher *Cacher
 
@@ -40,7 +41,7 @@ type dispatcher struct {
 // group are the watchers of one key.
 type group struct {
 	all watcherList
-	// named and triggered are those that select one name, or one value of the cacher's trigger.
+	// named holds the watchers that select one name, triggered those that select one value of the cacher's trigger.
 	named, triggered map[string]*watcherList
 }
 
@@ -183,7 +184,7 @@ func (d *dispatcher) give(g *group, e *event) {
 	}
 	now, before, ok := d.triggers(e)
 	if !ok {
-		// Nobody knows whom it is for: they find out themselves.
+		// The trigger's value is unknown: each watcher decides by its own selector.
 		for _, list := range g.triggered {
 			list.give(e)
 		}
@@ -312,7 +313,7 @@ func (d *dispatcher) bookmark(now time.Time) {
 	})
 }
 
-// nextBookmark is when the next bookmark is due; zero if nobody wants one.
+// nextBookmark returns when the next bookmark is due; zero if no watcher wants any.
 func (d *dispatcher) nextBookmark() (next time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -74,7 +74,8 @@ func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
 	return nil
 }
 
-// subjects are what filters see of changes: each, or that etcd told its revision.
+// subjects describes changes to filters: one subject for each change, or a single one without a key for a progress
+// notification.
 func (c *Cacher) subjects(changes store.Changes) []filter.Subject {
 	if len(changes.Changes) == 0 {
 		return []filter.Subject{c.subject("")}
@@ -86,7 +87,7 @@ func (c *Cacher) subjects(changes store.Changes) []filter.Subject {
 	return all
 }
 
-// subject is what filters see of a change at key.
+// subject describes a change at key to filters.
 func (c *Cacher) subject(key string) filter.Subject {
 	ns, name := "", strings.TrimPrefix(key, c.prefix)
 	if before, after, ok := strings.Cut(name, "/"); ok {

@@ -121,7 +121,7 @@ func (c *Cacher) fromStorage(ctx context.Context, key string, opts store.GetOpti
 	return c.config.Storage.GetEncoded(ctx, key, opts)
 }
 
-// retrySeconds is how long a client should wait before it asks again for a revision that does not exist yet.
+// retrySeconds is the Retry-After for a revision that does not exist yet.
 const retrySeconds = 1
 
 // tooLarge returns an error if etcd does not have revision yet. If it has, the cache is late.

@@ -19,7 +19,7 @@ type event struct {
 	more bool
 	// at is when it came, processed when it became part of the state, dispatched when it went to watchers.
 	at, processed, dispatched time.Time
-	// bytes are what the history alone keeps of it in memory: mostly the state before.
+	// bytes counts the memory that only the history keeps alive: mostly the state before.
 	bytes int
 
 	// gone is prev at this event's revision, made when the first watcher needs it.
@@ -38,7 +38,7 @@ func (e *event) deleted() *object.Encoded {
 	return gone
 }
 
-// eventBytes is what an event takes beside the states of its object.
+// eventBytes estimates the memory of an event without the states of its object.
 const eventBytes = 256
 
 // historyLimits say how many events are kept: those of the last window, at least min, but neither more than max nor

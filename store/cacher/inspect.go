@@ -12,14 +12,14 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// Inspection is what can be seen of a cacher at one moment.
+// Inspection is a view of a cacher at one moment.
 type Inspection struct {
 	Condition
-	// Items are the objects of the state, and Bytes what is kept of them: stored, and as encoders wrote them.
+	// Items counts the objects of the state, and Bytes their memory: stored form and encoded answers.
 	Items int
 	Bytes int64
-	// Revision is what the cache has seen. EtcdRevision is the latest that etcd is known to have had; it is asked only
-	// when somebody reads.
+	// Revision is the cache's revision. EtcdRevision is the latest known one of etcd; only reads make the cacher ask
+	// for it.
 	Revision, EtcdRevision int64
 	History                HistoryWindow
 	Snapshots              int
@@ -28,14 +28,14 @@ type Inspection struct {
 	Hits, Fallbacks int64
 }
 
-// HistoryWindow is how far back watches can begin.
+// HistoryWindow describes the events in memory, from which watches can begin.
 type HistoryWindow struct {
 	Events int
 	Bytes  int64
 	// After is the revision after which all events are there; Oldest is when the first of them came.
 	After  int64
 	Oldest time.Time
-	// Most and MostBytes are what may be kept; beyond Least, no longer than Window.
+	// Most and MostBytes limit the events. Those beyond the last Least are dropped after Window, too.
 	Most, Least int
 	MostBytes   int64
 	Window      time.Duration
@@ -51,11 +51,10 @@ type WatcherInfo struct {
 	Since   time.Time
 	// Labels and Fields are its selectors.
 	Labels, Fields string
-	// From is the revision that its client knew at the beginning, At the one up to which it was given all. Sent is how
-	// many events that were.
+	// From is the revision that its client knew at the beginning, At the one up to which it was given all. Sent
+	// counts the events.
 	From, At, Sent int64
-	// Queued is how many events its client has not taken, of Buffer at most. Behind says that there are more, in the
-	// history.
+	// Queued counts the events in its channel, of Buffer at most. Behind: more of them wait in the history.
 	Queued, Buffer int
 	Behind         bool
 	// Bookmark is the revision of the last bookmark, 0 if there was none, and Bookmarked when it was sent.
@@ -63,7 +62,7 @@ type WatcherInfo struct {
 	Bookmarked time.Time
 }
 
-// Inspect is what can be seen now.
+// Inspect returns the view of this moment.
 func (c *Cacher) Inspect() Inspection {
 	i := Inspection{Condition: c.state.get(), Hits: c.counts.hits.Load(), Fallbacks: c.counts.fallbacks.Load()}
 	t := c.watchCache.inspect(&i)
@@ -142,7 +141,7 @@ type Consistency struct {
 	Revision    int64
 	Items       int
 	Differences []Difference
-	// Cut is how many differences more there are.
+	// Cut counts the differences that the list leaves out.
 	Cut int
 }
 
@@ -164,7 +163,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s is at revision %d in the cache, and at %d in etcd", d.Key, d.Cached, d.Etcd)
 }
 
-// maxDifferences is how many differences a comparison names.
+// maxDifferences limits the differences that a comparison lists.
 const maxDifferences = 100
 
 // ErrNotFresh says that a cache can't be compared with etcd: it is not filled, or does not follow what changes.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// How often the keeper looks: seldom if nobody wants bookmarks.
+// The keeper's intervals: a long one while no watcher wants bookmarks.
 const (
 	keepPeriod         = 15 * time.Second
 	keepPeriodWatched  = time.Second

@@ -191,11 +191,11 @@ func (l *listing) limit() int64 {
 	return l.opts.Predicate.Limit
 }
 
-// checkedBytes is how much of a list is checked before its first byte is sent. An unreadable object in it is an error
-// of the list. One behind it cuts the list off, as in a list that is read from etcd.
+// checkedBytes is the part of a list that is checked before its first byte is sent. An unreadable object in it is an
+// error of the list. One behind it cuts the list off, as in a list that is read from etcd.
 const checkedBytes = 2 << 20
 
-// looksBetween is how many objects are looked at before the list looks whether its client is still there.
+// looksBetween is the number of objects between two checks whether the client is still connected.
 const looksBetween = 256
 
 // collect makes a list of the tree, and returns how many items it has. Those that can't be read may be among them if

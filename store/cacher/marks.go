@@ -10,10 +10,10 @@ import (
 
 // marks tell the journeys of this process's writes what the cache did with their events, and when.
 //
-// An event may come before its writer is known, and the other way round: the writer leaves a note and then looks
-// whether the event has been marked; the reflector says that it has, and then looks for a note. So at least one of them
-// finds the other, and who takes the note tells the journey. Nobody waits, and an event that no journey waits for costs
-// a load.
+// An event may come before or after its writer is known. The writer leaves a note and then checks whether the event
+// has been marked. The reflector sets the mark and then checks for a note. So at least one of them finds the other,
+// and the one that takes the note tells the journey. Neither waits, and an event without a waiting journey costs one
+// atomic load. All fields are atomic: there is no lock.
 type marks struct {
 	marked atomic.Int64 // up to this revision
 	notes  [maxWritten]atomic.Pointer[trace.Waiting]

@@ -14,21 +14,23 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// past is what the history does not have, and etcd still does: pages of changes, each read from etcd when a watcher
+// past holds changes that etcd still has and the cache's history does not: pages, each read from etcd when a watcher
 // needs it.
 //
 // A cache that has just been filled has no history, and after a restart all clients come back within a moment, each
-// with a revision from before. One goroutine reads for all of them: from the oldest revision that anybody waits for, up
-// to where another page goes on, or the history. Whoever waits gets the page that has the changes after its revision,
-// as soon as etcd has sent that one.
+// with a revision from before. One goroutine reads for all of them: from the oldest revision that a watcher waits
+// for, up to where another page or the history goes on. Each watcher gets the page with the changes after its
+// revision as soon as etcd has sent that page.
 //
 // Invariants:
 //
 //  1. A page holds all changes between its two revisions, in order.
-//  2. The history and all pages together stay within the history's limits; one eighth of them is always for pages, and
-//     one answer of etcd is never cut. A page that nobody used for the history's window is dropped.
-//  3. No page outlives the history that it was read from: an etcd that was restored from a backup begins with none, and
-//     what was read while the cache's own watch of etcd ended is not used.
+//  2. The history and all pages together stay within the history's limits; one eighth of them is always for pages,
+//     and one answer of etcd is never cut. A page that was not used for the history's window is dropped.
+//  3. No page outlives the history that it was read from: an etcd that was restored from a backup begins with none,
+//     and changes that were read while the cache's own watch of etcd ended are not used.
+//
+// mu guards all fields below it.
 type past struct {
 	cacher *Cacher
 
@@ -55,7 +57,7 @@ type page struct {
 // noSeq is the seq of an event that is in no history, so that none follows it there.
 const noSeq = -2
 
-// want is somebody who waits for the page with the changes after a revision.
+// want is the request of a watcher for the page with the changes after a revision.
 type want struct {
 	after  int64
 	answer chan answer
@@ -128,12 +130,12 @@ type pastRead struct {
 	at          int64 // up to here it has come
 	epoch       int64
 	follows     int64 // which watch the cache follows
-	// room and roomBytes are what it may still keep.
+	// room and roomBytes limit the events that it may still keep.
 	room, roomBytes int
 	pages           []*page
 }
 
-// read reads for all who wait, until nobody does.
+// read serves all watchers that wait, and ends when none is left.
 func (p *past) read() {
 	for {
 		r := p.begin()
@@ -180,7 +182,7 @@ func (p *past) begin() *pastRead {
 	return r
 }
 
-// answer answers those who wait, and keeps those to whom there is nothing to say.
+// answer answers those wants that to has an answer for, and keeps the others.
 func (p *past) answer(to func(*want) (answer, bool)) {
 	p.wants = slices.DeleteFunc(p.wants, func(w *want) bool {
 		a, ok := to(w)
@@ -286,7 +288,7 @@ func (p *past) end(r *pastRead, err error) {
 	p.answer(func(*want) (answer, bool) { return answer{err: err}, true })
 }
 
-// trim drops what nobody used for a while.
+// trim drops pages that were not used for the history's window.
 func (p *past) trim(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -313,8 +315,8 @@ func (p *past) close() {
 	p.closed = true
 }
 
-// position is how far a watcher has come: it was given all that concerns it up to a revision, if key is empty;
-// otherwise up to the change of that key at that revision, which may have changed others too.
+// position is a watcher's progress. With an empty key it was given everything up to the revision; otherwise,
+// everything up to the change of that key at that revision, which may have changed other keys too.
 type position struct {
 	revision int64
 	key      string
@@ -328,7 +330,7 @@ func behind(e *event) position {
 	return position{revision: e.revision}
 }
 
-// after is the newest revision of which everything has been given.
+// after returns the newest revision whose changes have all been given.
 func (p position) after() int64 {
 	if p.key != "" {
 		return p.revision - 1

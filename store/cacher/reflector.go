@@ -240,7 +240,7 @@ func (c *Cacher) dispatch(events []*event, revision int64) {
 	c.state.set(Fresh, nil)
 }
 
-// setFollowing says of which watch progress may be asked.
+// setFollowing sets the context of the watch on which etcd reports its progress.
 func (c *Cacher) setFollowing(ctx context.Context) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -282,7 +282,7 @@ func (c *Cacher) progressCame() {
 	}
 }
 
-// requestProgressWhileWaiting asks etcd for its revision when somebody begins to wait for it, and while anybody does.
+// requestProgressWhileWaiting asks etcd for its revision when a reader begins to wait for it, and while one waits.
 func (c *Cacher) requestProgressWhileWaiting() {
 	for {
 		select {
@@ -304,11 +304,11 @@ func (c *Cacher) requestProgressWhileWaiting() {
 	}
 }
 
-// awaitProgress waits until etcd is to be asked again: it has answered, and somebody came after it was asked, whom the
-// answer may not do for; or it is time to retry. Who comes while a question is under way shares the next one with all
-// others who do. It says no when the cacher stops.
+// awaitProgress waits until etcd has to be asked again. That is when etcd has answered and a reader came after the
+// request, for which the answer may be too old; or when it is time to retry. All readers that come while a request is
+// under way share the next one. It returns false when the cacher stops.
 func (c *Cacher) awaitProgress(retry <-chan time.Time) bool {
-	var came <-chan struct{} // nobody is looked for before the answer
+	var came <-chan struct{} // nil until the answer, so that earlier readers do not count
 	for {
 		select {
 		case <-c.answered:

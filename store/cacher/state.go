@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// State is how far a cache can be relied on.
+// State tells how far a cache can be relied on.
 type State uint8
 
 // The states of a cache.
 const (
-	// Uninitialized: never filled, since nobody has asked for it, or since that has not come to its end. Everything is
-	// read from etcd.
+	// Uninitialized: never filled, because no client has read yet or the first fill is not done. All reads go to
+	// etcd.
 	Uninitialized State = iota
 	// Fresh: filled, and changes come as they happen.
 	Fresh
@@ -35,7 +35,7 @@ type Condition struct {
 	Err   error
 }
 
-// lagTolerance is how long a cache may be behind before that is a state of its own.
+// lagTolerance is the delay after which a cache counts as lagging.
 const lagTolerance = time.Second
 
 // stateHolder is the state as the reflector knows it: everything but Lagging.

@@ -29,7 +29,7 @@ const degree = 16
 
 func newTree() *tree { return btree.NewG(degree, func(a, b item) bool { return a.key < b.key }) }
 
-// watchCache is the present state of a resource, as far as it was seen, and the events that led to it.
+// watchCache holds the present state of a resource, as far as it was seen, and the events that led to it.
 //
 // Invariants:
 //
@@ -37,15 +37,15 @@ func newTree() *tree { return btree.NewG(degree, func(a, b item) bool { return a
 //  2. history holds all changes after history.since, in order.
 //  3. revision only grows, except that a refill may begin at an earlier one, if etcd itself went back.
 //
-// mu guards tree and history and is held for moments: nobody decodes, sends, traces or waits while holding it. Whoever
-// needs more than one object takes a snapshot: a copy of the tree that shares its nodes, which costs nothing until the
-// next change.
+// mu guards tree, stored, history, snapshots, filled and replaced. It is held for moments: never while decoding,
+// sending, tracing or waiting. A reader that needs more than one object takes a snapshot: a copy of the tree that
+// shares its nodes and costs nothing until the next change.
 type watchCache struct {
 	metrics *metrics.Cache
 
 	mu   sync.RWMutex
 	tree *tree
-	// stored is how many bytes the objects of the tree are stored in.
+	// stored counts the bytes of the tree's objects in their stored form.
 	stored    int64
 	history   history
 	snapshots snapshots
@@ -55,15 +55,15 @@ type watchCache struct {
 
 	revision atomic.Int64
 	waiting  waiters
-	// wake asks etcd for its revision, because somebody waits for it.
+	// wake makes the cacher ask etcd for its revision, for a reader that waits for it.
 	wake func()
-	// stopped is closed when nothing comes any more.
+	// stopped is closed when no more changes come.
 	stopped <-chan struct{}
-	// waitLimit is how long anybody waits for a revision.
+	// waitLimit bounds the wait for a revision.
 	waitLimit time.Duration
 }
 
-// sizes is how many objects there are, and how many bytes they are stored in.
+// sizes returns the number of objects and the bytes of their stored form.
 func (w *watchCache) sizes() (items int, bytes int64) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -137,7 +137,7 @@ func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event 
 	return events
 }
 
-// get is the object at key, nil if there is none, and the revision of which that is true.
+// get returns the object at key, nil if there is none, and the revision at which that holds.
 func (w *watchCache) get(key string) (*object.Encoded, int64) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -245,7 +245,7 @@ func (s *snapshots) find(revision int64) *tree {
 	return nil
 }
 
-// keep remembers a state instead of that which nobody has used for the longest time.
+// keep stores a state. If there is no room, it replaces the state that was unused for the longest time.
 func (s *snapshots) keep(revision int64, t *tree) {
 	kept := keptSnapshot{revision, t, time.Now()}
 	if len(s.kept) < maxSnapshots {
@@ -274,7 +274,7 @@ func (s *snapshots) trim(now time.Time, window time.Duration) {
 	s.kept = kept
 }
 
-// waiters are those who wait for revisions.
+// waiters holds the readers that wait for a revision. mu guards list.
 type waiters struct {
 	mu   sync.Mutex
 	list []waiter

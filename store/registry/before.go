@@ -65,7 +65,7 @@ func prepare(ctx context.Context, strategy any, obj runtime.Object, do func(cont
 	step.After(obj)
 }
 
-// strategyName is what a strategy calls itself, or else its type.
+// strategyName returns the strategy's own name if it has one, otherwise its Go type.
 func strategyName(strategy any) string {
 	if named, ok := strategy.(fmt.Stringer); ok {
 		return named.String()

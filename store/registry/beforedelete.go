@@ -123,7 +123,8 @@ func shortenGrace(m metav1.Object, options *metav1.DeleteOptions, step *trace.St
 	if now := metav1.Now(); end.Before(&now) {
 		end = now
 		if seconds != 0 {
-			// Somebody is still to see the mark and end this with a grace period of 0: leave them the least there is.
+			// A client still has to see the mark and end the deletion with a grace period of 0: leave it the shortest
+			// possible time.
 			seconds = 1
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// NewCorruptObjectDeleter deletes objects that can't be decrypted or decoded, and no others. Nobody can look into them,
-// so there are no preconditions, no finalizers, no validation and no hooks: what depends on such an object may break.
+// NewCorruptObjectDeleter returns a deleter that removes only objects that can't be decrypted or decoded. Their
+// content is unreadable, so there are no preconditions, finalizers, validation or hooks: whatever depends on such an
+// object may break.
 func NewCorruptObjectDeleter(e *Store) rest.GracefulDeleter { return &corruptObjectDeleter{store: e} }
 
 type corruptObjectDeleter struct{ store *Store }
@@ -22,8 +23,8 @@ type corruptObjectDeleter struct{ store *Store }
 // storage validates a deletion after it has made sure of that, and before it removes anything.
 var errUnsafeDeleteDryRun = errors.New("aborting unsafe delete, dry run requested")
 
-// Delete implements rest.GracefulDeleter. The object it returns is nil: there is none that could be shown. It goes past
-// DryRunnableStorage, whose dry run would read the object.
+// Delete implements rest.GracefulDeleter. It returns a nil object, since there is nothing readable to show. It
+// bypasses DryRunnableStorage, whose dry run would read the object.
 func (d *corruptObjectDeleter) Delete(ctx context.Context, name string, _ rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if options == nil || options.IgnoreStoreReadErrorWithClusterBreakingPotential == nil ||

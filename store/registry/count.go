@@ -15,8 +15,8 @@ import (
 // countJitter spreads the counts of many resources, which all start at once.
 const countJitter = 1.2
 
-// countObjects counts the objects of a resource from time to time, until somebody calls the function that it returns.
-// That function calls destroy too, after the last count: nobody uses the storage then.
+// countObjects counts the objects of a resource periodically until the caller calls the returned stop function. After
+// the last count that function calls destroy, when the storage is no longer in use.
 func countObjects(resource schema.GroupResource, storage store.Interface, metrics *metrics.Metrics, period time.Duration,
 	destroy func()) func() {
 	ctx, cancel := context.WithCancel(context.Background())

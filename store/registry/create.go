@@ -16,8 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// maxNameGenerationCreateAttempts is how many generated names are tried. With 27^5 endings, eight of them make a
-// failure unlikely (0.1 %) for a prefix that a million objects have already.
+// maxNameGenerationCreateAttempts limits the generated names that one create tries. With 27^5 endings, eight of them
+// make a failure unlikely (0.1 %) for a prefix that a million objects have already.
 const maxNameGenerationCreateAttempts = 8
 
 // Create stores a new object. It may change obj.
@@ -107,8 +107,8 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 	return out, nil
 }
 
-// interpretCreate makes an API error of the storage's. An object that is there only until its finalizers are done is
-// told apart from one that is there to stay: the client may just wait.
+// interpretCreate turns an error of the storage into an API error. If the existing object is only waiting for its
+// finalizers, the error says so: then the client can simply wait.
 func (e *Store) interpretCreate(ctx context.Context, err error, key, name string, obj runtime.Object) error {
 	err = checkGeneratedNameError(ctx, e.CreateStrategy, InterpretCreateError(ctx, err, e.qualifiedResourceFromContext(ctx), name), obj)
 	var status *apierrors.StatusError

@@ -35,7 +35,8 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 		preconditions: *storagePreconditions(options.Preconditions),
 	}
 
-	// A first look says whether somebody must act before the object goes. If not, it goes without being marked.
+	// The first read decides whether a finalizer or a grace period holds the object. If not, it is removed without a
+	// mark.
 	existing := e.NewFunc()
 	if _, err := e.Storage.Get(ctx, key, store.GetOptions{}, existing); err != nil {
 		return nil, false, InterpretDeleteError(ctx, err, d.resource, name)
@@ -113,7 +114,7 @@ type deletion struct {
 	options       *metav1.DeleteOptions
 }
 
-// remove takes the object out of the storage. marked is how it was marked before, if it was.
+// remove takes the object out of the storage. marked is the result of marking it before, nil if it was not marked.
 func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bool, error) {
 	if marked != nil && marked.out != nil && d.preconditions.ResourceVersion != nil {
 		// The client saw the state before the mark. It held then, and what must hold now is the mark itself.
@@ -142,9 +143,9 @@ func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bo
 	return result, true, err
 }
 
-// mark is what became of an object that is to be marked as deleting.
+// mark is the result of marking an object as deleting.
 type mark struct {
-	// remove says that nobody need act first.
+	// remove: no finalizer or grace period holds the object, so it can be removed now.
 	remove bool
 	// out is the answer, or the state with the mark; nil if the object needed none.
 	out runtime.Object
@@ -191,7 +192,7 @@ func (d *deletion) tryMark(ctx context.Context, existing runtime.Object, result 
 		return nil, err
 	}
 	if pending {
-		// From here on delete options change no finalizers: somebody may have begun to act on them.
+		// From here on delete options change no finalizers: their controllers may have begun to act on them.
 		return nil, errAlreadyDeleting
 	}
 	m, err := meta.Accessor(next)

@@ -108,10 +108,10 @@ func nameOf(obj runtime.Object) (string, error) {
 	return m.GetName(), nil
 }
 
-// heldBytes is how much is held of the objects that a collection's deletion found.
+// heldBytes limits the objects that DeleteCollection keeps in memory for its answer.
 const heldBytes = 1 << 20
 
-// collection is what was found to be deleted.
+// collection holds the objects to delete, and the answer.
 type collection struct {
 	store   *Store
 	options *metainternalversion.ListOptions

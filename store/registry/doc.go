@@ -1,4 +1,4 @@
-// Package registry is what the REST storages of nearly all resources have in common.
+// Package registry implements what the REST storages of nearly all resources share.
 //
 // It owns [Store]: create, read, update and delete, with what the API promises and a bare storage does not know. These
 // are generated names, the metadata that only the server sets, validation by the resource's strategies, optimistic
@@ -17,7 +17,7 @@
 //	Update   storage calls tryUpdate, once or more: the next state · resourceVersion · BeginUpdate ·
 //	         BeforeUpdate (strategy, validation) · admission · finish function;
 //	         then AfterUpdate · Decorator; or deletion, if the update took the last finalizer away
-//	Delete   read · BeforeDelete (preconditions, grace) · mark as deleting, if somebody must act first ·
+//	Delete   read · BeforeDelete (preconditions, grace) · mark as deleting, if finalizers or grace hold it ·
 //	         otherwise remove · AfterDelete · Decorator
 //
 // Invariants:

@@ -12,10 +12,10 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// OptimisticLockErrorMsg tells a writer that somebody else was first.
+// OptimisticLockErrorMsg is the message for a writer whose object was changed in between.
 const OptimisticLockErrorMsg = "the object has been modified; please apply your changes to the latest version and try again"
 
-// retrySeconds is when a client is told to try again after the storage did not answer.
+// retrySeconds is the Retry-After that a client gets when the storage did not answer.
 const retrySeconds = 2
 
 // InterpretGetError makes an API error of what the storage answered to a read.
@@ -107,8 +107,8 @@ func interpretWrite(err error, resource schema.GroupResource, name, operation st
 	return interpret(err, resource, operation)
 }
 
-// interpret is what all operations have in common. An error that says nothing about the storage is somebody's answer
-// already: a strategy's, admission's, a context's.
+// interpret handles the errors that all operations share. An error that does not come from the storage is final
+// already: it comes from a strategy, from admission or from the context.
 func interpret(err error, resource schema.GroupResource, operation string) error {
 	switch {
 	case store.IsUnreachable(err):

@@ -35,11 +35,11 @@ func isPropagationFinalizer(f string) bool {
 	return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
 }
 
-// propagationFinalizer is the finalizer that makes the garbage collector do what is wanted of an object's dependents,
-// or "" if they are deleted in the background, which is what it does by itself.
+// propagationFinalizer returns the finalizer that makes the garbage collector treat the dependents as requested. It
+// returns "" for background deletion, which the collector does by itself.
 //
-// What is wanted is said, in this order, by the client's options, a finalizer that the object has already, and the
-// resource's policy. A resource that can't be collected gets no finalizer whatever is asked.
+// The first of these that is set decides: the client's options, a finalizer that the object has already, the
+// resource's policy. A resource that the collector can't handle never gets a finalizer.
 func (e *Store) propagationFinalizer(ctx context.Context, had []string, options *metav1.DeleteOptions) string {
 	policy := rest.DeleteDependents
 	if strategy, ok := e.DeleteStrategy.(rest.GarbageCollectionDeleteStrategy); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Hooks are what a resource adds to the verbs beside its strategies. Each is optional. The package comment has the
+// Hooks add a resource's own code to the verbs, beside its strategies. Each is optional. The package comment has the
 // order in which a verb calls them.
 type Hooks struct {
 	BeginCreate BeginCreateFunc

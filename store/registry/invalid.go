@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxErrorsTold is how many errors an answer tells. A strategy that stops at 100 has room to say so.
+	// maxErrorsTold limits the errors in one answer. A strategy that stops at 100 has room to say so.
 	maxErrorsTold = 128
-	// maxErrorText is how long they are together, in bytes.
+	// maxErrorText limits their total length, in bytes.
 	maxErrorText = 256 << 10
 )
 
@@ -29,9 +29,9 @@ func invalid(ctx context.Context, kind schema.GroupKind, name string, errs field
 	return apierrors.NewInvalid(kind, name, bounded(errs))
 }
 
-// arranged are the errors as a Kubernetes API server tells them. If types declare rules, each error is told once, and
-// those of declared rules come last. The library marks errors of metadata too, whose type declares no rules: they keep
-// their place.
+// arranged returns the errors in the order of a Kubernetes API server. If the type declares rules, each error appears
+// once, and errors of declared rules come last. The library marks errors of metadata as declared too, although
+// metadata declares no rules: they keep their place.
 func arranged(strategy any, errs field.ErrorList) field.ErrorList {
 	if s, ok := strategy.(rest.DeclaringStrategy); !ok || !s.DeclaresRules() {
 		return errs

@@ -46,9 +46,9 @@ type Store struct {
 	DestroyFunc func()
 	// options are the server's for this resource. Their ResourcePrefix begins with a slash and ends without one.
 	options backend.RESTOptions
-	// namespaced is what the strategies say of NamespaceScoped.
+	// namespaced caches NamespaceScoped of the strategies.
 	namespaced bool
-	// notes are how the storage was made.
+	// notes record the steps that made the storage.
 	notes *trace.Notes
 }
 
@@ -76,12 +76,12 @@ func (e *Store) Destroy() {
 // ReadinessCheck returns why the storage does not serve yet.
 func (e *Store) ReadinessCheck() error { return e.Storage.Storage.ReadinessCheck() }
 
-// NamespaceScoped is what the strategies say.
+// NamespaceScoped returns the answer of the strategies.
 func (e *Store) NamespaceScoped() bool { return e.namespaced }
 
 func (e *Store) GetSingularName() string { return e.SingularQualifiedResource.Resource }
 
-// GetCorruptObjDeleter returns the deleter of objects that nobody can read.
+// GetCorruptObjDeleter returns the deleter for objects that can't be decrypted or decoded.
 func (e *Store) GetCorruptObjDeleter() rest.GracefulDeleter { return NewCorruptObjectDeleter(e) }
 
 func (e *Store) DeleteReturnsDeletedObject() bool { return e.ReturnDeletedObject }

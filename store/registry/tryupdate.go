@@ -17,8 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// tryUpdate is the climb back up: the storage shows the present state and asks for the next one. It asks again when
-// somebody else wrote in between, so every attempt starts over from what the client sent.
+// tryUpdate computes the next state from the stored one. The storage calls it again after another writer's change, so
+// every attempt starts over from what the client sent.
 func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res store.ResponseMeta) (next runtime.Object, ttl *uint64,
 	err error) {
 	u.attempts++
@@ -172,8 +172,8 @@ func (u *update) emptiesFinalizers(ctx context.Context, obj, existing runtime.Ob
 		(u.ShouldDeleteDuringUpdate == nil || u.ShouldDeleteDuringUpdate(ctx, u.key, obj, existing))
 }
 
-// ShouldDeleteDuringUpdate says whether an update from existing to obj is the end of a deletion: it was asked for, its
-// grace period is over, and nobody is left who must act first.
+// ShouldDeleteDuringUpdate reports whether an update from existing to obj completes a deletion: it was requested, its
+// grace period is over, and no finalizer is left.
 func ShouldDeleteDuringUpdate(_ context.Context, _ string, obj, existing runtime.Object) bool {
 	m, err := meta.Accessor(obj)
 	if err != nil {

@@ -78,7 +78,7 @@ type update struct {
 	options          *metav1.UpdateOptions
 
 	attempts int
-	// created is what the latest attempt creates, nil if it changes something.
+	// created is the object that the latest attempt creates, nil if it changes an existing one.
 	created runtime.Object
 	// emptied is the object whose last finalizer the latest attempt took away, and only says that no other may be
 	// deleted for it.

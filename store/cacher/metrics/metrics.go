@@ -37,8 +37,8 @@ type vector interface {
 	DeletePartialMatch(prometheus.Labels) int
 }
 
-// New registers the metrics with reg; without a registry (nil) they count, and nobody reads them. Caches count their
-// lists with those of storage too; nil makes metrics that nobody reads.
+// New registers the metrics with reg; with a nil registry they count unregistered. Caches count their lists with
+// those of storage too; a nil storage stands for unregistered metrics.
 func New(reg prometheus.Registerer, storage *storagemetrics.Metrics) *Metrics {
 	if storage == nil {
 		storage = storagemetrics.New(nil)
@@ -192,7 +192,7 @@ func (c *Cache) leave() {
 	c.storageLists.Forget()
 }
 
-// At notes the revision that the cache has seen: its last 15 digits, which are what a float64 can hold.
+// At notes the revision that the cache has seen: its last 15 digits, since a float64 holds no more.
 func (c *Cache) At(revision int64) { c.resourceVersion.Set(float64(revision % 1e15)) }
 
 // Dispatched notes an event that a watcher can be sent: how long after it came, how much of that it took to become part
