@@ -172,10 +172,12 @@ func (o *learnOptions) list(out io.Writer) error {
 	}
 	writeColumns(out, rows)
 	if next > 0 {
+		command := fmt.Sprintf("kx learn --track %s %d", o.track, next)
 		if o.track == "" {
 			fmt.Fprintln(out)
+			command = fmt.Sprintf("kx learn %d", next)
 		}
-		fmt.Fprintln(out, o.language.Phrase("kx learn %d opens the next one.", next))
+		fmt.Fprintln(out, o.language.Phrase("%s opens the next one.", command))
 	}
 	return nil
 }
