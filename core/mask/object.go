@@ -98,8 +98,7 @@ func byType(v any) any {
 	return v
 }
 
-// secretKind says whether an object's apiVersion and kind are those of a secret. Without an apiVersion the kind is
-// enough.
+// secretKind reports whether apiVersion and kind are those of a secret. Without an apiVersion the kind is enough.
 func secretKind(object map[string]any) bool {
 	kind, _ := object["kind"].(string)
 	version, _ := object["apiVersion"].(string)

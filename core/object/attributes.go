@@ -84,6 +84,6 @@ func (e *Encoded) learnAttributes(obj runtime.Object, get func(runtime.Object) (
 
 // LearnAttributes is [Encoded.Attributes] for a caller that has the decoded object.
 func (e *Encoded) LearnAttributes(obj runtime.Object, get func(runtime.Object) (labels.Set, fields.Set, error)) {
-	// Attributes returns this error again when somebody asks for them.
+	// Attributes returns this error again when it is called.
 	_, _ = e.learnAttributes(obj, get)
 }

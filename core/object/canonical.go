@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// canonicalDepth is how deep the scanner follows nested values.
+// canonicalDepth limits the nesting that the scanner follows.
 const canonicalDepth = 100
 
 // canonical describes canonical JSON: byte for byte what encoding/json writes for the same value read into maps. Keys

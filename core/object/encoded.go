@@ -85,13 +85,13 @@ const (
 	jsonFinal
 )
 
-// form is what one encoder wrote of an object, while Forms keep it.
+// form is one encoder's output for an object, while Forms keep it.
 type form struct {
 	id   runtime.Identifier
 	data weak.Pointer[formBytes]
 }
 
-// maxForms is how many forms of an object are kept. Clients of a resource seldom want more than one.
+// maxForms limits the forms of an object. Clients of a resource seldom want more than one.
 const maxForms = 4
 
 // NewEncoded returns the object that is stored as data under key, prefix included. data is kept and must not change.
@@ -128,7 +128,7 @@ func (e *Encoded) Stale() bool { return e.stale }
 // Err is why the stored value can't be decrypted, or nil.
 func (e *Encoded) Err() error { return e.err }
 
-// Size is how many bytes of the object are kept.
+// Size returns the bytes that the object holds in memory.
 func (e *Encoded) Size() int {
 	size := 0
 	if p := e.bytes.Load(); p != nil {
@@ -307,8 +307,8 @@ func (e *Encoded) CacheEncode(id runtime.Identifier, encode func(runtime.Object,
 	return err
 }
 
-// Form is what the encoder called id writes, and whether that was kept from before. If not, encode writes it. The
-// caller must not change data.
+// Form returns the output of the encoder called id, and whether it was kept from before. If not, encode writes it.
+// The caller must not change data.
 func (e *Encoded) Form(id runtime.Identifier, encode func(runtime.Object, io.Writer) error) (data []byte, there bool, err error) {
 	if gv, ok := e.format.jsonVersionOf(id); ok {
 		p := e.bytes.Load()

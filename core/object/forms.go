@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// formBytes is what an encoder wrote.
+// formBytes holds an encoder's output.
 type formBytes struct{ data []byte }
 
 // maxFormsBytes bounds the bytes of one Forms: some 30,000 built-in objects as JSON.

@@ -124,7 +124,7 @@ func (c *card) missing() {
 	}
 }
 
-// tooOld is what a watch is told that began too far back.
+// tooOld matches the 410 of a watch that starts at a compacted revision.
 var tooOld = regexp.MustCompile(`too old resource version: (\d+) \((\d+)\)`)
 
 // gone explains a 410.
@@ -168,7 +168,7 @@ func (c *card) forbidden() {
 	}
 }
 
-// who is the user whom a step knew: from the authorization on, the one that the request goes on as.
+// who returns the user of a step: from the authorization on, the user that the request acts as.
 func (c *card) who(s *v1alpha1.Step) string {
 	if as := c.j.Spec.ImpersonatedUser; as != "" && s.ID == trace.FilterAuthorization.String() {
 		return as
@@ -176,8 +176,8 @@ func (c *card) who(s *v1alpha1.Step) string {
 	return c.j.Spec.User
 }
 
-// groups are those groups of the user whom a step refused that kx auth why has to be told. It knows the groups that
-// everybody has, which the step does not name. As long as it is told none, it also knows those of a service account.
+// groups returns the groups of a refused user that kx auth why needs as flags. It knows the groups of every user,
+// which the step does not name. Without a flag it also knows those of a service account.
 func groups(s *v1alpha1.Step) (named []string) {
 	others := false
 	for _, a := range s.Attributes {

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// The codes of which a card knows more than the step that refused says.
+// Codes for which a card adds facts from other steps and requests.
 const (
 	codeUnauthorized = 401
 	codeForbidden    = 403
@@ -23,7 +23,7 @@ const (
 	codeLate         = 504
 )
 
-// titles are what HTTP calls the codes that an API server answers with.
+// titles holds HTTP's names of the codes that an API server answers with.
 var titles = map[int32]string{
 	400: "Bad Request", codeUnauthorized: "Unauthorized", codeForbidden: "Forbidden", codeNotFound: "Not Found", 405: "Method Not Allowed",
 	406: "Not Acceptable", codeConflict: "Conflict", codeGone: "Gone", 413: "Content Too Large", 415: "Unsupported Media Type",
@@ -38,7 +38,7 @@ type Card struct {
 	// Step is the index of the step that refused; -1 if none did.
 	Step  int
 	Facts []Fact
-	// Next is what the client can do; empty if nobody knows.
+	// Next is the client's next action; empty if none is known.
 	Next string
 }
 
@@ -54,8 +54,8 @@ type Fact struct {
 	Revision int64
 }
 
-// Of explains the refusal of a request. others are those that [Related] has picked, with their steps where these are
-// known. It returns nil for a request that was not refused.
+// Of explains the refusal of a request. others are the journeys that [Related] has picked, with their steps where
+// those are known. It returns nil for a request that was not refused.
 func Of(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) *Card {
 	code := refused(j)
 	if code == 0 {
@@ -178,7 +178,7 @@ func (c *card) step() *v1alpha1.Step {
 	return &c.j.Status.Steps[c.at]
 }
 
-// injected explains a failure that somebody ordered.
+// injected explains a failure that a fault rule caused.
 func (c *card) injected() bool {
 	for i := range c.j.Status.Interventions {
 		v := &c.j.Status.Interventions[i]
@@ -203,7 +203,7 @@ func (c *card) named(id trace.ID) *v1alpha1.Step {
 	return nil
 }
 
-// number is what a step says under a name; 0 if it says nothing.
+// number returns a step's attribute of that name; 0 without one.
 func number(s *v1alpha1.Step, name string) int64 {
 	if s == nil {
 		return 0

@@ -13,7 +13,8 @@ import (
 // relatedMost bounds how many other requests a card is made of.
 const relatedMost = 8
 
-// Wanted is a filter that finds the requests that [Related] picks, and few others; empty if nobody else matters.
+// Wanted returns a filter that finds the requests that [Related] picks, and few others; empty if no other request
+// matters.
 func Wanted(j *v1alpha1.Journey) string {
 	switch refused(j) {
 	case codeConflict, codeNotFound:

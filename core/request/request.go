@@ -62,7 +62,7 @@ func (r *Request) Title() string {
 	return strings.TrimSpace(string(r.Verb) + " " + what)
 }
 
-// Verb is what a request does, as authorization names it.
+// Verb is the action of a request, as authorization names it.
 type Verb string
 
 // The verbs.
@@ -133,7 +133,7 @@ func (v Verb) HasBody() bool {
 	return false
 }
 
-// PatchType is how a patch is written.
+// PatchType is the format of a patch.
 type PatchType string
 
 // The types of patches.

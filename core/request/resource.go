@@ -126,7 +126,7 @@ func discovered(group, version string, d *apidiscoveryv2.APIResourceDiscovery) R
 	for _, s := range d.Subresources {
 		sub := Subresource{Name: s.Subresource, Verbs: s.Verbs, Kind: r.Kind}
 		if k := s.ResponseKind; k != nil {
-			// An empty group and version are those of the resource: the core group has a version.
+			// An empty group and version stand for those of the resource: the core group has a version.
 			sub.Kind = Kind{k.Group, k.Version, k.Kind}
 			if k.Version == "" {
 				sub.Kind.Group, sub.Kind.Version = group, version

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Connecter answers by a connection to somebody else, such as the node of a pod. H is http.Handler: core knows no HTTP.
+// Connecter answers by a connection to another server, such as the node of a pod. H is http.Handler: core knows no
+// HTTP.
 type Connecter[H any] interface {
 	New() runtime.Object
 	// Connect returns what serves the connection to the named object. What goes wrong later, responder answers with.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Storage is what every resource has.
+// Storage holds the methods that every resource has.
 type Storage interface {
 	// New makes an empty object of the type that bodies of requests are decoded into.
 	New() runtime.Object

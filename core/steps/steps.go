@@ -211,7 +211,7 @@ func Near(all []Step, name string) []string {
 	return near.Names(name, slices.Compact(names))
 }
 
-// names are those by which a step is found: the first is its ID.
+// names returns all names of the step for a search: the first is its ID.
 func (s *Step) names() []string {
 	return append([]string{s.ID, path.Base(s.Function), s.Upstream}, s.InArticles...)
 }

@@ -22,7 +22,7 @@ type subject struct {
 	objects *objects // nil until it is asked for
 }
 
-// objects is what the objects of a journey's steps say.
+// objects holds facts from the objects of a journey's steps.
 type objects struct {
 	touched []string
 	changed []int // by step; -1 where it was not asked for
@@ -212,7 +212,7 @@ func ofStep(name string) func(*v1alpha1.Step) string {
 	return nil
 }
 
-// changed is how many fields a step changed.
+// changed returns the number of fields that a step changed.
 func (s *steps) changed(i int) int {
 	o := (*subject)(s).ofObjects()
 	if o.changed == nil {

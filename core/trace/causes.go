@@ -11,8 +11,8 @@ type Cause struct {
 // maxEffects bounds what a journey may have caused.
 const maxEffects = 64
 
-// CausedBy says that the journey is what the server does because of a revision that it saw. The journey that wrote the
-// revision has it among its effects as soon as it is known.
+// CausedBy records that a revision which the server saw triggered the journey. The journey that wrote the revision
+// lists this one among its effects as soon as it is known.
 func (j *Journey) CausedBy(revision int64) {
 	if j == nil || revision == 0 {
 		return

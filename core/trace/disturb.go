@@ -9,12 +9,12 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 )
 
-// Disturbance is what a fault does at a mark, to a goroutine that requests share: the goroutine waits or loses its
-// watch. Requests that wait for the goroutine wait longer.
+// Disturbance is the effect of a fault at a mark, on a goroutine that requests share: the goroutine waits or loses
+// its watch. Requests that wait for the goroutine wait longer.
 type Disturbance struct {
 	// Rule is the cause, such as fault "stale".
 	Rule string
-	// Delay is how long to wait; 0 is until the rule is removed.
+	// Delay is the time to wait; 0 waits until the rule is removed.
 	Delay time.Duration
 	// Drop ends a watch instead.
 	Drop bool

@@ -19,18 +19,18 @@
 // A goroutine that requests share takes the time of a mark with [At]. The journey that wrote the revision calls
 // [Await], and [Waiting.Mark] adds the mark to it, even after its end.
 //
-// What the server does because of a revision that it saw says so by [Journey.CausedBy], and is joined to the journey
-// that wrote it.
+// Work that the server does because of a revision calls [Journey.CausedBy]: that links it to the journey that wrote
+// the revision.
 //
-// A journey may be a part of a distributed trace ([Span]). [Propagate] tells whomever the server asks which step asks.
-// Who exports a journey after its end keeps it until then ([Journey.Keep]).
+// A journey may be a part of a distributed trace ([Span]). [Propagate] adds the present step to requests that the
+// server sends. An exporter that needs a journey after its end keeps it until then ([Journey.Keep]).
 //
-// Work that no request asked for writes [Notes] by [Note]. A [Way] makes a journey of them when somebody asks.
+// Work without a request writes [Notes] by [Note]. A [Way] makes a journey of them on demand.
 //
 // # Invariants
 //
 //  1. A step has one place in the code. Its function, file and line are therefore a property of its ID: the program
-//     counter is stored when the step is first taken and resolved when somebody looks.
+//     counter is stored when the step is first taken and resolved on the first look.
 //  2. Steps of one goroutine nest: they end in the reverse order of their start. Work that a request does on several
 //     goroutines at once goes through [Fork]. Until the first one its steps take no lock.
 //  3. No step lies between a Lock and its Unlock.

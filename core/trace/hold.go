@@ -11,7 +11,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 )
 
-// acts is what may be done to a step.
+// acts collects the rules' actions on one step.
 type acts struct {
 	ctx     context.Context
 	subject string
@@ -113,8 +113,8 @@ func (c *Control) hold(s *Step, r *Rule, end bool) Command {
 	return cmd
 }
 
-// beginHold adds a hold, unless too many requests are held, or the rule or the server has ended and nobody could
-// release it.
+// beginHold adds a hold. It refuses when too many requests are held, and when the rule or the server has ended, since
+// no release would come.
 func (c *Control) beginHold(h *hold) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

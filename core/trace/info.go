@@ -34,10 +34,10 @@ var layers = [...]struct {
 // Lanes are the initials of the lanes, from the client to etcd. K stands for etcd's keys.
 const Lanes = "HRSCEK"
 
-// laneNames are what the lanes stand for, in the order of [Lanes].
+// laneNames names the lanes, in the order of [Lanes].
 var laneNames = [len(Lanes)]string{"handler", "REST storage", "Store", "watch cache", "etcd3", "etcd's keys"}
 
-// LaneName is what a lane stands for.
+// LaneName returns the name of a lane.
 func LaneName(lane int) string { return laneNames[lane] }
 
 func (l Layer) String() string { return layers[l].name }
@@ -87,7 +87,7 @@ type Info struct {
 	// Fine says that the step is a detail of the one that called it. Screens and stories show details that succeeded
 	// together.
 	Fine bool
-	// Object is what the step does to the object.
+	// Object describes the step's effect on the object.
 	Object Object
 }
 
@@ -184,7 +184,7 @@ func Lookup(name string) (ID, bool) {
 	return id, ok
 }
 
-// Detail is what a fine step is called among others: the name without the layer.
+// Detail returns the short name of a fine step: without the layer.
 func Detail(name string) string { return name[strings.IndexByte(name, '.')+1:] }
 
 // InfoOf finds the row of a step by name. It is empty for a step that this version of kx does not have.

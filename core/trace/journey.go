@@ -110,8 +110,8 @@ func (j *Journey) Discard() {
 // LeaveAlone exempts the journey from rules from now on.
 func (j *Journey) LeaveAlone() { j.untouchable.Store(true) }
 
-// InBackground says that the journey is what the server does by itself: rules leave it alone, and it takes no room from
-// those that somebody asked for. It must be said before the first step.
+// InBackground marks the journey as the server's own work: rules leave it alone, and it takes no room from journeys
+// of requests. The caller must call it before the first step.
 func (j *Journey) InBackground() {
 	j.LeaveAlone()
 	j.background = true
@@ -267,11 +267,11 @@ type Record struct {
 
 	// StepCount is the number of steps, also where Steps is left out.
 	StepCount int
-	// Tries is how often an update was tried, each time on another state of the object. It is 0 for other requests.
+	// Tries counts the attempts of an update, each on another state of the object. It is 0 for other requests.
 	Tries int
 	// Revision is the revision of the journey's last write, or 0.
 	Revision int64
-	// Cause is what made the server do this, if no client asked for it.
+	// Cause is the reason for work of the server that no client requested.
 	Cause Cause
 	// WatchError is the code of the ERROR event that ended its watch, or of the error that cut its list off, or 0.
 	WatchError int

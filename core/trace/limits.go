@@ -5,7 +5,7 @@ import "strings"
 const (
 	// maxText bounds one text: a path, a reason, an error. Clients choose some of them.
 	maxText = 4096
-	// reserveBytes is what a running journey reserves at a time.
+	// reserveBytes is the memory that a running journey reserves at a time.
 	reserveBytes = 4 << 10
 	// cutText stands for a text for which there is no room.
 	cutText = "(cut off)"

@@ -12,18 +12,18 @@ import (
 const (
 	MaxListed = 10
 	maxEntry  = 256
-	// MaxAttrs is how many attributes of one name a step has at most.
+	// MaxAttrs limits the attributes of one name in a step.
 	MaxAttrs = 64
 )
 
-// List is what a text of a step lists, within these bounds. A nil List takes nothing: it is for a step that nobody
-// records.
+// List collects the entries of a step's text, within these bounds. A nil List drops them: it belongs to a step that
+// is not recorded.
 type List struct {
 	entries []string
 	count   int
 }
 
-// NewList returns a List for a text of the step, nil if nobody records it.
+// NewList returns a List for a text of the step, nil if the step is not recorded.
 func (s *Step) NewList() *List {
 	if s == nil {
 		return nil
@@ -31,7 +31,7 @@ func (s *Step) NewList() *List {
 	return &List{}
 }
 
-// Full says that further entries are only counted, so that nobody need make their text.
+// Full reports that further entries are only counted, so callers need not make their text.
 func (l *List) Full() bool { return l == nil || len(l.entries) == MaxListed }
 
 // Add names an entry, or counts it if the List is full.
@@ -58,7 +58,7 @@ func (l *List) Skip(n int) {
 	}
 }
 
-// Count is how many entries there are, named or not.
+// Count returns the number of entries, named or not.
 func (l *List) Count() int {
 	if l == nil {
 		return 0

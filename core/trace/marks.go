@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MarkRecord is what a goroutine that requests share did with a revision of the journey.
+// MarkRecord describes the work of a shared goroutine on a revision of the journey.
 type MarkRecord struct {
 	ID       ID
 	Revision int64

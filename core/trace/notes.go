@@ -2,8 +2,8 @@ package trace
 
 import "time"
 
-// Notes are the steps of work that no request asked for, such as the installation of a resource: a few facts for each
-// step, written down when it is taken. A [Way] makes steps of them when somebody looks.
+// Notes record the steps of work without a request, such as the installation of a resource: a few facts for each
+// step, written when it is taken. A [Way] makes steps of them on demand.
 //
 // One goroutine writes Notes, and publishes them to readers when the work is done. A nil *Notes takes none.
 type Notes struct {
@@ -29,7 +29,7 @@ type Noted struct {
 	at    int32
 }
 
-// epoch is what notes count from: a duration takes a third of the memory of a time.
+// epoch is the zero of the times in notes: a duration takes a third of the memory of a time.
 var epoch = time.Now()
 
 // NewNotes returns Notes for about n steps, below a step of others.

@@ -22,10 +22,10 @@ func OnHold(ctx context.Context, p Pauser) {
 	}
 }
 
-// usualPausers is how many a request has: its deadline and its seat.
+// usualPausers is the number that a request has: its deadline and its seat.
 const usualPausers = 2
 
-// HeldFor is how long the request of ctx has been held.
+// HeldFor returns how long the request of ctx has been held so far.
 func HeldFor(ctx context.Context) time.Duration {
 	if j := FromContext(ctx); j != nil {
 		return time.Duration(j.heldFor.Load())

@@ -31,17 +31,18 @@ type Request struct {
 	Method, URI                                                  string
 	Verb, Group, Version, Resource, Subresource, Namespace, Name string
 	ContentType, User, UserAgent, SourceIP, AuditID              string
-	// ImpersonatedUser is whom the User wants to act as, empty for nobody else. A request of who may not is refused.
+	// ImpersonatedUser is the user that the request asks to act as, empty without impersonation. The request is
+	// refused if the User may not impersonate it.
 	ImpersonatedUser string
 }
 
-// Response is how a journey ended.
+// Response describes the end of a journey.
 type Response struct {
 	Code  int
 	Bytes int64
 }
 
-// ChangeType is what happened to a journey.
+// ChangeType tells what happened to a journey.
 type ChangeType uint8
 
 // The types of changes.
@@ -49,7 +50,7 @@ const (
 	Began ChangeType = iota
 	Ended
 	Forgotten
-	// Changed: a hold began or ended, or an event was delivered while somebody wants to know.
+	// Changed: a hold began or ended, or an event was delivered while a follower wants to know.
 	Changed
 )
 
@@ -66,8 +67,8 @@ type Change struct {
 //
 //  1. changes is a ring: change number s is at s % len. A follower that is slower than the ring learns how many it
 //     lost.
-//  2. Lock order: a Recorder's mu before a Journey's. Nobody waits for anything else under either.
-//  3. wake is closed and replaced on a change if somebody waits.
+//  2. Lock order: a Recorder's mu before a Journey's. No goroutine waits for anything else under either.
+//  3. wake is closed and replaced on a change if a follower waits.
 type Recorder struct {
 	limits  Limits
 	process string

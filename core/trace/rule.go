@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 )
 
-// RuleKind is what a rule does at matching steps.
+// RuleKind selects the action of a rule at matching steps.
 type RuleKind uint8
 
 const (
@@ -32,9 +32,9 @@ type Rule struct {
 	Filter filter.Filter
 	// AtEnd means the end of a step instead of its beginning.
 	AtEnd bool
-	// Skip is how many matches pass first.
+	// Skip is the number of matches that pass first.
 	Skip int64
-	// Count is how many matches are hit at most; 0 is no limit.
+	// Count limits the matches that are hit; 0 is no limit.
 	Count int64
 	// Probability is the share of matches that are hit: 1 is all. Seed alone decides which: the n-th match has the same
 	// result each time.
@@ -53,9 +53,9 @@ type Rule struct {
 	last     Hit
 }
 
-// Effect is what a fault does to a step.
+// Effect describes the action of a fault on a step.
 type Effect struct {
-	// Delay is how long the step waits first. The request's deadline keeps running, as with a slow etcd.
+	// Delay is the time that the step waits first. The request's deadline keeps running, as with a slow etcd.
 	Delay time.Duration
 	// Err is the error with which the step fails instead of doing its work; nil lets it go on.
 	Err error
@@ -74,15 +74,15 @@ type Hit struct {
 	At      time.Time
 }
 
-// Counts is how often a rule matched and acted.
+// Counts tells how often a rule matched and acted.
 type Counts struct {
 	// Matches is the number of steps that its filter selected.
 	Matches int64
 	// Hits is on how many of them it acted.
 	Hits int64
-	// Missed is how many it did not hold because maxHeld requests were held.
+	// Missed counts the matches that it did not hold because maxHeld requests were held.
 	Missed int64
-	// Held is how many requests it holds.
+	// Held counts the requests that it holds now.
 	Held int
 	// Last is the last hit, if there was one.
 	Last Hit

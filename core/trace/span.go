@@ -25,8 +25,7 @@ type Span struct {
 	// Through says that the request has no span of its own: ID is that of another program, and what the server asks of
 	// others belongs to that.
 	Through bool
-	// Linked is what an incoming request belongs to by its own words, where those are not believed. Its zero value is
-	// nothing.
+	// Linked is the trace that an untrusted incoming request claims to belong to. The zero value is no trace.
 	Linked Link
 }
 

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// Stepless is what articles about the Kubernetes API server name and no step is: it is done once at the start, by a
-// library, within a step of another name, or no longer at all.
+// Stepless explains a name from articles about the Kubernetes API server that is no step. Its work is done once at
+// the start, by a library, within a step of another name, or no longer at all.
 type Stepless struct {
-	// Names are those of the articles.
+	// Names are the terms that the articles use.
 	Names []string
 	// Text says what does its work here, and why that is no step.
 	Text string

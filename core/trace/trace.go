@@ -85,8 +85,8 @@ func Unrecorded(ctx context.Context) context.Context {
 // sites holds the program counter of each step, stored when it first happens.
 var sites [numSteps]atomic.Uintptr
 
-// Start begins a step of the request of ctx. subject is what the step is about: a key, a resource, a path. The caller
-// goes on with the returned context. Start may block, because a request can be held at a step.
+// Start begins a step of the request of ctx. subject is the step's object: a key, a resource, a path. The caller goes
+// on with the returned context. Start may block, because a request can be held at a step.
 func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {

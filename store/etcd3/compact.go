@@ -18,7 +18,7 @@ const (
 	// compactRevKey is where the processes on one etcd, kx or not, agree on compactions. It is below no prefix.
 	compactRevKey = "compact_rev_key"
 
-	// watchRetry is how long the watch of compactRevKey waits after a failure.
+	// watchRetry is the pause of the watch of compactRevKey after a failure.
 	watchRetry = time.Second
 )
 
@@ -121,7 +121,7 @@ func Compact(ctx context.Context, client *clientv3.Client, expectVersion, rev in
 	if !resp.Succeeded {
 		kvs := resp.Responses[0].GetResponseRange().Kvs
 		if len(kvs) == 0 {
-			// Somebody removed the key: the next one begins again.
+			// The key was removed: the next round starts over.
 			return 0, resp.Header.Revision, 0, nil
 		}
 		// A value that is no number says nothing; its version counts.
@@ -129,7 +129,7 @@ func Compact(ctx context.Context, client *clientv3.Client, expectVersion, rev in
 		return kvs[0].Version, resp.Header.Revision, compactRev, nil
 	}
 	if rev == 0 {
-		// Nobody knows yet what was an interval ago.
+		// The revision of an interval ago is not known yet.
 		return expectVersion + 1, resp.Header.Revision, 0, nil
 	}
 	if _, err := client.Compact(ctx, rev); err != nil {
@@ -168,7 +168,7 @@ func CompactNow(ctx context.Context, client *clientv3.Client, revision int64) (i
 	}
 }
 
-// ErrNoRevision is what CompactNow says of a revision that is compacted already, or does not exist yet.
+// ErrNoRevision: CompactNow refuses a revision that is compacted already or does not exist yet.
 var ErrNoRevision = errors.New("there is no such revision to compact")
 
 // watch observes what others compact.

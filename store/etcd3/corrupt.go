@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// maxCorruptObjErrsToAggregate is how many unreadable objects a LIST names before it gives up.
+// maxCorruptObjErrsToAggregate limits the unreadable objects that a LIST names before it gives up.
 const maxCorruptObjErrsToAggregate = 100
 
 var errTooMany = errors.New("too many errors, the list is truncated")
@@ -151,7 +151,7 @@ func (a *corruptObjErrAggregator) add(key string, err error) (full bool) {
 	return true
 }
 
-// aggregate is what the LIST fails with, or nil.
+// aggregate returns the error of the LIST, or nil.
 func (a *corruptObjErrAggregator) aggregate() error {
 	if len(a.errs) == 0 {
 		return a.abort

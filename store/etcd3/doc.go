@@ -15,30 +15,30 @@
 //	GuaranteedUpdate   guess or get → tryUpdate → encode → TransformToStorage → txn(mod = seen) → decode; else again
 //	Delete             guess or get → checks → txn(mod = seen) → decode; else again
 //	Watch              range, for the initial state → etcd's watch → TransformFromStorage → decode → the predicate
-//	GetEncoded …       the same without decode; Follow and ReadAll are what a cache fills itself from
+//	GetEncoded …       the same without decode; a cache fills itself by Follow and ReadAll
 //
 // # Invariants
 //
 //  1. A write is one transaction that compares the key's modRevision with the one of the state it was made from.
 //     Nothing is ever written without having been compared.
 //
-//  2. What fails on a guess (a suggested state) is tried again on the state in etcd before it is said to fail.
+//  2. A failure on a guess (a suggested state) is final only after another attempt on the state in etcd.
 //
-//  3. Bytes that etcd's client hands out are read and never changed: it hands the same ones to several watches.
+//  3. Bytes that etcd's client returns are read and never changed: it shares them between watches.
 //
 //  4. A watch is one goroutine. It sends events in the order of their revisions, at most one ERROR event and nothing
 //     after it, and ends when its context ends, after Stop, and after an ERROR event.
 //
 //  5. Every request to etcd goes through kv.go, every value through transform.go: each step is traced in one place.
 //
-//  6. A list asks etcd for pages of 2 MiB, by the size of objects that were read before, and holds the first 2 MiB of a
-//     ListEncoded. What follows is read when it is taken, at the same revision.
+//  6. A list asks etcd for pages of 2 MiB, estimated from the size of earlier objects, and holds the first 2 MiB of a
+//     ListEncoded. Later objects are read while the consumer takes them, at the same revision.
 //
 // # Values that can't be read
 //
 // An object whose bytes can't be decrypted or decoded fails a Get, and a LIST of its neighbours, with an error that
 // names its key. With [WithCorruptObjErrorHandlingTransformer] and [WithCorruptObjErrorHandlingDecoder] a LIST collects
 // those errors while it goes on, and [NewStoreWithUnsafeCorruptObjectDeletion] makes them errors that a client can
-// read. Delete removes such an object if its options expect one. An object behind the first 2 MiB of a ListEncoded is
-// met when its turn comes: that ends the items with the same error.
+// Delete removes such an object if its options expect one. An unreadable object after the first 2 MiB of a
+// ListEncoded ends the items with the same error.
 package etcd3

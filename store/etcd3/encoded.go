@@ -48,7 +48,7 @@ func (s *store) encoded(ctx context.Context, kv *mvccpb.KeyValue) *object.Encode
 	return object.NewEncoded(s.format, key, data, kv.ModRevision, stale)
 }
 
-// transient is encoded for an object that one reader gets and nobody keeps, as a step.
+// transient wraps an object that one reader gets and no cache keeps, as a step.
 func (s *store) transient(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
 	key := string(kv.Key)
 	data, stale, err := s.transformFromStorage(ctx, key, kv.Value, transform.DefaultContext(kv.Key))
@@ -197,8 +197,8 @@ func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runt
 	return obj, s.fill(ctx, key, obj, data, out)
 }
 
-// finalCodec knows whether an object that it has just encoded will be decoded to the same object. Then its bytes are an
-// answer, and nobody has to decode them to find out.
+// finalCodec reports whether an object that it has just encoded decodes to the same object. Then its bytes are the
+// answer, and the store need not decode them to compare.
 type finalCodec interface{ IsFinal(obj runtime.Object) bool }
 
 // fill decodes data, which is obj, into out. If out is nil the caller makes its answer of obj.

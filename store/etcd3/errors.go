@@ -16,7 +16,7 @@ import (
 	storage "github.com/kx-apiserver/kx/store"
 )
 
-// What a client is told whose revision has been compacted.
+// Messages for a client whose revision has been compacted.
 const (
 	watchExpired    = "The resourceVersion for the provided watch is too old."
 	listExpired     = "The resourceVersion for the provided list is too old."
@@ -32,8 +32,8 @@ const (
 // latestRevision in a continue token stands for whatever is the latest. 0 would be a token without a revision.
 const latestRevision = -1
 
-// listError is what a list, or the reading of a watch's initial state, fails with when etcd fails with err. continued
-// says that the client sent a continue token; continueKey is where it went on.
+// listError returns the error of a list, or of reading a watch's initial state, for etcd's error err. continued: the
+// client sent a continue token; continueKey is the key at which it continued.
 func (s *store) listError(ctx context.Context, err error, revision int64, continued bool, continueKey, prefix string) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrFutureRev):
@@ -59,7 +59,7 @@ func continueExpiredError(continueKey, prefix string) error {
 	return expired
 }
 
-// interpretWatchError is what a watch ends with when it fails with err.
+// interpretWatchError returns the error that ends a watch, for etcd's error err.
 func interpretWatchError(err error) error {
 	if errors.Is(err, rpctypes.ErrCompacted) {
 		return apierrors.NewResourceExpired(watchExpired)
@@ -98,7 +98,7 @@ func interpretWriteError(err error) error {
 	return err
 }
 
-// isCancelError says whether err only tells that somebody gave up.
+// isCancelError reports whether err only means that the caller gave up.
 func isCancelError(err error) bool {
 	if errors.Is(err, context.Canceled) || grpcstatus.Code(err) == grpccodes.Canceled {
 		return true

@@ -8,14 +8,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// feed is etcd's watch behind a watchChan. etcd's client buffers without limit what nobody takes of its watch, and
-// can't be told to wait. So the feed takes it even while the watcher is busy, and counts it. A watcher that falls too
-// far behind loses the feed, with what it has not got: nothing is held for it but the revision that it has reached.
-// When it reads on it gets another feed from there.
+// feed is etcd's watch behind a watchChan. etcd's client buffers without limit, and can't be told to wait. So the
+// feed takes responses even while the watcher is busy, and counts their bytes. A watcher that falls too far behind
+// loses the feed with all that it holds: only the revision that it has reached is kept. When the watcher reads on, it
+// gets another feed from there.
 type feed struct {
 	responses clientv3.WatchChan // nil: it has ended
 	stop      context.CancelFunc
-	// waiting are the responses behind the one at hand, and bytes is how much they hold.
+	// waiting holds the responses after the present one, and bytes their size.
 	waiting []clientv3.WatchResponse
 	bytes   int
 	// rest are the events of the response at hand that are not sent.
@@ -25,9 +25,9 @@ type feed struct {
 }
 
 const (
-	// maxWaiting is how many bytes of responses wait for a watcher that is busy.
+	// maxWaiting limits the bytes of the responses that wait for a busy watcher.
 	maxWaiting = 1 << 20
-	// patience is how long a watcher may be busy with one event before it loses all that comes after.
+	// patience limits the time for one event: a watcher that is busy for longer loses its feed.
 	patience = time.Second
 )
 
@@ -73,7 +73,7 @@ func (f *feed) throwAway() {
 	f.responses, f.waiting, f.behind = nil, nil, true
 }
 
-// cut ends the feed behind a revision, of which several events may be at hand.
+// cut ends the feed after a revision. Several events of that revision may be in rest.
 func (f *feed) cut(revision int64) {
 	after := slices.IndexFunc(f.rest, func(e *clientv3.Event) bool { return e.Kv.ModRevision > revision })
 	if after >= 0 {

@@ -16,7 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
-// progressAsk is how often a reader of history asks whether it has been sent all. etcd does not answer before it has.
+// progressAsk is the interval at which a reader of history requests a progress notification. etcd answers only when
+// it has sent all changes.
 const progressAsk = 25 * time.Millisecond
 
 // History implements storage.EncodedSource. It is a watch that ends when etcd has sent what there was: then etcd
@@ -62,7 +63,7 @@ type pastReader struct {
 	store  *store
 	until  int64
 	handle func(storage.PastChanges) error
-	// latest is the state of each key after the changes so far: that is what the next change of the key finds.
+	// latest holds the state of each key after the changes so far: the previous state of its next change.
 	latest map[string]*object.Encoded
 }
 
@@ -117,9 +118,9 @@ func (h *pastReader) change(ctx context.Context, e *clientv3.Event) (change stor
 	return change, nil
 }
 
-// previous is what an event's key had before, nil if the event created it. etcd sends it with the event, with two
-// exceptions: the first events of a watch that etcd is still putting up, and those whose revision before has been
-// compacted.
+// previous returns the value of an event's key before the event, nil if the event created it. etcd sends it with the
+// event, with two exceptions: the first events of a watch that etcd is still registering, and events whose previous
+// revision has been compacted.
 func (s *store) previous(ctx context.Context, e *clientv3.Event) (*mvccpb.KeyValue, error) {
 	if e.IsCreate() || e.PrevKv != nil {
 		return e.PrevKv, nil

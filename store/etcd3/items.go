@@ -14,7 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
-// heldBytes bounds the head of a list, which is held. The items behind it are read when somebody takes them.
+// heldBytes bounds the head of a list, which is kept in memory. The items after it are read while the consumer takes
+// them.
 const heldBytes = 2 << 20
 
 // ListEncoded holds the head of a list, and reads the rest when it is taken. With a selector it decodes what the
@@ -50,7 +51,7 @@ type listHead struct {
 	bytes      int
 	// rest is the key of the first item that is not held, "" if all are.
 	rest string
-	// selected is how many items the list has, as far as it was read: up to its limit, or to rest.
+	// selected counts the list's items among the objects read so far: up to its limit, or to rest.
 	selected  int
 	evaluated int
 	errors    corruptObjErrAggregator

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxKeys is how many keys are asked for in one transaction. etcd's own limit is 128.
+	// maxKeys limits the keys of one transaction. etcd's own limit is 128.
 	maxKeys = 64
-	// keysLimit bounds a question that several wait for. Each of them also has a time of its own.
+	// keysLimit is the timeout of a request that several callers share. Each caller also has a timeout of its own.
 	keysLimit = 10 * time.Second
 )
 
@@ -69,7 +69,7 @@ type revisionQuestion struct {
 type revisionAnswer struct {
 	// object is the key's modRevision, 0 if nothing is there. storage is etcd's revision.
 	object, storage int64
-	// together is how many callers the answer is for.
+	// together counts the callers that share the answer.
 	together int
 	err      error
 }

@@ -22,13 +22,14 @@ const (
 
 // LeaseManagerConfig says how objects with a TTL share leases.
 type LeaseManagerConfig struct {
-	// ReuseDurationSeconds is how long a lease takes new objects. They live up to that much longer than they asked.
+	// ReuseDurationSeconds is the time during which a lease takes new objects. They live up to that much longer than
+	// their TTL.
 	ReuseDurationSeconds int64
-	// MaxObjectCount is how many objects a lease takes; 0 is the default.
+	// MaxObjectCount limits the objects of a lease; 0 is the default.
 	MaxObjectCount int64
 }
 
-// NewDefaultLeaseManagerConfig is what a server uses.
+// NewDefaultLeaseManagerConfig returns the configuration of a server.
 func NewDefaultLeaseManagerConfig() LeaseManagerConfig {
 	return LeaseManagerConfig{
 		ReuseDurationSeconds: defaultLeaseReuseDurationSeconds,

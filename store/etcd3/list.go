@@ -37,7 +37,7 @@ func (s *store) GetList(ctx context.Context, key string, opts storage.ListOption
 	})
 }
 
-// collector is what becomes of a list's objects.
+// collector receives the objects of a list.
 type collector interface {
 	// full says whether it has what was asked for, enough whether the rest need not be read now; expect makes room for
 	// n objects more, if all of them will be kept.
@@ -47,7 +47,7 @@ type collector interface {
 	// add keeps the object that kv is if it is selected. One that can't be read is kept as an error, until there are
 	// too many of them.
 	add(ctx context.Context, kv *mvccpb.KeyValue) error
-	// len is how many objects are kept, seen how many were looked at, err what can't be read.
+	// len counts the kept objects, seen those that were checked. err returns the error of unreadable ones.
 	len() int
 	seen() int
 	err() error
@@ -115,17 +115,17 @@ type listing struct {
 	opts   storage.ListOptions
 	items  collector
 
-	// revision is what all pages are read at; 0 before the first one if that is the latest.
+	// revision is the revision of all pages; 0 before the first one if the list is to be the latest.
 	revision    int64
 	continueKey string
-	// limit is how many keys are wanted next. They may take several pages.
+	// limit is the number of keys to read next. They may take several pages.
 	limit int64
 	pager *pager
 
 	fetched int
 	pages   int64
 	lastKey []byte
-	// count is how many keys there were from the start of the first page on.
+	// count counts the keys from the start of the first page on.
 	count   int64
 	hasMore bool
 }
@@ -244,7 +244,7 @@ type listItems struct {
 	pred  storage.SelectionPredicate
 	// values is the list's slice of objects. An object is decoded in its place.
 	values reflect.Value
-	// apiVersion is what an unstructured object gets before it is decoded, if the list has one.
+	// apiVersion is set on an unstructured object before it is decoded, if the list has one.
 	apiVersion string
 	evaluated  int
 	errors     corruptObjErrAggregator

@@ -11,12 +11,12 @@ import (
 const (
 	// pageBytes is about how much one page is meant to hold. etcd counts keys, not bytes.
 	pageBytes = 2 << 20
-	// firstLimit is how many keys the first page of a request has at most: nobody knows how large these objects are.
+	// firstLimit limits the keys in a request's first page, since the size of its objects is unknown.
 	firstLimit = 64
 	// minLimit and maxLimit bound the keys of every page. Objects that suddenly are large make a page of maxLimit of
 	// them.
 	minLimit, maxLimit = 8, 1024
-	// fillLimit is how many keys a page has that is kept as a whole, by a cache.
+	// fillLimit limits the keys in a page that a cache keeps as a whole.
 	fillLimit = 10000
 )
 
@@ -40,7 +40,7 @@ func (p *pages) pager() *pager {
 	return &pager{resource: p, limit: limit}
 }
 
-// fitting is how many objects of a size fit into a page.
+// fitting returns how many objects of a size fit into a page.
 func fitting(size int64) int64 {
 	// A power of two: it does not change with each object.
 	fit := uint64(pageBytes / size)
@@ -50,7 +50,7 @@ func fitting(size int64) int64 {
 // lastFew objects of a page tell best how large the next ones are.
 const lastFew = 16
 
-// meanSize is how large objects are. There must be some.
+// meanSize returns the mean size of objects. kvs must not be empty.
 func meanSize(kvs []*mvccpb.KeyValue) int64 {
 	bytes := 0
 	for _, kv := range kvs {

@@ -159,7 +159,7 @@ func (r *stateReader) guess(ctx context.Context, obj runtime.Object) (*objState,
 	if err != nil {
 		return nil, fmt.Errorf("couldn't get resource version: %w", err)
 	}
-	// Its bytes are those without a resourceVersion.
+	// The stored bytes have no resourceVersion.
 	if err := versioner.PrepareObjectForStorage(obj); err != nil {
 		return nil, fmt.Errorf("PrepareObjectForStorage failed: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	storage "github.com/kx-apiserver/kx/store"
 )
 
-// sizeRefresh is how often the estimator forgets keys that are gone, if nobody asks it.
+// sizeRefresh is the interval at which the estimator forgets deleted keys when no caller asks it.
 const sizeRefresh = time.Minute
 
 // resourceSizeEstimator knows the size of the values that lists and watches have seen, and so their average, without

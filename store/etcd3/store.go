@@ -50,7 +50,7 @@ type Options struct {
 	// Versioner keeps revisions in objects; nil is object.APIObjectVersioner.
 	Versioner storage.Versioner
 
-	// Metrics count what all storages of a server do; nil is metrics of this store alone, which nobody reads.
+	// Metrics count for all storages of a server; nil makes unregistered metrics of this store alone.
 	Metrics *metrics.Metrics
 	// Forms bound the bytes that encoders leave with objects, for all storages of a server; nil bounds this store's
 	// alone.
@@ -81,9 +81,9 @@ type store struct {
 	pathPrefix     string
 	resourcePrefix string
 
-	// format is how objects are stored here.
+	// format is the stored form of objects here.
 	format *object.Format
-	// onWrite is told of what this process writes, if somebody wants to know.
+	// onWrite, if set, is called with each object that this process writes.
 	onWrite atomic.Pointer[func(context.Context, *object.Encoded)]
 
 	estimator atomic.Pointer[resourceSizeEstimator]
@@ -92,7 +92,7 @@ type store struct {
 
 var _ storage.Interface = (*store)(nil)
 
-// New returns a store. Close it when nobody uses it any more; its client and compactor stay the caller's.
+// New returns a store. The caller closes it after its last use; the client and the compactor stay the caller's.
 func New(o Options) (*store, error) {
 	switch {
 	case o.Client == nil:

@@ -74,9 +74,9 @@ type update struct {
 	destination   runtime.Object
 	preconditions *storage.Preconditions
 	tryUpdate     storage.UpdateFunc
-	// stored is what is stored when it is done.
+	// stored is the stored object after the update.
 	stored *object.Encoded
-	// wrote says that it wrote that.
+	// wrote reports that the update wrote it.
 	wrote bool
 }
 

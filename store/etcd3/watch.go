@@ -56,17 +56,17 @@ type watchChan struct {
 	progress  bool
 	pred      storage.SelectionPredicate
 
-	// revision is what the watcher knows already, or what it gets before the first change. Then it is that of the event
-	// at hand.
+	// revision is the last revision that the watcher knows. At first it comes from the client, or is that of the
+	// initial state; then it is that of the present event.
 	revision int64
-	// initialEvents says that the present state comes first, and initialBookmark that a bookmark ends it.
+	// initialEvents: the watch sends the present state first. initialBookmark: a bookmark ends that state.
 	initialEvents, initialBookmark bool
 
 	ctx     context.Context
 	cancel  context.CancelFunc
 	results chan watch.Event
 
-	// page is what is read of the initial events and not sent. feed is what comes after them.
+	// page holds initial events that are read and not sent. feed delivers the changes after them.
 	page []*mvccpb.KeyValue
 	feed *feed
 }
@@ -105,7 +105,7 @@ func (wc *watchChan) run() {
 	defer close(wc.results)
 	defer wc.cancel()
 	err := wc.send()
-	// A watcher that has left, or whose time is over, is told nothing.
+	// A watcher that has left, or whose time is over, gets no error.
 	if err == nil || wc.ctx.Err() != nil || isCancelError(err) {
 		return
 	}

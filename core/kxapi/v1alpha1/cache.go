@@ -64,7 +64,8 @@ type CacheStatus struct {
 	// How many revisions the cache is behind what etcd is known to have.
 	Lag int64 `json:"lag"`
 	// How long the cache took to see the revision that etcd was asked for, in microseconds. Lists leave it out, and so
-	// does a cache that did not get that far. +optional
+	// does a cache that did not get that far.
+	// +optional
 	CaughtUpMicros *int64 `json:"caughtUpMicros,omitempty"`
 	// The events that watches can begin from.
 	History CacheHistory `json:"history"`

@@ -56,7 +56,8 @@ type BreakpointSpec struct {
 	// +optional
 	Count int64 `json:"count,omitempty"`
 	// For how long the breakpoint stays if nobody watches breakpoints or tells a held request what to do; 0 is until it
-	// is deleted. Then it is deleted. +optional
+	// is deleted. Then it is deleted.
+	// +optional
 	LeaseSeconds int32 `json:"leaseSeconds,omitempty"`
 }
 
@@ -133,7 +134,8 @@ type FaultSpec struct {
 	// Which steps of which requests, in the language of filters. A filter that does not ask about steps (step, layer,
 	// key, why, error, steps, dur) finds each request once, at the first step where it can go wrong in this way. What
 	// caches do is found by StaleCache, and by a filter that asks for the step: cacher.reflect, cacher.process-event or
-	// cacher.dispatch. It knows the resource, group, key, ns and name of what changed. +optional
+	// cacher.dispatch. It knows the resource, group, key, ns and name of what changed.
+	// +optional
 	Filter string `json:"filter,omitempty"`
 	// Delay, Fail, TimeoutAfterCommit, DropWatch or StaleCache.
 	Effect FaultEffect `json:"effect"`
@@ -141,7 +143,8 @@ type FaultSpec struct {
 	// +optional
 	At StepEdge `json:"at,omitempty"`
 	// How long to wait first. Delay needs it, others may have it; StaleCache waits for as long as the fault is there
-	// without. +optional
+	// without.
+	// +optional
 	Delay *metav1.Duration `json:"delay,omitempty"`
 	// The HTTP status of Fail, from 400 to 599, such as 409, 410, 429 or 503.
 	// +optional

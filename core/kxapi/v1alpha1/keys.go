@@ -82,7 +82,8 @@ type KeyValue struct {
 	// +optional
 	Raw []byte `json:"raw,omitempty"`
 	// Whether something is left out because it is secret: what the object has beside its metadata, and the bytes if
-	// they are not encrypted. Two secrets of the same length look the same then. +optional
+	// they are not encrypted. Two secrets of the same length look the same then.
+	// +optional
 	Masked bool `json:"masked,omitempty"`
 	// Why it can't be read.
 	// +optional

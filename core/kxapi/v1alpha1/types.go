@@ -56,7 +56,8 @@ type JourneySpec struct {
 	// +optional
 	User string `json:"user,omitempty"`
 	// As whom the user wanted to act, if as somebody else. If they may not, the step filter.impersonation refused the
-	// request. +optional
+	// request.
+	// +optional
 	ImpersonatedUser string `json:"impersonatedUser,omitempty"`
 	// +optional
 	UserAgent string `json:"userAgent,omitempty"`

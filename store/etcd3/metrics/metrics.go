@@ -21,7 +21,7 @@ type Metrics struct {
 	resourceSize, storageSize                       *prometheus.GaugeVec
 }
 
-// New registers the metrics with reg. Without a registry (nil) they count, and nobody reads them.
+// New registers the metrics with reg. With a nil registry they count unregistered.
 func New(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {

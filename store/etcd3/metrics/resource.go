@@ -98,7 +98,7 @@ func (r *Resource) LeaseObjects(count int64) {
 	r.metrics.leaseObjects.WithLabelValues().Observe(float64(count))
 }
 
-// ListCost is what it took to answer a list.
+// ListCost counts the objects that it took to answer a list.
 type ListCost struct {
 	Fetched, Evaluated, Returned int
 }
