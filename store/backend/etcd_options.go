@@ -132,7 +132,7 @@ func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupRes
 // Transformers returns the transformers of all resources.
 func (f *SimpleRestOptionsFactory) Transformers() *transform.Resources { return f.transformers }
 
-// notesOfStorage is how many steps it takes to make a storage.
+// notesOfStorage is the number of steps in making a storage.
 const notesOfStorage = 5
 
 func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (_ RESTOptions, err error) {

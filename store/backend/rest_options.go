@@ -24,11 +24,11 @@ type RESTOptions struct {
 	Decorator StorageDecorator
 
 	EnableGarbageCollection bool
-	// DeleteCollectionWorkers is how many objects of a collection are deleted at a time.
+	// DeleteCollectionWorkers is the number of objects of a collection that are deleted at the same time.
 	DeleteCollectionWorkers int
 	// ResourcePrefix is the resource's part of the key, without slashes at its ends: "configmaps".
 	ResourcePrefix string
-	// CountMetricPollPeriod is how often the objects are counted; 0 means never.
+	// CountMetricPollPeriod is the interval at which the objects are counted; 0 means never.
 	CountMetricPollPeriod time.Duration
 }
 

@@ -47,8 +47,8 @@ func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtim
 	return factory.Create(*config, newFunc, newListFunc, resourcePrefix)
 }
 
-// parallelFills is how many caches are filled at a time. More would not be filled earlier, and would hold all they read
-// at once in memory.
+// parallelFills limits the caches that fill at the same time. More would not be ready earlier, and would hold all
+// that they read in memory at once.
 const parallelFills = 8
 
 // StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these

@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// asker asks etcd for its revision. Those who ask while a question is under way get the answer to the next one, all the
-// same: an answer is good for all who asked before it was put.
+// asker asks etcd for its revision. Callers that come while a request is under way share the answer to the next one:
+// an answer is good for all callers that came before its request was sent. mu guards the fields below it.
 type asker struct {
 	ask func(context.Context) (uint64, error)
 	// seen returns the revision that the cache has seen; etcd is never behind it.

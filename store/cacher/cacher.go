@@ -48,8 +48,8 @@ type Cacher struct {
 	follows    atomic.Int64             // how many watches of etcd were begun
 	late       atomic.Pointer[lateness] // while changes are held back
 
-	// following is the context of the watch that progress may be asked of; nil while there is none. asking is held
-	// while etcd is asked, so that no request outlives its watch.
+	// following is the context of the watch on which etcd reports its progress; nil while there is none. asking
+	// guards it, and is held during the request, so that no request outlives its watch.
 	asking    sync.Mutex
 	following context.Context
 

@@ -38,7 +38,7 @@ type Condition struct {
 // lagTolerance is the delay after which a cache counts as lagging.
 const lagTolerance = time.Second
 
-// stateHolder is the state as the reflector knows it: everything but Lagging.
+// stateHolder holds the state as the reflector knows it: everything but Lagging. mu guards its fields.
 type stateHolder struct {
 	mu     sync.Mutex
 	now    Condition

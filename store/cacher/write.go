@@ -82,7 +82,8 @@ func (c *Cacher) wrote(ctx context.Context, obj *object.Encoded) {
 	c.await(ctx, obj.Revision())
 }
 
-// written holds the objects that this process wrote and whose events have not come yet, by revision.
+// written holds the objects that this process wrote and whose events have not come yet, by revision. mu guards its
+// fields.
 type written struct {
 	mu     sync.Mutex
 	objs   [maxWritten]*object.Encoded

@@ -36,16 +36,16 @@ const (
 
 	// etcd writes a snapshot after this many entries. A start replays those after the newest one.
 	snapshotEntries = 500
-	// firstSnapshotEntries is how many that are in a directory without a snapshot: after as many etcd compacts its
-	// memory.
+	// firstSnapshotEntries is the same number for a directory without a snapshot: after that many entries etcd
+	// compacts its memory.
 	firstSnapshotEntries = 100
 	// etcd keeps at least this many entries in memory, values included, for slow followers. One member has none.
 	catchUpEntries = 100
 
-	// progressInterval is how often an idle watch that asked for it is told etcd's revision.
+	// progressInterval is the interval of progress notifications on an idle watch that requested them.
 	progressInterval = 5 * time.Second
 
-	// One member's name and peer URL are only words: nobody connects to it.
+	// The name and peer URL of a single member are placeholders: nothing connects to them.
 	memberName = "kx"
 	peerURL    = "http://localhost:2380"
 
@@ -73,8 +73,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Cluster says who belongs to a cluster. All its members are on this machine: they speak to each other in plain http,
-// which is nobody's business elsewhere. Where its data has a cluster already, that one goes on.
+// Cluster lists the members of a cluster. All members are on this machine: they talk to each other in plain http,
+// which must not leave it. If the data directory belongs to a cluster already, that one goes on.
 type Cluster struct {
 	// Member is the name of the member that this etcd is.
 	Member string

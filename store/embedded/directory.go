@@ -78,8 +78,8 @@ func explain(dir string, err error) error {
 	return err
 }
 
-// damaged is the error of a start that ended with what etcd takes for the end of its process. If it can't be said what
-// is damaged, it is what etcd says.
+// damaged explains the error of a start that etcd would have ended the process for. Without a known cause in the
+// directory it returns etcd's error.
 func damaged(dir string, err error) error {
 	explained := explain(dir, err)
 	if explained != err {

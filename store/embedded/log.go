@@ -18,7 +18,7 @@ type logTail struct {
 	snapshot, last, commit uint64
 }
 
-// entries is how many there are.
+// entries returns the number of entries.
 func (l logTail) entries() uint64 { return l.last - l.snapshot }
 
 // readLogTail reads the log of the member in a directory. A directory without a log has an empty tail.
@@ -41,7 +41,7 @@ func readLogTail(member string) (logTail, error) {
 	return readLogAfter(dir, &walpb.Snapshot{})
 }
 
-// snapshots are those that can be read, the newest first. Their names are their terms and indexes.
+// snapshots returns the readable snapshots, the newest first. Their names are their terms and indexes.
 func snapshots(dir string) ([]*walpb.Snapshot, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.snap"))
 	if err != nil {

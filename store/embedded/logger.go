@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// faults collects what etcd considers fatal. etcd's answer to such a state is to end the process, or to panic on a
-// goroutine that nobody can guard. Here the goroutine ends instead, which keeps the rule that nothing after the fault
+// faults collects errors that etcd considers fatal. etcd reacts to them by ending the process, or by a panic on a
+// goroutine that can't be guarded. Here the goroutine ends instead, which keeps the rule that nothing after the fault
 // runs, and the fault becomes an error.
 type faults struct {
 	once sync.Once
@@ -40,9 +40,9 @@ func (f *faults) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	runtime.Goexit()
 }
 
-// notCommitted is the fault of a database that can't be written to. The goroutine has the locks of its transaction
-// then, and etcd gives them back when it ends: others would go on with a transaction that is none, and panic. It stays,
-// and they wait, until the process has ended.
+// notCommitted is the fault of a database that can't be written to. At that moment the goroutine has the locks of its
+// transaction, and etcd releases them when it ends: other goroutines would go on with a broken transaction, and
+// panic. So the goroutine stays, and the others wait, until the process has ended.
 const notCommitted = "failed to commit tx"
 
 func faultError(message string, fields []zapcore.Field) error {
@@ -118,8 +118,8 @@ func busyReplaying(message string, fields []zapcore.Field) bool {
 	return message == notPublished && failed(fields, etcderrors.ErrTooManyRequests)
 }
 
-// withoutSpace says whether a write was refused since the quota is used up. Its client is told, and a line for each
-// write would let clients fill the log.
+// withoutSpace reports whether a write was refused because the quota is used up. Its client gets the error; a line
+// for each write would let clients fill the log.
 func withoutSpace(message string, fields []zapcore.Field) bool {
 	return message == "failed to apply request" && failed(fields, etcderrors.ErrNoSpace)
 }

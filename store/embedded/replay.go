@@ -20,7 +20,7 @@ import (
 const (
 	// replayTerm is the term of the entries in a log that Replay writes.
 	replayTerm = 1
-	// replayBatch is how many of them are written at a time.
+	// replayBatch is the number of entries in one write.
 	replayBatch = 100
 )
 

@@ -23,7 +23,7 @@ const (
 	undoWait = 2 * time.Second
 )
 
-// startQuietly is how long a start may take before a line says that it is slow.
+// startQuietly is the time after which the log calls a start slow.
 const startQuietly = time.Second
 
 // Server is a running etcd.

@@ -32,8 +32,8 @@ func (c patientWatchClient) Watch(ctx context.Context, opts ...grpc.CallOption) 
 	return &patientStream{Watch_WatchClient: stream}, nil
 }
 
-// patientStream queues what the server is not ready to receive. The queue stays short: a watch begins once and ends
-// once, and progress is requested a few times a second.
+// patientStream queues requests that the server is not ready to receive. The queue stays short: a watch begins once
+// and ends once, and progress is requested a few times a second. mu guards its own fields.
 type patientStream struct {
 	pb.Watch_WatchClient
 

@@ -48,9 +48,10 @@ func (s *store) KeyRevision(ctx context.Context, key string) (object, storage in
 	return answer.object, answer.storage, nil
 }
 
-// revisionReader reads the revisions of keys, many at a time. While a question is under way it collects the callers
-// that come, and asks for their keys together, in one transaction that begins after all of them came. So each answer is
-// as true as if its caller had asked alone, and many readers at once cost etcd little more than one.
+// revisionReader reads the revisions of keys, many at a time. While a request is under way it collects further
+// callers, and then asks for all their keys in one transaction, which begins after all of them came. So each answer
+// is as true as if its caller had asked alone, and many readers at once cost etcd little more than one. mu guards
+// running and waiting.
 type revisionReader struct {
 	kv *kv
 

@@ -38,7 +38,8 @@ func NewDefaultLeaseManagerConfig() LeaseManagerConfig {
 }
 
 // leaseManager hands out leases. A lease costs etcd far more than a key does, so objects that end at about the same
-// time share one. It remembers the last one only: the objects of a resource have one TTL nearly always.
+// time share one. It remembers the last one only: the objects of a resource have one TTL nearly always. mu guards
+// lease, expires and objects.
 type leaseManager struct {
 	client  *clientv3.Client
 	config  LeaseManagerConfig

@@ -17,8 +17,9 @@ import (
 const sizeRefresh = time.Minute
 
 // resourceSizeEstimator knows the size of the values that lists and watches have seen, and so their average, without
-// reading anything itself. It remembers revisions, since lists and watches see changes in different orders. A deletion
-// that no watch saw leaves its key behind until keys are compared with those that exist.
+// reading anything itself. It remembers revisions, since lists and watches see changes in different orders. A
+// deletion that no watch saw leaves its key behind until keys are compared with those that exist. mu guards sizes and
+// cleaned.
 type resourceSizeEstimator struct {
 	prefix string
 	keys   storage.KeysFunc

@@ -174,7 +174,7 @@ func (c *configuration) newProvider(p apiserverv1.ProviderConfiguration) (Prefix
 	}
 }
 
-// timeoutOf is how long a call of a plugin may take.
+// timeoutOf returns the time limit for a call of a plugin.
 func timeoutOf(p *apiserverv1.KMSConfiguration) time.Duration {
 	if p.Timeout == nil {
 		return 3 * time.Second

@@ -1,8 +1,8 @@
 // Package transform changes values on their way to and from etcd.
 //
-// It owns the bytes between the codec and the disk: identity, AES-GCM, AES-CBC, secretbox and (by package
-// kms) KMS plugins, key rotation, and the
-// reading of a Kubernetes EncryptionConfiguration file that says which resource uses which of them.
+// It owns the bytes between the codec and the disk: identity, AES-GCM, AES-CBC, secretbox and (by package kms) KMS
+// plugins. It rotates keys, and reads a Kubernetes EncryptionConfiguration file, which says which resource uses which
+// of them.
 //
 // In comes an encoded object and a Context that says where it is stored; out go the bytes that etcd holds, and the way
 // back. What is on disk is what a kube-apiserver with the same file writes and reads:

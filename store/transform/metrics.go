@@ -24,7 +24,7 @@ type Metrics struct {
 	used sync.Map
 }
 
-// NewMetrics registers the metrics with reg. Without a registry (nil) they count, and nobody reads them.
+// NewMetrics registers the metrics with reg. With a nil registry they count unregistered.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	return &Metrics{
@@ -72,7 +72,7 @@ func (m *Metrics) Used(plugin, direction, keyID string) {
 	counts.last.SetToCurrentTime()
 }
 
-// keyUse is what uses of keys are counted by.
+// keyUse is the set of labels that uses of keys are counted by.
 type keyUse struct{ plugin, direction, keyID string }
 
 type keyCounts struct {

@@ -15,48 +15,48 @@ import (
 // anyResource is the rule "*.*".
 var anyResource = schema.GroupResource{Group: "*", Resource: "*"}
 
-// Resources has the transformers of all resources, by the configuration that counts. A nil Resources encrypts nothing.
+// Resources has the transformers of all resources, by the configuration in force. A nil Resources encrypts nothing.
 type Resources struct {
 	metrics *Metrics
 	current atomic.Pointer[state]
-	// reloadable says that another configuration may come to count.
+	// reloadable says that another configuration may replace this one.
 	reloadable bool
-	// changed is closed when values may be readable that were not.
+	// changed is closed when values may have become readable that were not.
 	changed atomic.Pointer[chan struct{}]
 
 	mu sync.Mutex
-	// following are the transformers that were handed out, if another configuration may come to count.
+	// following holds the transformers that were handed out, if another configuration may replace this one.
 	following map[schema.GroupResource]*following
-	// ending are configurations that counted before, until their plugins are closed.
+	// ending holds replaced configurations until their plugins are closed. mu guards following, ending and closed.
 	ending map[*configuration]*time.Timer
 	closed bool
 }
 
-// state is what counts at a time, for all resources at once.
+// state is the configuration in force, for all resources at once.
 type state struct {
 	*configuration
 	// slots has the transformers of resources, in the order in which they were asked for. Longer ones share its array.
 	slots []Transformer
 }
 
-// maxSlots is how many resources have their transformer looked up in advance. Definitions of resources come and go, and
+// maxSlots limits the resources whose transformer is looked up in advance. Definitions of resources come and go, and
 // leave their slots.
 const maxSlots = 4096
 
-// configuration is what one file says.
+// configuration holds the contents of one file.
 type configuration struct {
 	rules map[schema.GroupResource]*prefixed
 	// prefixes has the prefix that each rule's transformer writes.
 	prefixes map[schema.GroupResource]string
 	plugins  []*kms.Envelope
-	// waits is how long calls of the plugins may take, one after the other.
+	// waits is the longest time that calls of all plugins can take, one after the other.
 	waits time.Duration
 	// hash is that of the file.
 	hash string
 
 	metrics *Metrics
 	mu      sync.Mutex
-	// counting has those transformers that count what they do, by resource.
+	// counting has those transformers that count their work, by resource. mu guards it.
 	counting map[schema.GroupResource]*prefixed
 }
 
@@ -261,8 +261,8 @@ func (c *configuration) close() error {
 	return errors.Join(errs...)
 }
 
-// grace is how long what began with the plugins may go on. Who has to wait for another one's two calls makes one of its
-// own then.
+// grace limits the time for work that began with the old plugins. A caller that waits for the two calls of another
+// caller makes one of its own then.
 func (c *configuration) grace() time.Duration { return max(10*time.Second, 4*c.waits) }
 
 // forResource returns the transformer of a resource.

@@ -4,10 +4,10 @@ import (
 	"context"
 )
 
-// Context is what is known about a value besides its bytes.
+// Context describes a value besides its bytes.
 type Context interface {
-	// AuthenticatedData identifies the place of the value, normally its etcd key. Ciphers that authenticate it refuse a
-	// value that was written with other data: nobody can move a secret to a key that they may read.
+	// AuthenticatedData identifies the place of the value, normally its etcd key. Ciphers that authenticate it refuse
+	// a value that was written with other data: a secret can't be moved to a key that the attacker may read.
 	AuthenticatedData() []byte
 }
 

@@ -13,7 +13,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// redialInterval is how long a check waits before it tries again to connect.
+// redialInterval is the pause of a check between two attempts to connect.
 const redialInterval = time.Second
 
 // ErrNoSpace says that etcd's quota is used up.
@@ -21,7 +21,8 @@ var ErrNoSpace = errors.New("etcd has the alarm NOSPACE and refuses all writes b
 
 var errNotConnected = errors.New("etcd client connection not yet established")
 
-// check asks etcd for a key, at most twice in its timeout. Calls in between get the last answer.
+// check asks etcd for a key, at most twice in its timeout. Calls in between get the last answer. mu guards transport,
+// last and err.
 type check struct {
 	key     string
 	timeout time.Duration

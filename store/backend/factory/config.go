@@ -60,11 +60,11 @@ type Config struct {
 	// Transformer changes the encoded bytes on their way to and from etcd; nil stores them as they are.
 	Transformer transform.Transformer
 
-	// CompactionInterval is how often etcd's history is compacted; 0 means never.
+	// CompactionInterval is the interval of compactions of etcd's history; 0 means never.
 	CompactionInterval time.Duration
-	// CountMetricPollPeriod is how often the objects of a resource are counted; 0 is never.
+	// CountMetricPollPeriod is the interval at which the objects of a resource are counted; 0 is never.
 	CountMetricPollPeriod time.Duration
-	// DBMetricPollInterval is how often etcd is asked its size; 0 is never.
+	// DBMetricPollInterval is the interval at which etcd reports its size; 0 is never.
 	DBMetricPollInterval time.Duration
 	// HealthcheckTimeout and ReadycheckTimeout bound a check; 0 is their default.
 	HealthcheckTimeout time.Duration
@@ -73,8 +73,7 @@ type Config struct {
 	// LeaseManagerConfig says how objects with a TTL share leases.
 	LeaseManagerConfig etcd3.LeaseManagerConfig
 
-	// Shared is what all storages of a server have in common; nil is something that ForResource and the checks make
-	// anew.
+	// Shared is used by all storages of a server. With nil, ForResource and the checks make their own.
 	Shared *Shared
 }
 

@@ -27,7 +27,7 @@ const (
 
 	// dialTimeout leaves a loaded machine the time for a TLS handshake.
 	dialTimeout = 20 * time.Second
-	// reasonTimeout is how long to wait after that for the reason from etcd's client.
+	// reasonTimeout bounds the wait for the reason from etcd's client after that.
 	reasonTimeout = 5 * time.Second
 
 	// maxSendBytes is more than etcd accepts, so that etcd and not the client refuses large values.

@@ -12,8 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// Shared is what the storages of one server have in common: connections to etcd, metrics, and memory for encoded
-// objects. Several servers in one process have one each.
+// Shared holds the resources that all storages of a server use: connections to etcd, metrics, and memory for encoded
+// objects. Several servers in one process have one each. mu guards transports.
 type Shared struct {
 	// Metrics, Caches and Transforms count what storages, their cachers and their transformers do.
 	Metrics    *metrics.Metrics
@@ -27,7 +27,8 @@ type Shared struct {
 	transports map[transportKey]*transport
 }
 
-// NewShared registers the metrics with reg, and lets compactors write to log. Either may be nil: then nobody reads.
+// NewShared registers the metrics with reg, and lets compactors write to log. Either may be nil: then metrics are
+// unregistered, or messages dropped.
 func NewShared(reg prometheus.Registerer, log *slog.Logger) *Shared {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

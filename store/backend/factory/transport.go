@@ -13,13 +13,13 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
-// transport is what storages with the same TransportConfig share: one connection, one compactor, one monitor.
+// transport is shared by storages with the same TransportConfig: one connection, one compactor, one monitor.
 //
 // Invariants:
 //
 //  1. shared lists a transport exactly as long as it has references, or could not be dialled.
-//  2. client, and dialErr, are set once, under dial, before anybody uses them.
-//  3. mu guards what runs on the connection; the mutex of shared guards its list and refs. Neither is held while
+//  2. client and dialErr are set once, under dial, before their first use.
+//  3. mu guards compactors and monitoring; the mutex of shared guards its list and refs. Neither is held while
 //     dialling.
 type transport struct {
 	shared *Shared

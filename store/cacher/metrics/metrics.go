@@ -27,7 +27,7 @@ type Metrics struct {
 	vectors []vector
 
 	mu sync.Mutex
-	// users has how many caches count for a resource. When a resource is served in another way, its new cache begins
+	// users counts the caches of a resource; mu guards it. When a resource is installed anew, its new cache begins
 	// before the old one ends.
 	users map[schema.GroupResource]int
 }

@@ -92,7 +92,7 @@ func (c *Cluster) startAll() error {
 	return nil
 }
 
-// stopAll stops the leader last, when there is nobody left to hand over to, which it would wait for. The others stop at
+// stopAll stops the leader last, when no member is left for a handover that it would wait for. The others stop at
 // once, since each waits a second for its peers.
 func (c *Cluster) stopAll() {
 	leader := c.Leader()

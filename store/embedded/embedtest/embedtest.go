@@ -36,7 +36,7 @@ func start(dir string) (*embedded.Server, error) {
 	return embedded.Start(ctx, embedded.Config{Dir: dir, Ephemeral: true})
 }
 
-// shared is the etcd of this test binary, once somebody asked for it.
+// shared is the etcd of this test binary; its first user starts it. mu guards its fields.
 var shared struct {
 	mu     sync.Mutex
 	inMain bool
@@ -89,5 +89,5 @@ func Shared(t testing.TB) *embedded.Server {
 
 var prefixes atomic.Int64
 
-// Prefix is a key prefix that nobody else in this test binary has, such as "/registry-7".
+// Prefix returns a key prefix that is unique in this test binary, such as "/registry-7".
 func Prefix() string { return fmt.Sprintf("/registry-%d", prefixes.Add(1)) }

@@ -6,25 +6,25 @@
 // back:
 //
 //	message EncryptedObject {
-//	  bytes encryptedData = 1;            // 32 bytes of info, 12 of nonce, ciphertext, 16 of tag; the etcd key is authenticated
+//	  bytes encryptedData = 1;            // 32 bytes of info, 12 of nonce, ciphertext, 16 of tag; the etcd key is bound
 //	  string keyID = 2;                   // the plugin's key
 //	  bytes encryptedDEKSource = 3;       // the seed, as the plugin encrypted it
-//	  map<string, bytes> annotations = 4; // what the plugin wants to be told when it decrypts the seed
-//	  int32 encryptedDEKSourceType = 5;   // 1: HKDF-SHA256 makes a key of seed and info. 0: the source is a key, and there is no info
+//	  map<string, bytes> annotations = 4; // from the plugin, which needs them to decrypt the seed
+//	  int32 encryptedDEKSourceType = 5;   // 1: HKDF-SHA256 makes a key of seed and info. 0: the source is a key, no info
 //	}
 //
-// The plugin sees seeds, not values: one is made when the first value is written and when the plugin has another key,
-// and it is asked to decrypt each seed once, and again if what it answered opens no value.
+// The plugin sees seeds, not values. A seed is made when the first value is written and when the plugin has another
+// key. The plugin decrypts each seed once, and again if its answer opens no value.
 //
 // Invariants:
 //
-//  1. Nothing runs while nobody asks. What was heard of the plugin more than a minute ago is asked again when somebody
-//     comes. Only while there are values that it did not open it is asked for those again, at most every ten seconds,
-//     and whoever wants to know is told when they can be.
+//  1. Nothing runs while there are no calls. A call refreshes the plugin's state if that is older than a minute. Only
+//     while there are seeds that the plugin failed to decrypt, it is asked for those again, at most every ten
+//     seconds; OnOpened reports when they can be.
 //  2. A value is written only with a key that the plugin has named within the last three minutes.
-//  3. A plugin that does not answer delays those reads that need it to decrypt a seed, by its timeout once in a second,
-//     and those writes that can't be without it, once in ten seconds. One that answers nonsense is an error that names
-//     it. Neither ends the process.
+//  3. A plugin that does not answer delays those reads that need it to decrypt a seed, by its timeout once in a
+//     second, and those writes that depend on it, once in ten seconds. A plugin that answers nonsense is an error
+//     that names it. Neither ends the process.
 //  4. No error carries a key, a seed, or bytes of the plugin's that may be one, nor more than the beginning of its
 //     text.
 package kms

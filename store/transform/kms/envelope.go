@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// fresh is how long what the plugin said is taken for true.
+	// fresh is the time for which the plugin's answer counts as current.
 	fresh = time.Minute
-	// retry is how long a plugin that failed is left alone.
+	// retry is the pause after a failure of the plugin.
 	retry = 10 * time.Second
-	// usable is how long values are written with a key that the plugin has named.
+	// usable is the time for which values are written with a key after the plugin has named it.
 	usable = 3 * time.Minute
-	// maxSecrets is how many decrypted seeds are kept: each start of a server makes one, and each change of the
+	// maxSecrets limits the decrypted seeds in memory: each start of a server makes one, and each change of the
 	// plugin's key.
 	maxSecrets = 1000
-	// breather is how long nobody waits for a plugin that has just let somebody wait in vain.
+	// breather is the time after a timeout of the plugin during which no read waits for it.
 	breather = time.Second
 )
 
-// Config is what an Envelope needs.
+// Config configures an Envelope.
 type Config struct {
 	// Name is the provider's in the configuration.
 	Name string
@@ -38,7 +38,7 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// Observer is told of calls of the plugin, and of values by the id of their key.
+// Observer counts calls of the plugin, and values by the id of their key.
 type Observer interface {
 	Called(name, method, code string, took time.Duration)
 	Used(name, direction, keyID string)
@@ -74,7 +74,8 @@ type Envelope struct {
 
 	mu      sync.Mutex
 	secrets map[sourceID]*held
-	// closed are sources that the plugin did not open. While there are some, seeking says that somebody asks again.
+	// closed holds sources that the plugin failed to decrypt. While there are some, seeking: a goroutine retries
+	// them.
 	closed  map[sourceID]source
 	seeking bool
 }
@@ -102,10 +103,11 @@ func New(c Config) (*Envelope, error) {
 	return e, err
 }
 
-// Observe sets who is told of calls, before the first value.
+// Observe sets the observer of calls. It must be called before the first value.
 func (e *Envelope) Observe(o Observer) { e.observer = o }
 
-// OnOpened sets who is told when values can be opened that could not be, before the first value.
+// OnOpened sets a function that is called when values become readable that were not. It must be called before the
+// first value.
 func (e *Envelope) OnOpened(opened func()) { e.opened = opened }
 
 func (e *Envelope) observe(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
@@ -213,7 +215,7 @@ func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
 	return s, f.err
 }
 
-// refresh asks the plugin, unless somebody else has done so meanwhile. It gives refreshing back.
+// refresh asks the plugin, unless another caller has done so meanwhile. It gives refreshing back.
 func (e *Envelope) refresh(ctx context.Context) (*state, error) {
 	defer func() { <-e.refreshing }()
 	s := e.current.Load()

@@ -41,7 +41,7 @@ type sourceType uint64
 const (
 	// sourceKey is a key of AES-GCM. Such values are read; none is written.
 	sourceKey sourceType = 0
-	// sourceSeed is what keys are made of.
+	// sourceSeed: keys are derived from a seed.
 	sourceSeed sourceType = 1
 )
 

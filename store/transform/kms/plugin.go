@@ -18,7 +18,7 @@ import (
 // maxReply is more than any answer of the protocol needs.
 const maxReply = 64 << 10
 
-// maxText is how much of a plugin's text an error has: each read that fails has it, in its answer and in the log.
+// maxText limits a plugin's text in an error: each failed read repeats it, in its answer and in the log.
 const maxText = 512
 
 func brief(text string) string {

@@ -37,7 +37,7 @@ func newSecret(kind sourceType, plain []byte) (secret, error) {
 	return seed(plain), nil
 }
 
-// seed is what each value's key is made of, with bytes that the value begins with.
+// seed is the secret from which each value's key is derived, with the info at the beginning of the value.
 type seed []byte
 
 func (s seed) gcm(info []byte) (cipher.AEAD, error) {
@@ -59,7 +59,7 @@ func (s seed) open(data, place []byte) ([]byte, error) {
 	return openGCM(gcm, data[infoSize:], place)
 }
 
-// overhead is how much longer data is than the value in it.
+// overhead is the difference in length between data and the value in it.
 const overhead = infoSize + 12 + 16
 
 // seal appends the data of a value.

@@ -20,7 +20,7 @@ func (s *source) id() sourceID {
 	return sha256.Sum256(append([]byte{byte(s.kind)}, s.append(nil)...))
 }
 
-// held is what opens the values of a source.
+// held is a decrypted source, which opens its values.
 type held struct {
 	secret
 	at time.Time
@@ -47,8 +47,8 @@ func (h *held) trusted(now time.Time) bool {
 	return h.proved.Load() || !h.suspect.Load() || now.Sub(h.at) < breather
 }
 
-// secretOf returns what opens the values of a source. The plugin is asked once for each, and by nobody for a moment
-// after it let somebody wait in vain: who reads a thousand values does not wait a thousand times.
+// secretOf returns the secret that opens the values of a source. It calls the plugin once for each source, and not at
+// all for a moment after a timeout: a read of a thousand values does not wait a thousand times.
 func (e *Envelope) secretOf(ctx context.Context, from *source) (*held, error) {
 	id := from.id()
 	e.mu.Lock()
@@ -97,7 +97,7 @@ func over(ctx context.Context) bool {
 	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
 }
 
-// keep keeps what opens a source, and says whether somebody has missed it.
+// keep stores the secret of a source, and reports whether a reader has missed it.
 func (e *Envelope) keep(id sourceID, opener *held) (missed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,8 +110,8 @@ func (e *Envelope) keep(id sourceID, opener *held) (missed bool) {
 	return missed
 }
 
-// miss notes that a source was not opened, and has somebody ask again until it is. If it has been opened meanwhile,
-// that is what counts.
+// miss records that a source was not opened, and makes a goroutine retry until it is. If it has been opened
+// meanwhile, miss returns its secret.
 func (e *Envelope) miss(id sourceID, from *source, err error) (*held, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 	kmsv2 "k8s.io/kms/apis/v2"
 )
 
-// annotation is what the plugin wants to see again.
+// annotation is the annotation that Decrypt requires.
 const annotation = "key.kmstest.example"
 
 // Plugin is a plugin. Its functions are safe for concurrent use.
@@ -68,7 +68,7 @@ func Serve(t testing.TB, key string) *Plugin {
 	return p
 }
 
-// Endpoint is what a configuration calls the socket.
+// Endpoint returns the socket as a configuration writes it.
 func (p *Plugin) Endpoint() string { return "unix://" + p.Socket }
 
 // Start has it listen, again after Stop.
@@ -187,7 +187,7 @@ func (p *Plugin) Encrypt(ctx context.Context, r *kmsv2.EncryptRequest) (*kmsv2.E
 	return spoiled(p, answer, nil, func(s Spoil) func(*kmsv2.EncryptResponse) error { return s.Encrypt })
 }
 
-// Decrypt decrypts with the key that is asked for, if the annotations are those of Encrypt.
+// Decrypt decrypts with the key that the request names, if the annotations are those of Encrypt.
 func (p *Plugin) Decrypt(ctx context.Context, r *kmsv2.DecryptRequest) (*kmsv2.DecryptResponse, error) {
 	if _, err := p.wait(ctx); err != nil {
 		return nil, err
