@@ -27,7 +27,7 @@ func is(s *v1alpha1.Step, id trace.ID) bool { return s.ID == id.String() }
 // does returns what a step does to the object.
 func does(s *v1alpha1.Step) trace.Object { return trace.InfoOf(s.ID).Object }
 
-// Changed is how many fields of the object a step changed.
+// Changed returns the number of the object's fields that a step changed.
 func Changed(s *v1alpha1.Step) int {
 	if s.Before == nil || s.After == nil || does(s).Compares {
 		return 0
@@ -81,7 +81,7 @@ type objects struct {
 	any   bool
 }
 
-// sight is what a step saw of the object.
+// sight holds the object as a step saw it, before and after.
 type sight struct {
 	hasBefore, hasAfter bool
 	before, after       any

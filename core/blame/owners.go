@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Owner is a manager to whom an object's managedFields give a field.
+// Owner is a manager that owns a field by the object's managedFields.
 type Owner struct {
 	Manager     string       `json:"manager"`
 	Operation   string       `json:"operation"`
@@ -17,7 +17,7 @@ type Owner struct {
 	Time        *metav1.Time `json:"time,omitempty"`
 }
 
-// Owners returns a field's value as JSON, and the managers to whom the object's managedFields give it. It needs no
+// Owners returns a field's value as JSON, and the managers that own it by the object's managedFields. It needs no
 // request.
 func Owners(object []byte, path string) (value string, owners []Owner, err error) {
 	parts, err := ParsePath(path)

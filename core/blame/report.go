@@ -23,7 +23,7 @@ type Field struct {
 	Dropped bool
 }
 
-// Report is what changed between two forms of an object.
+// Report lists the changes between two forms of an object.
 type Report struct {
 	// Before and After are the two forms, or nil.
 	Before, After []byte
@@ -34,7 +34,7 @@ type Report struct {
 	// Revision is the revision of the write, or 0 if none is known.
 	Revision int64
 	Fields   []Field
-	// More is how many further fields changed.
+	// More counts the further fields that changed.
 	More int
 	// Nothing says why there is nothing to compare. All else is empty then.
 	Nothing string
@@ -43,7 +43,7 @@ type Report struct {
 // fieldsMost bounds the fields of a report.
 const fieldsMost = 2000
 
-// Count is how many fields changed, and how many of them have the value that the client sent.
+// Count returns the number of fields that changed, and of those among them that have the client's value.
 func (r *Report) Count() (all, client int) {
 	for i := range r.Fields {
 		if r.Fields[i].Dropped {

@@ -101,7 +101,7 @@ func names(a, b map[string]any) []string {
 	return all
 }
 
-// count is how many fields differ between two objects.
+// count returns the number of fields that differ between two objects.
 func count(before, after []byte) (int, error) {
 	a, err := parse(before)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // Version is the version of the format that this package writes, and the latest that it reads.
 const Version = 1
 
-// LineMost is how long a line may be. A recorded journey has at most a mebibyte, and JSON escapes make it longer.
+// LineMost limits the length of a line. A recorded journey has at most a mebibyte, and JSON escapes make it longer.
 const LineMost = 16 << 20
 
 // kind tells a capture from other lines of JSON.
@@ -44,8 +44,7 @@ func NewWriter(w io.Writer, server string, saved time.Time) (*Writer, error) {
 	return &Writer{lines}, nil
 }
 
-// visible escapes lines, so that nothing acts on the terminal of somebody who prints the file. Each write is a whole
-// line.
+// visible escapes lines, so that a printed file can't control the terminal. Each write is a whole line.
 type visible struct{ to io.Writer }
 
 func (v visible) Write(line []byte) (int, error) {

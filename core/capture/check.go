@@ -155,7 +155,7 @@ func checkTimes(s *v1alpha1.JourneyStatus) error {
 
 var errTime = errors.New("no request takes longer than a year")
 
-// nesting is how many objects and lists stand within each other in a JSON document.
+// nesting returns the depth of objects and lists in a JSON document.
 func nesting(data []byte) (most int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {

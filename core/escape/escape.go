@@ -30,7 +30,7 @@ func Hostile(r rune) bool {
 // Marks counts the combining marks of a character.
 type Marks int
 
-// marksMost is how many combining marks a character may have. Scripts need four or five; many more are drawn over other
+// marksMost limits the combining marks of a character. Scripts need four or five; many more are drawn over other
 // lines.
 const marksMost = 8
 

@@ -10,7 +10,7 @@ type Filter struct {
 	root node // nil matches everything
 }
 
-// Subject is what a filter is matched against.
+// Subject is the thing that a filter selects or not.
 type Subject interface {
 	// Field returns the subject's value of a field of [Fields], or false if it has none.
 	Field(name string) (Value, bool)
@@ -31,7 +31,7 @@ type Steps interface {
 	Find(i int, name string, c TextCondition) int
 }
 
-// TextCondition is what a filter asks of a text that is not empty.
+// TextCondition is a filter's condition on a text that is not empty.
 type TextCondition interface{ Matches(text string) bool }
 
 // SubjectFunc makes a function a Subject.
@@ -93,7 +93,7 @@ func (f Filter) String() string {
 	return w.String()
 }
 
-// Terms are the conditions of which a subject must fulfil each, as they are written.
+// Terms returns the conditions as the user wrote them. A subject must meet all of them.
 func (f Filter) Terms() (terms []string) {
 	parts := []node{f.root}
 	if all, ok := f.root.(andNode); ok {
@@ -114,7 +114,7 @@ type node interface {
 	match(Subject) bool
 	// write writes the node, in parentheses if it binds weaker than its surroundings.
 	write(w *writer, around int)
-	// cost is how expensive a match may be.
+	// cost estimates the most expensive match.
 	cost() int
 }
 

@@ -39,14 +39,14 @@ func (p *parser) elsewhere(at int, word string) error {
 
 // Unknown is a name that does not exist.
 type Unknown struct {
-	// Kind is what the name should be: the name of a field of [Fields], or "field".
+	// Kind tells what the name should name: a value of that field of [Fields], or a "field".
 	Kind string
 	Name string
 	// Near are the names that are near to it.
 	Near []string
 }
 
-// mostListed is how many names are listed where none is near.
+// mostListed limits the names in a list when none is near.
 const mostListed = 16
 
 // exists checks that there is a name of the field's values that fulfils what a filter asks of it, as the word at a

@@ -93,8 +93,8 @@ func (n anywhereNode) match(s Subject) bool {
 	return n.in(s, stepTexts) || n.isFunction(s)
 }
 
-// functionNames are what a subject is asked for the functions of a step: that of kx, and those upstream. They are not
-// among the fields. A text without a field finds a step by the whole name of a function.
+// functionNames are the names under which a subject returns the functions of a step: kx's own and those upstream.
+// They are not among the fields. A text without a field matches a step by the whole name of a function.
 var functionNames = [...]string{"function", "upstream"}
 
 func (n anywhereNode) isFunction(s Subject) bool {
@@ -245,7 +245,7 @@ func (n numberNode) writeComparison(w *writer) {
 
 func (n numberNode) cost() int { return n.field.cost }
 
-// comparison is how a field is compared with a value.
+// comparison is the operator between a field and a value.
 type comparison uint8
 
 const (

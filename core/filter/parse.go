@@ -54,7 +54,7 @@ type parser struct {
 	at      int
 	known   Known
 	running bool
-	// ofStep says that the conditions are those of one step. named says that a field was among those read so far.
+	// ofStep: the conditions apply to one step. named: a field was among the conditions read so far.
 	ofStep, named bool
 }
 

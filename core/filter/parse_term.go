@@ -111,7 +111,7 @@ func (p *parser) field(start int, name string) (*Field, error) {
 	return field, nil
 }
 
-// stillRunning is what a filter can ask for at a step of a request that runs.
+// stillRunning lists what a filter can use at a step of a running request, for the error about anything else.
 const stillRunning = "what is known at a step: the request, step(...), and the fields of a step"
 
 func (p *parser) fieldValues(field *Field, opAt int, opText string, op comparison) (node, error) {

@@ -8,7 +8,7 @@ type Place struct {
 	OfStep bool
 	// Field is the field whose value is being typed, empty at a word that may become a field, a text or a step's ID.
 	Field string
-	// Word is what of it is before the cursor.
+	// Word is the part of it before the cursor.
 	Word string
 	// Quoted says that Word is behind a quote that is not closed.
 	Quoted bool

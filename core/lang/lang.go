@@ -14,7 +14,7 @@ const (
 	Chinese
 )
 
-// codes are how languages are named, by Language.
+// codes holds the codes of languages, by Language.
 var codes = [...]string{"en", "zh"}
 
 // Codes are the names of all languages.
@@ -56,8 +56,8 @@ func ofLocale(locale string) (Language, bool) {
 	return English, false
 }
 
-// Text is an English text in the language. A text without a translation stays English. Of a word that means two things,
-// the catalogue has a context in front, such as took::open, which nobody sees.
+// Text returns an English text in the language. A text without a translation stays English. For a word with two
+// meanings the catalogue's key has a context in front, such as took::open, which is never shown.
 func (l Language) Text(english string) string {
 	if text, ok := l.catalogue().texts[english]; ok {
 		return text

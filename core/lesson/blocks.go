@@ -259,10 +259,10 @@ func readFields(c Condition, rest string) (_ Condition, problem string) {
 	return c, ""
 }
 
-// tabs are those of the pane Detail.
+// tabs lists the tabs of the pane Detail.
 var tabs = []string{"Step", "Diff", "Source", "Timing", "Object", "Request", "etcd", "Watchers"}
 
-// screens are those that a lesson can go to.
+// screens lists the screens that a lesson can open.
 var screens = []string{"Capture", "Send", "etcd", "Cache", "Structure", "Story"}
 
 func readShow(b *block) (Part, error) {

@@ -12,10 +12,10 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// mostPorts is how many ports a lesson may want.
+// mostPorts limits the ports of a lesson.
 const mostPorts = 20
 
-// needs are what a lesson may want of the machine, beside sh.
+// needs lists the tools that a lesson may require on the machine, beside sh.
 var needs = []string{"go", "tools"}
 
 // UnmarshalYAML reads the fault by the names that its type has in JSON.

@@ -1,8 +1,8 @@
-// Package lesson is the format of lessons: a Markdown file whose fenced blocks are what is typed, asked, and must be
-// seen.
+// Package lesson defines the format of lessons: a Markdown file whose fenced blocks hold commands, questions and
+// expected output.
 //
-// What comes in are the bytes of a file. What goes out is a [Lesson]: its description and its parts in the order of the
-// file. An error names file, line, and what was expected there. docs/learn/README.md describes the format.
+// What comes in are the bytes of a file. What goes out is a [Lesson]: its description and its parts in the order of
+// the file. An error gives the file, the line and what was expected there. docs/learn/README.md describes the format.
 //
 // # Invariants
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/kx-apiserver/kx/core/near"
 )
 
-// serveFlags are the flags of kx serve that a lesson may set: what its server stores, caches and admits. A lesson comes
-// from anybody, so its flags must not name files to write, and must not change where the server listens or keeps its
-// data.
+// serveFlags are the flags of kx serve that a lesson may set: they choose what its server stores, caches and admits.
+// A lesson may come from an untrusted author, so its flags must not name files to write, and must not change where
+// the server listens or keeps its data.
 var serveFlags = []string{
 	"encryption-provider-config",
 	"etcd-servers",

@@ -18,7 +18,7 @@ type Lesson struct {
 	Parts []Part
 }
 
-// Description is what a file begins with.
+// Description is the header of a file.
 type Description struct {
 	ID    string `yaml:"id"`
 	Title string `yaml:"title"`
@@ -32,7 +32,7 @@ type Description struct {
 	Articles []string `yaml:"articles"`
 	Needs    []string `yaml:"needs"`
 	Apart    bool     `yaml:"apart"`
-	// Ports is how many free ports, in a row, the commands and servers can name: $PORT1 and so on.
+	// Ports is the number of consecutive free ports that the commands and servers can name: $PORT1 and so on.
 	Ports    int       `yaml:"ports"`
 	Serve    []string  `yaml:"serve"`
 	Mutation *Mutation `yaml:"mutation"`
@@ -44,7 +44,7 @@ type Track string
 // Tracks are all of them, in the order in which they are listed.
 var Tracks = []Track{"use", "articles", "extend"}
 
-// Title is what learners read, in English.
+// Title returns the track's title for learners, in English.
 func (t Track) Title() string {
 	switch t {
 	case "use":
@@ -101,10 +101,10 @@ type Run struct {
 	Background bool
 	// Fails says that it exits with another code than 0.
 	Fails bool
-	// Limit is how long it may take; 0 for any time.
+	// Limit bounds its duration; 0 for any time.
 	Limit time.Duration
-	// Needs are what the machine must have for it, beyond what the lesson needs. Where it lacks something, the run and
-	// all that speaks of it are left out.
+	// Needs lists requirements on the machine beyond those of the lesson. Where one is missing, the run and all parts
+	// that refer to it are left out.
 	Needs []string
 }
 
@@ -150,7 +150,7 @@ type Predict struct {
 	Answer int
 }
 
-// Expect is what must be seen.
+// Expect describes the expected output.
 type Expect struct {
 	Line
 	Of string
@@ -177,7 +177,7 @@ type Condition struct {
 	Phrase string
 }
 
-// ConditionKind is what a condition is about.
+// ConditionKind is the subject of a condition.
 type ConditionKind int
 
 // The kinds of conditions.
@@ -189,7 +189,7 @@ const (
 	Hides                         // a phrase that is not in it
 )
 
-// Show is what the screen opens.
+// Show names the view that the screen opens.
 type Show struct {
 	Line
 	Of string
@@ -219,7 +219,7 @@ type Hint struct {
 type Starter struct {
 	Line
 	ID, Script string
-	// Limit is how long a try may take, and Needs are as those of a Run.
+	// Limit bounds the duration of a try. Needs lists requirements as in a Run.
 	Limit time.Duration
 	Needs []string
 }
@@ -230,7 +230,7 @@ type Solution struct {
 	ID, Script string
 }
 
-// Task is what the learner does alone.
+// Task is an exercise that the learner solves alone.
 type Task struct {
 	ID       string
 	Hints    []Hint
@@ -290,7 +290,7 @@ func (l *Lesson) Run(id string) *Run {
 	return nil
 }
 
-// NeedsOf are those of a run or task.
+// NeedsOf returns the Needs of a run or task.
 func (l *Lesson) NeedsOf(id string) []string {
 	for _, p := range l.Parts {
 		switch p := p.(type) {
@@ -326,7 +326,7 @@ func (l *Lesson) AllNeeds() []string {
 type Error struct {
 	File string
 	Line int
-	// Problem is what is wrong, and what was expected.
+	// Problem describes the mistake, and what was expected.
 	Problem string
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// MaxSize is how large a file may be.
+// MaxSize limits the size of a file.
 const MaxSize = 1 << 20
 
 // Parse reads a lesson. name is the file's, for errors.
@@ -100,7 +100,7 @@ func (p *parser) parts(l *Lesson) error {
 	return nil
 }
 
-// fenceOf is what a fence begins with; empty if the line is none.
+// fenceOf returns the opening characters of a fence; empty if the line is none.
 func fenceOf(line string) string {
 	n := 0
 	for n < len(line) && line[n] == '`' {
@@ -186,7 +186,8 @@ func (b *block) flag(option string) (bool, error) {
 	return ok, nil
 }
 
-// The limit is for what never ends: on a slow machine, each command may take ten seconds. A key stops it.
+// The limit stops loops: on a slow machine, each command may take ten seconds. A user who watches stops it with a
+// key.
 const (
 	defaultLimit  = 5 * time.Minute
 	defaultWithin = 10 * time.Second

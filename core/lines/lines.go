@@ -16,7 +16,7 @@ import (
 // Document is a YAML document.
 type Document struct {
 	root *yaml.Node
-	// above is how many lines of its file are before it.
+	// above counts the lines of its file before it.
 	above int
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	// most bounds how many names are proposed.
 	most = 3
-	// mostCompared is how much of a name is compared. No name that exists is longer.
+	// mostCompared limits the compared part of a name. No name that exists is longer.
 	mostCompared = 64
 )
 
@@ -40,7 +40,7 @@ func Names(name string, all []string) []string {
 	return names
 }
 
-// away is how far a name is from one that exists, or false if it is too far.
+// away returns the distance of a name from an existing one, or false if it is too large.
 func away(name, one string) (int, bool) {
 	best := distance(one, name)
 	ok := 2*best < len(one)
@@ -55,7 +55,7 @@ func away(name, one string) (int, bool) {
 	return best, ok
 }
 
-// distance is how many bytes have to be inserted, removed, replaced or swapped with the next one to make b of a.
+// distance counts the bytes to insert, remove, replace or swap with the next one in order to turn a into b.
 func distance(a, b string) int {
 	b = b[:min(len(b), mostCompared)]
 	before := make([]int, len(b)+1) // the distances from the letters of a without the last two so far

@@ -112,8 +112,8 @@ func (english) effect(who, verb, what, journey string, revision int64, after str
 	return text + fmt.Sprintf(": %s. (%s after the request began)", journey, after)
 }
 
-// sentences are what each step does. In braces stands what the sentence says where it is not known what the step is
-// about. Package lang has them in other languages.
+// sentences holds the sentence for each step. The words in braces stand for the step's subject where it is unknown.
+// Package lang has the translations.
 var sentences = map[trace.ID]string{
 	trace.FilterAuditInit:           "The request gets an audit ID",
 	trace.FilterPanicRecovery:       "From here on, a panic becomes the answer 500",

@@ -16,14 +16,14 @@ import (
 type Line struct {
 	// Step is the index of the step that it tells of; -1 if it is about the request as a whole.
 	Step int
-	// Depth is how many steps behind the filters called the one that called it.
+	// Depth counts the callers between the filters and the step.
 	Depth int
 	// Failed says that the step, or the request, ended with an error.
 	Failed bool
 	Text   string
 }
 
-// Of tells a journey in a language. others are those that [refusal.Related] picks, if it was refused.
+// Of tells a journey in a language. others are the journeys that [refusal.Related] picks, if the request was refused.
 func Of(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) []Line {
 	t := &teller{j: j, language: in, grammar: grammars[in]}
 	t.add(-1, 0, false, t.asked())
@@ -49,7 +49,7 @@ func Of(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) []Li
 	return t.lines
 }
 
-// grammar is how a language joins words to sentences. A word that is not known is empty.
+// grammar joins words to sentences in a language. An unknown word is empty.
 type grammar interface {
 	// asked says who asked for what, with which program.
 	asked(user, request, agent string) string
@@ -81,7 +81,7 @@ type grammar interface {
 // grammars are indexed by Language.
 var grammars = [...]grammar{lang.English: english{}, lang.Chinese: chinese{}}
 
-// said is what there is to say of a step. failure is empty if it is told below.
+// said holds the texts of a step. failure is empty if a later line tells it.
 type said struct {
 	does, why     string
 	failed        bool
@@ -112,7 +112,7 @@ func (t *teller) asked() string {
 
 var filterLayer = trace.LayerFilter.String()
 
-// passed is how many filters in a row, from the i-th step on, let the request pass.
+// passed counts the filters in a row, from the i-th step on, that passed the request on.
 func (t *teller) passed(i int) (n int) {
 	steps := t.j.Status.Steps
 	for ; i+n < len(steps); n++ {
@@ -125,7 +125,7 @@ func (t *teller) passed(i int) (n int) {
 	return n
 }
 
-// details is how many steps in a row, from the i-th on, are fine ones of one caller that succeeded and called no other.
+// details counts the fine steps in a row, from the i-th on, that have one caller, succeeded and called no other step.
 func (t *teller) details(i int) (n int) {
 	steps := t.j.Status.Steps
 	for ; i+n < len(steps); n++ {
@@ -150,7 +150,7 @@ func (t *teller) told(i, n int) {
 	t.add(i, t.depth(i), false, t.grammar.details(clauses, duration(took)))
 }
 
-// clause is what a step does, without what it does it to if the sentence says that behind a colon.
+// clause says what a step does, without its subject if the sentence has it after a colon.
 func (t *teller) clause(s *v1alpha1.Step) string {
 	id, _ := trace.Lookup(s.ID)
 	text := t.language.Text(sentences[id])
@@ -185,7 +185,8 @@ func (t *teller) step(i int) {
 	t.add(i, t.depth(i), about.failed, t.grammar.step(about))
 }
 
-// failsBelow says whether a step that the i-th called failed in the same words: these are told once, where it began.
+// failsBelow reports whether a step that the i-th called failed with the same words: the story tells these once, at
+// their origin.
 func (t *teller) failsBelow(i int) bool {
 	steps := t.j.Status.Steps
 	if steps[i].Error == "" {
@@ -199,7 +200,7 @@ func (t *teller) failsBelow(i int) bool {
 	return false
 }
 
-// depth is how many steps lead from the filters to the i-th.
+// depth counts the steps from the filters to the i-th.
 func (t *teller) depth(i int) (n int) {
 	steps := t.j.Status.Steps
 	for at := int(steps[i].Parent); at >= 0 && at < i; at = int(steps[at].Parent) {
@@ -211,7 +212,7 @@ func (t *teller) depth(i int) (n int) {
 	return n
 }
 
-// sentence is what a step does, and to what.
+// sentence says what a step does, with its subject.
 func (t *teller) sentence(s *v1alpha1.Step) string {
 	id, ok := trace.Lookup(s.ID)
 	if !ok { // a capture of a later kx
@@ -289,5 +290,5 @@ func duration(d time.Duration) string {
 	return d.Round(unit).String()
 }
 
-// Sentence is what a step does, where it is not known to what.
+// Sentence says what a step does, without a subject.
 func Sentence(id trace.ID, in lang.Language) string { return (&teller{language: in}).filled(id, "") }

@@ -105,7 +105,7 @@ func (w *writer) doubleQuoted(s []byte, indent int, key bool) {
 	w.out = append(w.out, '"')
 }
 
-// letters are what stands behind the backslash for a character. Others have their number there.
+// letters maps a character to the letter after the backslash. Other characters have their number there.
 var letters = [128]byte{
 	0: '0', '\a': 'a', '\b': 'b', '\t': 't', '\n': 'n', '\v': 'v', '\f': 'f', '\r': 'r', 0x1B: 'e', '"': '"', '\\': '\\',
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// words are those that mean something else than themselves. The empty string is one: it means null.
+// words are texts that mean something else without quotes. The empty string is one: it means null.
 var words = func() map[string]bool {
 	words := map[string]bool{"": true, "~": true, ".nan": true, ".NaN": true, ".NAN": true}
 	for _, word := range []string{"y", "yes", "true", "on", "n", "no", "false", "off", "null"} {

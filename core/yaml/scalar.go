@@ -25,7 +25,7 @@ func (w *writer) number(raw []byte) error {
 	return nil
 }
 
-// maxKey is how long a key may be: a longer one would stand in a line of its own.
+// maxKey limits the length of a key: a longer one would stand in a line of its own.
 const maxKey = 100
 
 // string writes a string in the first of these styles that can hold it: lines if it has several, as it is, in single
@@ -47,7 +47,7 @@ func (w *writer) string(s []byte, indent int, key bool) error {
 	return nil
 }
 
-// appearance is what decides about the style of a text.
+// appearance holds the properties of a text that decide its style.
 type appearance struct {
 	lines bool
 	// special characters can only be written with escapes.

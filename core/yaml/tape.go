@@ -25,7 +25,7 @@ type value struct {
 // escapedKey is the kind of a key whose place is not in the document, but in what is unescaped.
 const escapedKey = 'k'
 
-// maxDepth is how deep values may be inside others.
+// maxDepth limits the nesting of values.
 const maxDepth = 100
 
 // read reads a document, with nothing but a newline around its values. Whoever writes JSON that way makes no mistakes,

@@ -39,7 +39,7 @@ type writer struct {
 
 var writers = sync.Pool{New: func() any { return &writer{} }}
 
-// keptValues is how many values of a document a pooled writer has room for.
+// keptValues is the capacity of a pooled writer, in values of a document.
 const keptValues = 4096
 
 func (w *writer) release() {

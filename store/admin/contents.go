@@ -39,7 +39,7 @@ type NeededKey struct {
 	Values   int64  `json:"values"`
 }
 
-// nameBytes is how much of the hash of a key tells it from all others.
+// nameBytes is the length of a hash prefix that identifies a key.
 const nameBytes = 16
 
 // contentsReader collects what the changes of a database come to.

@@ -22,7 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// Format is how a value is encoded.
+// Format is the encoding of a value.
 type Format string
 
 // The formats.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Level is how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
 // The levels.
@@ -28,7 +28,7 @@ type Finding struct {
 	Check   string `json:"check"`
 	Level   Level  `json:"level"`
 	Finding string `json:"finding"`
-	// Advice is what to do, empty if all is well.
+	// Advice is the next action, empty if all is well.
 	Advice string `json:"advice,omitempty"`
 	// Keys are examples.
 	Keys []string `json:"keys,omitempty"`
@@ -39,16 +39,16 @@ const (
 	slowRead, verySlowRead     = 50 * time.Millisecond, 500 * time.Millisecond
 	reads                      = 9
 	quotaWarning, quotaProblem = 0.80, 0.95
-	// A file of which more than this share is free, and more than this many bytes, is worth defragmenting.
+	// A file is worth defragmenting if more than this share of it is free, and more than this many bytes.
 	freeShare, freeBytes = 0.5, 100 << 20
 	raftLag              = 1000
 	// By default etcd takes 1.5 MiB: a megabyte is close to it.
 	largeBytes, tooLargeBytes = 512 << 10, 1 << 20
 	// A key is hot if it has had hotWrites writes since the oldest revision, and these are hotShare of all writes.
 	hotWrites, hotShare = 100, 0.2
-	// clockSkew is how far a time in an object may be ahead of this machine's clock.
+	// clockSkew tolerates times in objects that are ahead of this machine's clock.
 	clockSkew = time.Minute
-	// mostExamples is how many keys a finding names at most.
+	// mostExamples limits the keys in a finding.
 	mostExamples = 5
 )
 
@@ -191,7 +191,7 @@ func examineFragments(members []MemberStatus) Finding {
 	return f
 }
 
-// examineHistory checks whether anybody compacts.
+// examineHistory checks whether etcd's history is compacted.
 func examineHistory(ctx context.Context, s Source, head Head) Finding {
 	f := Finding{Check: "history", Level: OK}
 	f.Finding = fmt.Sprintf("revisions %d to %d can be read", max(head.Compacted, 1), head.Revision)

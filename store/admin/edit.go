@@ -142,7 +142,7 @@ func (e *Editor) Delete(ctx context.Context, key string) (*Plan, error) {
 	return e.plan(ctx, "delete", key, before, nil)
 }
 
-// Undo plans to restore the value from before a write. It is refused if somebody else has written since.
+// Undo plans to restore the value from before a write. It refuses if the key was written since.
 func (e *Editor) Undo(ctx context.Context, u *Undo) (*Plan, error) {
 	now, err := e.Live.Get(ctx, u.Key, 0)
 	if err != nil {

@@ -29,9 +29,9 @@ var (
 )
 
 const (
-	// lockWait is how long to wait for a file's lock before reporting that another process has it.
+	// lockWait bounds the wait for a file's lock before reporting that another process has it.
 	lockWait = 200 * time.Millisecond
-	// filePage is how many values are copied from a file at a time.
+	// filePage is the number of values that are copied from a file at a time.
 	filePage = 64
 )
 

@@ -33,7 +33,7 @@ type Match struct {
 	Name      string `json:"name"`
 	Bytes     int    `json:"bytes"`
 	Revision  int64  `json:"revision"`
-	// Results are what JSONPath gave.
+	// Results holds the output of the JSONPath.
 	Results []string `json:"results,omitempty"`
 	// Error says why the value could not be compared with the criteria.
 	Error string `json:"error,omitempty"`

@@ -13,8 +13,8 @@ type Child struct {
 	Path string
 	// KV is the key without its value; nil for a directory.
 	KV *KV
-	// Keys is how many keys there are. Bytes is the size of the first Measured of them; Revision is their newest
-	// change, or a newer one.
+	// Keys counts the keys. Bytes is the size of the first Measured of them; Revision is their newest change, or a
+	// newer one.
 	Keys, Bytes, Revision, Measured int64
 }
 
@@ -28,7 +28,7 @@ const (
 	// directory that is larger than a page, and the visit continues behind it.
 	firstLevelKeys = 10_000
 	mostLevelKeys  = 50_000
-	// runKeys is how many adjacent keys are measured at a time.
+	// runKeys is the number of adjacent keys in one measurement.
 	runKeys = 256
 )
 

@@ -32,8 +32,7 @@ const (
 	// requestTimeout bounds one read: an etcd without a leader never answers.
 	requestTimeout = 30 * time.Second
 
-	// progressRetry is how often etcd is asked for a watch's progress. It ignores the question while the watch catches
-	// up.
+	// progressRetry is the interval of requests for a watch's progress. etcd ignores them while the watch catches up.
 	progressRetry = 50 * time.Millisecond
 )
 

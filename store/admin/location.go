@@ -13,7 +13,7 @@ const DefaultPrefix = "/registry"
 // compactRevKey is the key by which API servers agree on compactions. It is outside any prefix.
 const compactRevKey = "compact_rev_key"
 
-// Location is what a key says about its value: resource, namespace and name.
+// Location holds the parts of a key: resource, namespace and name.
 type Location struct {
 	Resource        schema.GroupResource
 	Namespace, Name string

@@ -35,7 +35,7 @@ type MemberStatus struct {
 	LatencyUs   int64    `json:"latencyUs"`
 }
 
-// answerTimeout is how long a member may take to answer before it counts as silent.
+// answerTimeout is the time after which a member counts as silent.
 const answerTimeout = 2 * time.Second
 
 // Status asks all named members at once. A silent one has only Errors.
@@ -141,8 +141,8 @@ type Defragmented struct {
 	TookMs   int64  `json:"tookMs"`
 }
 
-// Defragment shrinks the files of the named members, one after the other: a member answers nobody meanwhile. It ends at
-// the first failure.
+// Defragment shrinks the files of the named members, one after the other: a member answers no requests meanwhile. It
+// ends at the first failure.
 func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmented, error] {
 	return func(yield func(Defragmented, error) bool) {
 		for _, url := range l.urls {

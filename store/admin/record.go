@@ -42,7 +42,7 @@ func (p place) bytes() []byte {
 	return k
 }
 
-// record is what etcd stores for a change. Its slices point into the file.
+// record is a change as etcd stores it. Its slices point into the file.
 type record struct {
 	key, value                   []byte
 	create, mod, version, leases int64

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/store/datadir"
 )
 
-// copyBatch is how many bytes are copied in one transaction.
+// copyBatch is the number of bytes in one transaction of the copy.
 const copyBatch = 16 << 20
 
 // unreadableError says why nothing of a database can be read.
@@ -152,7 +152,7 @@ func lossText(l datadir.LostPages) string {
 	return what + ": " + l.Why
 }
 
-// mostNames is how many keys a loss names.
+// mostNames limits the keys that a loss names.
 const mostNames = 1000
 
 // unusedEntries are readable entries of the log that follow unreadable ones.

@@ -225,7 +225,7 @@ func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*
 	return RestoreDatabase(ctx, info.File, in, c, o, progress)
 }
 
-// RestoreDatabase is [Restore] from a reader, whose contents are known. name is what errors call it.
+// RestoreDatabase is [Restore] from a reader with known contents. name stands for it in errors.
 func RestoreDatabase(
 	ctx context.Context, name string, in io.Reader, c *Contents, o RestoreOptions, progress func(bytes int),
 ) (_ *Restored, err error) {

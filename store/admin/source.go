@@ -45,7 +45,7 @@ type Range struct {
 
 // Source is where keys and values are read from: an etcd, or a file of one.
 type Source interface {
-	// Name is what errors and headings call it.
+	// Name returns the source's name for errors and headings.
 	Name() string
 	Head(ctx context.Context) (Head, error)
 	// Get reads a key at a revision, 0 for now. It returns nil without an error if the key does not exist.

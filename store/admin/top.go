@@ -40,7 +40,7 @@ type TopOptions struct {
 	Sort string
 	// Churn is counted from the revision Since to Revision. All else is read at Revision; 0 is now.
 	Since, Revision int64
-	// Limit is how many usages are returned.
+	// Limit bounds the returned usages.
 	Limit int
 }
 

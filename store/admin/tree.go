@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mostLeaves is how many keys of one directory a Tree names below its first level. It only counts the others.
+// mostLeaves limits the keys that a Tree names in one directory below its first level. It only counts the others.
 const mostLeaves = 100
 
 // Node is a directory of keys, or a key.

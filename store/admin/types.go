@@ -23,8 +23,8 @@ import (
 // of custom resources.
 var apis = runtime.SchemeBuilder{clientscheme.AddToScheme, apiextensionsv1.AddToScheme, apiextensionsv1beta1.AddToScheme}
 
-// types knows the types of apis once somebody asks: registering them takes milliseconds, which most commands need not
-// spend.
+// types returns the types of apis. The first call registers them, which takes milliseconds that most commands can
+// save.
 var types = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(apis.AddToScheme(s))
@@ -97,7 +97,7 @@ var builtins = sync.OnceValue(func() map[string]builtin {
 	return out
 })
 
-// versions are those of all groups, of each group the most stable and newest first.
+// versions returns the versions of all groups, the most stable and newest of each group first.
 func versions(s *runtime.Scheme) []schema.GroupVersion {
 	return slices.SortedFunc(slices.Values(s.PrioritizedVersionsAllGroups()), func(a, b schema.GroupVersion) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), version.CompareKubeAwareVersionStrings(b.Version, a.Version))

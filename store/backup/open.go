@@ -69,7 +69,7 @@ func Open(ctx context.Context, path string) (*Archive, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// read verifies an archive. contents are what its snapshot is known to hold; nil reads it.
+// read verifies an archive. contents are the known contents of its snapshot; with nil it reads them.
 func read(ctx context.Context, f *os.File, contents *admin.Contents) (*Archive, error) {
 	info, err := f.Stat()
 	if err != nil {

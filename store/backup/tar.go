@@ -36,10 +36,10 @@ func head(name string, size int64, made time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// padding is how many zeros follow a part of this size.
+// padding returns the number of zeros after a part of this size.
 func padding(size int64) int64 { return (blockBytes - size%blockBytes) % blockBytes }
 
-// end is what follows the last part.
+// end follows the last part.
 var end = make([]byte, 2*blockBytes)
 
 // tarWriter writes an archive.

@@ -6,13 +6,13 @@ import (
 	"io"
 )
 
-// bootstrapEntries is how many entries of a new log name its members. etcd counts them as committed before they are
-// written, so a database may have them and its log not. A single member applies no other entry before it is on the
-// disk.
+// bootstrapEntries is the number of entries of a new log that name its members. etcd counts them as committed before
+// they are written, so a database may have entries that its log lacks. A single member applies no other entry before
+// it is on the disk.
 const bootstrapEntries = 1
 
-// tailBytes is how far a check reads behind the end of the log. A gap there matters only if the database lacks its
-// entries, and the database is a tenth of a second behind the log.
+// tailBytes is the distance that a check reads beyond the end of the log. A gap there matters only if the database
+// lacks its entries, and the database is a tenth of a second behind the log.
 const tailBytes = 8 << 20
 
 // zeros mark the end of the log for etcd.

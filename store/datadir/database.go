@@ -13,7 +13,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// lockWait is how long to wait for the database's lock: a process that was just killed may still hold it.
+// lockWait bounds the wait for the database's lock: a process that was just killed may still hold it.
 const lockWait = 200 * time.Millisecond
 
 // ErrInUse says that an etcd has the directory open.
@@ -23,7 +23,7 @@ var ErrInUse = errors.New("it is in use by another process")
 type Database struct {
 	// Index is the last entry of the log that was applied to the database.
 	Index uint64
-	// Members is how many members the database lists.
+	// Members counts the members that the database lists.
 	Members int
 	// StorageVersion is the version of its files, empty before 3.6, and ClusterVersion the one that its members agreed
 	// on.

@@ -84,7 +84,7 @@ func (p *Pages) Close() {
 	}
 }
 
-// HeadBytes is how much of a database says how large it is.
+// HeadBytes is the length of the part of a database that holds its size.
 const HeadBytes = pageHeadBytes + metaSummed + 8
 
 // SizeOf returns how many bytes a database has that begins with head.

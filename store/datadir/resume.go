@@ -37,7 +37,7 @@ func (r *records) resume(offset, to int64) (ok bool) {
 	return false
 }
 
-// search looks for two consecutive records, the first of which begins in data.
+// search looks for two consecutive records. The first one begins in data.
 func (r *records) search(data []byte, offset int64) (second int64, sum uint32, ok bool) {
 	for at := 0; at+2*frameBytes <= len(data); at += frameBytes {
 		if !plausible(data[at:], r.size-offset-int64(at)) {
@@ -61,7 +61,7 @@ func plausible(data []byte, rest int64) bool {
 		data[frameBytes+2] == 0x10
 }
 
-// proof says whether two consecutive records begin at offset, the first of which proves the second.
+// proof reports whether two consecutive records begin at offset, so that the first proves the second.
 func (r *records) proof(offset int64) (second int64, sum uint32, ok bool) {
 	first, second, ok := r.at(offset)
 	if !ok {

@@ -26,7 +26,8 @@ var Recorded []byte
 // IDs are the names of its journeys.
 var IDs = []string{"642e7f-12", "642e7f-14", "patch"}
 
-// hangs is how long a reader may take, which none that ends comes near, also beside others and with the race detector.
+// hangs is the time after which a reader counts as hanging. No reader that ends comes near it, not even in parallel
+// runs with the race detector.
 const hangs = 5 * time.Minute
 
 // Watch stops the process if the test still runs after hangs: a reader does, and a fuzzer has to keep the input.
@@ -36,7 +37,7 @@ func Watch(t testing.TB) {
 	t.Cleanup(func() { watch.Stop() })
 }
 
-// Numbers are those that arithmetic goes wrong with.
+// Numbers lists values at which arithmetic tends to fail.
 var Numbers = []json.Number{
 	"9223372036854775807", "-9223372036854775808", "9223372036854775", "-9223372036854775", "2147483647", "-2147483648",
 	"31536000000000000",
@@ -128,7 +129,7 @@ type place struct {
 	set   func(any)
 }
 
-// sizeMost is how large a capture becomes, about.
+// sizeMost is the approximate size of the largest captures.
 const sizeMost = 1 << 20
 
 // walk lists the values of a document.
@@ -186,7 +187,7 @@ func clone(v any) any {
 // longMost bounds how long a list becomes.
 const longMost = 20_000
 
-// change is what a recipe makes of a value.
+// change applies the recipe to a value.
 func (r *recipeReader) change(v any, all []place) any {
 	how, which := r.next(), int(r.next())
 	switch how % 16 {

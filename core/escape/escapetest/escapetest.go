@@ -60,7 +60,7 @@ func join(fits func(string) bool) string {
 	return strings.Join(all, " ")
 }
 
-// marksMost is how many combining marks a character may have before they pile up over other lines.
+// marksMost limits the combining marks of a character, before they pile up over other lines.
 const marksMost = 8
 
 // Find returns the first hostile character of a text with its surroundings, or "". allowed characters, such as the line

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AccessReview asks whether somebody may do something, and why, or why not. It is created, and answered then; it is not
-// kept. Whoever may create one learns about the roles and bindings of everybody.
+// AccessReview asks whether a user may do something, and why, or why not. The answer to its creation contains the
+// result; it is not kept. A user who may create one learns about the roles and bindings of all users.
 type AccessReview struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.

@@ -1,9 +1,9 @@
 package v1alpha1
 
-// Attribute is what a step says under a name; empty if it says nothing.
+// Attribute returns the step's attribute of that name; empty without one.
 func (s *Step) Attribute(name string) string { return named(s.Attributes, name) }
 
-// Value is what a reason has under a name; empty if it has nothing. A nil Reason has nothing.
+// Value returns a reason's value of that name; empty without one. A nil Reason has none.
 func (r *Reason) Value(name string) string {
 	if r == nil {
 		return ""

@@ -26,12 +26,12 @@ type CacheSpec struct {
 	Resource string `json:"resource"`
 }
 
-// CacheState is how far a cache can be relied on.
+// CacheState tells how far a cache can be relied on.
 type CacheState string
 
 const (
-	// CacheUninitialized has never been filled: nobody has asked for it yet, or it is being filled for its first
-	// reader. Everything is read from etcd.
+	// CacheUninitialized has never been filled: no client has read yet, or the cache is being filled for its first
+	// reader. All reads go to etcd.
 	CacheUninitialized CacheState = "Uninitialized"
 	// CacheFresh is filled, and changes come as they happen.
 	CacheFresh CacheState = "Fresh"
@@ -43,7 +43,7 @@ const (
 	CacheRefilling CacheState = "Refilling"
 )
 
-// CacheStatus is what a cache is like.
+// CacheStatus describes a cache.
 type CacheStatus struct {
 	// Uninitialized, Fresh, Lagging, Broken or Refilling.
 	State CacheState `json:"state"`
@@ -58,8 +58,8 @@ type CacheStatus struct {
 	Bytes int64 `json:"bytes"`
 	// The revision up to which the cache has seen all changes.
 	Revision int64 `json:"revision"`
-	// The latest revision that etcd is known to have had. It is asked when somebody reads: also for the one cache that
-	// is asked for by its name.
+	// The latest revision that etcd is known to have had. Only reads make the server ask for it, and a get of this
+	// cache by its name.
 	EtcdRevision int64 `json:"etcdRevision"`
 	// How many revisions the cache is behind what etcd is known to have.
 	Lag int64 `json:"lag"`
@@ -83,7 +83,7 @@ type CacheStatus struct {
 	Watchers []CacheWatcher `json:"watchers,omitempty"`
 }
 
-// CacheHistory is how far back watches can begin.
+// CacheHistory describes the events in memory, from which watches can begin.
 type CacheHistory struct {
 	// How many events are kept, and what that takes.
 	Events int64 `json:"events"`
@@ -165,7 +165,7 @@ type CacheCheck struct {
 	Status CacheCheckStatus `json:"status"`
 }
 
-// CacheCheckStatus is what a comparison found.
+// CacheCheckStatus is the result of a comparison.
 type CacheCheckStatus struct {
 	// The revision of both.
 	Revision int64 `json:"revision"`

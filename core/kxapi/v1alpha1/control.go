@@ -28,11 +28,11 @@ const (
 	AtEnd   StepEdge = "End"
 )
 
-// BreakpointAction is what a breakpoint does.
+// BreakpointAction is the effect of a breakpoint.
 type BreakpointAction string
 
 const (
-	// BreakpointHold holds the request until it is told what to do, in journeys/step.
+	// BreakpointHold holds the request until it gets a command, by journeys/step.
 	BreakpointHold BreakpointAction = "Hold"
 	// BreakpointTrace does not hold it: that the step was reached is counted, and said in the journey.
 	BreakpointTrace BreakpointAction = "Trace"
@@ -55,13 +55,13 @@ type BreakpointSpec struct {
 	// How many to hold at most; 0 is without limit.
 	// +optional
 	Count int64 `json:"count,omitempty"`
-	// For how long the breakpoint stays if nobody watches breakpoints or tells a held request what to do; 0 is until it
-	// is deleted. Then it is deleted.
+	// For how long the breakpoint stays if no client watches breakpoints or sends a command to a held request. Then
+	// it is deleted. 0 keeps it until a client deletes it.
 	// +optional
 	LeaseSeconds int32 `json:"leaseSeconds,omitempty"`
 }
 
-// RuleStatus is how often a breakpoint or a fault was met.
+// RuleStatus counts how often a breakpoint or a fault matched.
 type RuleStatus struct {
 	// How many steps its filter found.
 	Matches int64 `json:"matches"`
@@ -111,7 +111,7 @@ type Fault struct {
 	Status RuleStatus `json:"status,omitempty"`
 }
 
-// FaultEffect is what goes wrong.
+// FaultEffect is the kind of failure.
 type FaultEffect string
 
 const (
@@ -129,12 +129,12 @@ const (
 	FaultStaleCache FaultEffect = "StaleCache"
 )
 
-// FaultSpec is what goes wrong, and where.
+// FaultSpec describes the failure, and where it happens.
 type FaultSpec struct {
 	// Which steps of which requests, in the language of filters. A filter that does not ask about steps (step, layer,
-	// key, why, error, steps, dur) finds each request once, at the first step where it can go wrong in this way. What
-	// caches do is found by StaleCache, and by a filter that asks for the step: cacher.reflect, cacher.process-event or
-	// cacher.dispatch. It knows the resource, group, key, ns and name of what changed.
+	// key, why, error, steps, dur) finds each request once, at the first step where it can fail in this way. Work of
+	// caches is found by StaleCache, and by a filter that asks for the step: cacher.reflect, cacher.process-event or
+	// cacher.dispatch. Such a step has the resource, group, key, ns and name of the change.
 	// +optional
 	Filter string `json:"filter,omitempty"`
 	// Delay, Fail, TimeoutAfterCommit, DropWatch or StaleCache.
@@ -149,10 +149,10 @@ type FaultSpec struct {
 	// The HTTP status of Fail, from 400 to 599, such as 409, 410, 429 or 503.
 	// +optional
 	Code int32 `json:"code,omitempty"`
-	// What the client is told; that it was injected, if nothing is said here.
+	// The error message for the client. By default it says that the error was injected.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// When the client may try again, if it is told with 429 or 503; 1 if it is not said.
+	// Seconds after which the client may try again, sent with 429 or 503; 1 by default.
 	// +optional
 	RetryAfterSeconds int32 `json:"retryAfterSeconds,omitempty"`
 	// How many matches to let pass first.
@@ -190,7 +190,7 @@ type JourneyCommand struct {
 	Spec JourneyCommandSpec `json:"spec"`
 }
 
-// JourneyAction is what a held request can be told.
+// JourneyAction is the action of a command to a held request.
 type JourneyAction string
 
 const (
@@ -212,7 +212,7 @@ const (
 	ActionDrop JourneyAction = "drop"
 )
 
-// JourneyCommandSpec is what a held request is told.
+// JourneyCommandSpec is a command to a held request.
 type JourneyCommandSpec struct {
 	// next, into, out, continue, fail, delay, edit or drop.
 	Action JourneyAction `json:"action"`
@@ -222,7 +222,7 @@ type JourneyCommandSpec struct {
 	// The HTTP status to fail with, from 400 to 599.
 	// +optional
 	Code int32 `json:"code,omitempty"`
-	// What the client is told when it fails; that it was injected, if nothing is said here.
+	// The error message for the client when it fails. By default it says that the error was injected.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// How long to delay.
@@ -258,7 +258,7 @@ type Intervention struct {
 	At   StepEdge `json:"at"`
 	// What asked for it, such as fault "name".
 	By string `json:"by"`
-	// Who decided, if it was somebody.
+	// The user who decided, if one did.
 	// +optional
 	User string `json:"user,omitempty"`
 	// What was done.
@@ -290,7 +290,7 @@ type CompactionSpec struct {
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// CompactionStatus is what etcd has forgotten.
+// CompactionStatus describes the revisions that etcd has dropped.
 type CompactionStatus struct {
 	// The revision before which all is forgotten.
 	Revision int64 `json:"revision"`

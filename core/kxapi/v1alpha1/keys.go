@@ -37,9 +37,9 @@ type KeySpec struct {
 	Name string `json:"name,omitempty"`
 }
 
-// KeyStatus is what etcd has at one revision.
+// KeyStatus describes a key or directory of etcd at one revision.
 type KeyStatus struct {
-	// The revision of which all this is true.
+	// The revision at which all this holds.
 	Revision int64 `json:"revision"`
 	// How many keys there are: 1, or those of a directory.
 	Keys int64 `json:"keys"`
@@ -90,10 +90,10 @@ type KeyValue struct {
 	Error string `json:"error,omitempty"`
 }
 
-// KeyList is what lies right below a prefix, in the order of the keys.
+// KeyList lists the keys and directories right below a prefix, in order.
 type KeyList struct {
 	metav1.TypeMeta `json:",inline"`
-	// The resourceVersion is the revision of which the list is true.
+	// The resourceVersion is the revision at which the list holds.
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty"`
 	// What begins all keys of the list.
@@ -129,7 +129,7 @@ type KeyHistory struct {
 type KeyHistoryStatus struct {
 	// The key itself.
 	Key string `json:"key"`
-	// From where to where etcd can be read. The first revision of a key may be older: it is what the key was when
+	// The revisions at which etcd can be read. The first revision of a key may be older: it is the key's state when
 	// etcd's history begins.
 	Etcd EtcdHead `json:"etcd"`
 	// The oldest first.

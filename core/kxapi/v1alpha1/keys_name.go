@@ -8,8 +8,8 @@ import (
 // escape begins a byte that a name can't have as it is: two hexadecimal digits follow.
 const escape = '='
 
-// plain says whether a byte of a key is the same in a name. All of these are what they are in the path of a URL and to
-// a shell, wherever they stand.
+// plain reports whether a byte of a key stays the same in a name. None of these bytes is special in the path of a
+// URL or to a shell, wherever it stands.
 func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '+' || c == '@'
 }
@@ -55,7 +55,8 @@ func KeyOfName(name string) (string, error) {
 	return b.String(), nil
 }
 
-// hex is the value of a digit, of which letters are upper case so that a key has one name; -1 if it is none.
+// hex returns the value of a hex digit, -1 for any other byte. Letters must be upper case, so that a key has only one
+// name.
 func hex(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':

@@ -17,7 +17,7 @@ type Moment struct {
 	Status MomentStatus `json:"status"`
 }
 
-// MomentStatus is what was seen.
+// MomentStatus is one observation of etcd.
 type MomentStatus struct {
 	// When it was seen that etcd had come to the revision.
 	Time metav1.MicroTime `json:"time"`
@@ -25,7 +25,7 @@ type MomentStatus struct {
 	Revision int64 `json:"revision"`
 }
 
-// MomentList is what this process remembers, the oldest first.
+// MomentList lists the observations in this process's memory, the oldest first.
 type MomentList struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

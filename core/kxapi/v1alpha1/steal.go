@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// StolenAnnotation is what another writer changes who commits before a held request does: the name of its journey.
+// StolenAnnotation is the annotation that the simulated rival writer sets before a held request commits: the name of
+// that request's journey.
 const StolenAnnotation = "kx.dev/stolen-from"
 
 // Steal is the write that takes the revision from under a held request on one object: an ordinary patch of an

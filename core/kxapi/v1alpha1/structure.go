@@ -26,7 +26,7 @@ type StructureList struct {
 	Items []Structure `json:"items"`
 }
 
-// StructurePart is what kind of part one is.
+// StructurePart is the kind of a part.
 type StructurePart string
 
 const (
@@ -172,7 +172,7 @@ type StructureResource struct {
 	Storages []StructureStorage `json:"storages,omitempty"`
 }
 
-// StructureCache is what there is of a watch cache. The resource caches has more.
+// StructureCache summarizes a watch cache. The resource caches has more.
 type StructureCache struct {
 	// Its name among the caches.
 	Name  string     `json:"name"`
@@ -181,7 +181,7 @@ type StructureCache struct {
 	Bytes int64      `json:"bytes"`
 }
 
-// StructureStorage is what answers for a resource or a subresource.
+// StructureStorage describes the storage of a resource or a subresource.
 type StructureStorage struct {
 	// Empty for the resource itself.
 	// +optional
@@ -271,7 +271,7 @@ type StructureCondition struct {
 	Since metav1.Time `json:"since,omitempty"`
 }
 
-// StructureServing is what serves a definition.
+// StructureServing describes the handlers that serve a definition.
 type StructureServing struct {
 	// When it was made, and how long that took, in microseconds.
 	Made       metav1.MicroTime `json:"made"`

@@ -55,8 +55,8 @@ type JourneySpec struct {
 	// Who asked, as authentication found out.
 	// +optional
 	User string `json:"user,omitempty"`
-	// As whom the user wanted to act, if as somebody else. If they may not, the step filter.impersonation refused the
-	// request.
+	// The user that the request asked to act as, if another one. If that was not allowed, the step
+	// filter.impersonation refused the request.
 	// +optional
 	ImpersonatedUser string `json:"impersonatedUser,omitempty"`
 	// +optional
@@ -80,7 +80,7 @@ const (
 	JourneyComplete JourneyPhase = "Complete"
 )
 
-// JourneyStatus is what came of a request.
+// JourneyStatus is the result of a request.
 type JourneyStatus struct {
 	// Running, Held or Complete.
 	Phase JourneyPhase `json:"phase"`
@@ -209,7 +209,7 @@ type Attribute struct {
 	Value string `json:"value"`
 }
 
-// Mark is what a goroutine that requests share did with the event of a write.
+// Mark describes the work of a shared goroutine on the event of a write.
 type Mark struct {
 	// The step's ID, such as cacher.process-event.
 	ID string `json:"id"`
