@@ -33,7 +33,7 @@ type question struct {
 // askLimit bounds a question that several wait for.
 const askLimit = 10 * time.Second
 
-// revision is etcd's revision, at some moment after the call. shared says that others asked the same.
+// revision returns etcd's revision at some moment after the call. shared: other callers share the answer.
 func (a *asker) revision(ctx context.Context) (revision int64, shared bool, err error) {
 	a.mu.Lock()
 	if a.running != nil {
@@ -58,7 +58,7 @@ func (a *asker) revision(ctx context.Context) (revision int64, shared bool, err 
 	return q.revision, false, q.err
 }
 
-// put asks, and has what was asked meanwhile asked next.
+// put sends a request, and starts the next one if callers came meanwhile.
 func (a *asker) put(ctx context.Context, q *question) {
 	before := a.seen()
 	revision, err := a.ask(ctx)

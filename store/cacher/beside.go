@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// CatchUp asks etcd for its revision and waits until the cache has seen that, and says how long it took. What it fails
-// to see before ctx ends is no error: whoever inspects the cache next finds it behind.
+// CatchUp asks etcd for its revision, waits until the cache has seen it, and returns how long that took. A timeout of
+// ctx is no error: the next inspection shows the cache behind.
 func (c *Cacher) CatchUp(ctx context.Context) (took time.Duration, ok bool) {
 	if !c.begun.Load() {
 		return 0, false // nobody has asked for the cache, and who looks at it does not either
@@ -27,7 +27,7 @@ func (c *Cacher) CatchUp(ctx context.Context) (took time.Duration, ok bool) {
 // Beside is one object as the cache has it, and as etcd does.
 type Beside struct {
 	Key string
-	// Cached and Stored are nil where there is none.
+	// Cached and Stored are nil where the object does not exist.
 	Cached, Stored *object.Encoded
 	// Seen is the revision at which Cached holds, Revision one at which Stored holds.
 	Seen, Revision int64

@@ -200,7 +200,7 @@ func (w *cacheWatcher) readPast(batch []*event) (n int, err error) {
 	return n, nil
 }
 
-// pastRetry is when etcd's history is asked for again, at the earliest.
+// pastRetry is the pause before etcd's history is requested again.
 const pastRetry = 250 * time.Millisecond
 
 // pause waits a moment, or until the watch ends.
@@ -253,7 +253,7 @@ func (w *cacheWatcher) isStopped() bool {
 	}
 }
 
-// send waits until the client takes the event. It says false if there is none any more.
+// send waits until the client takes the event. It returns false if the client is gone.
 func (w *cacheWatcher) send(e watch.Event) bool {
 	if w.isStopped() {
 		return false

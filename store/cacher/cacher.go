@@ -61,8 +61,8 @@ type Cacher struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	// keys counts when values that could not be decrypted may have become readable. What the reflector reads, it reads
-	// with the keys of readWith, or newer ones.
+	// keys counts the moments at which undecryptable values may have become readable. The reflector reads with the
+	// keys of readWith, or newer ones.
 	keys     atomic.Int64
 	readWith int64
 	// leave gives up etcd's watch; nil while there is none.
@@ -156,7 +156,7 @@ func (c *Cacher) begin() bool {
 	return true
 }
 
-// asked begins to fill the cache for a read, and says whether that was the first one.
+// asked begins to fill the cache for a read, and reports whether that was the first one.
 func (c *Cacher) asked(ctx context.Context) bool {
 	return !c.begun.Load() && !store.IsAside(ctx) && c.begin()
 }

@@ -54,8 +54,8 @@ func (c *Cacher) keepChecking(period time.Duration) {
 	}
 }
 
-// differs says how the cache differs from etcd, nil if it does not or if that can't be told now. An etcd that was
-// replaced by another one proves nothing: the cache learns of that by its lost connection, and is filled again.
+// differs returns the differences between the cache and etcd, nil if there are none or if they can't be found now. A
+// comparison with a replaced etcd proves nothing: the cache notices that by its lost connection, and is filled again.
 func (c *Cacher) differs(ctx context.Context) *Consistency {
 	follows := c.follows.Load()
 	report, err := c.CheckConsistency(ctx)

@@ -21,7 +21,7 @@ type Storage interface {
 	store.EncodedSource
 }
 
-// Config says what a cacher keeps.
+// Config configures a Cacher.
 type Config struct {
 	// Storage is the cached storage. It belongs to the caller, and must outlive the cacher.
 	Storage Storage

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Get is GetEncoded and a decoding. If that fails, the storage is asked, whose error says why.
+// Get decodes the result of GetEncoded. If that fails, the storage answers, with an error that says why.
 func (c *Cacher) Get(ctx context.Context, key string, opts store.GetOptions, out runtime.Object) error {
 	obj, err := c.GetEncoded(ctx, key, opts)
 	switch {
@@ -25,7 +25,7 @@ func (c *Cacher) Get(ctx context.Context, key string, opts store.GetOptions, out
 	return nil
 }
 
-// GetList is ListEncoded and a decoding. If that fails, the storage is asked, whose error says why.
+// GetList decodes the result of ListEncoded. If that fails, the storage answers, with an error that says why.
 func (c *Cacher) GetList(ctx context.Context, key string, opts store.ListOptions, listObj runtime.Object) error {
 	list, err := c.ListEncoded(ctx, key, opts)
 	if err != nil {

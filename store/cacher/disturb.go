@@ -38,9 +38,9 @@ func (c *Cacher) tellWriters(changes store.Changes, late *lateness) {
 	}
 }
 
-// disturbed makes changes part of the cache and hands them out, with what faults ask for at the cache's marks. What is
-// held back is held in one place: leave gives up etcd's watch, so that nothing piles up behind it. No change is lost,
-// unless etcd compacts it meanwhile, and then the cache is filled again.
+// disturbed applies changes to the cache and hands them out, with the faults at the cache's marks. A delay happens in
+// one place: leave gives up etcd's watch, so that nothing piles up behind it. No change is lost, unless etcd compacts
+// it meanwhile, and then the cache is filled again.
 func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
 	hold := func(d trace.Disturbance) {
 		leave(errLate)

@@ -59,11 +59,11 @@
 //  1. No lock is held during decoding, writing to a client, waiting or tracing.
 //  2. A watcher never makes another one wait, nor the cache: a slow one is behind, and goes through the history on a
 //     goroutine of its own.
-//  3. All that is kept has a limit: the history by time, number and size, together with what was read of etcd's;
+//  3. All memory has a limit: the history by time, number and size, together with the pages of etcd's history;
 //     snapshots by number; waits by time.
 //  4. A revision that etcd has not compacted is not too old. A watcher that begins there, or is that far behind, gets
 //     all changes since, whatever the cache has.
 //  5. Changes that etcd sent while the cache knew that its own watch had ended reach no watcher: they may come from
 //     another etcd's history.
-//  6. An object that can't be read fails those who read it, with the storage's error, and nobody else.
+//  6. An unreadable object fails its own readers, with the storage's error, and no other ones.
 package cacher

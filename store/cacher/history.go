@@ -62,8 +62,8 @@ type history struct {
 
 func (h *history) len() int { return len(h.events) - h.head }
 
-// reset forgets all. Events after revision will be kept. No event has the next seq: who waits for that one learns so
-// that something was missed.
+// reset drops all events. Events after revision will be kept. No event gets the next seq: a watcher that waits for it
+// thus learns that it missed something.
 func (h *history) reset(revision int64) {
 	h.events, h.head, h.bytes, h.since = nil, 0, 0, revision
 	h.next++
@@ -81,7 +81,7 @@ func (h *history) append(e *event) {
 	h.trim(e.at)
 }
 
-// trim forgets what is beyond the limits.
+// trim drops events beyond the limits.
 func (h *history) trim(now time.Time) {
 	for h.len() > 0 {
 		oldest := h.events[h.head]

@@ -169,7 +169,7 @@ const maxDifferences = 100
 // ErrNotFresh says that a cache can't be compared with etcd: it is not filled, or does not follow what changes.
 var ErrNotFresh = errors.New("nothing can be compared until it is fresh again")
 
-// CheckConsistency reads all of etcd's and compares it with what the cache has at the same revision.
+// CheckConsistency reads all objects from etcd and compares them with the cache at the same revision.
 func (c *Cacher) CheckConsistency(ctx context.Context) (result *Consistency, err error) {
 	status := "error"
 	defer func() { c.metrics.Checked(status) }()

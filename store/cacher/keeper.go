@@ -12,7 +12,7 @@ const (
 	bookmarkFreshLimit = 100 * time.Millisecond
 )
 
-// keep sends bookmarks and forgets what is old, until the cacher stops.
+// keep sends bookmarks and drops old events, snapshots and pages, until the cacher stops.
 func (c *Cacher) keep() {
 	for {
 		period := keepPeriod

@@ -78,8 +78,8 @@ type listing struct {
 	given []int64
 }
 
-// moment finds the state that the list shows, and says why it is that one. It leaves the tree nil if etcd must be
-// asked.
+// moment finds the state that the list shows, and records why it is that one. It leaves the tree nil if the list must
+// go to etcd.
 func (l *listing) moment(ctx context.Context) error {
 	c := l.cacher
 	if c.asked(ctx) {

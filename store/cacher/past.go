@@ -149,7 +149,7 @@ func (p *past) read() {
 	}
 }
 
-// begin finds out what is to be read next; nil is nothing.
+// begin chooses the next read; nil if none is due.
 func (p *past) begin() *pastRead {
 	since, events, bytes := p.cacher.watchCache.kept()
 	follows, state := p.cacher.follows.Load(), p.cacher.state.get().State
@@ -268,7 +268,7 @@ func (p *past) makeRoom(r *pastRead) {
 
 func (p *past) drop(other *page) { p.events, p.bytes = p.events-len(other.events), p.bytes-other.bytes }
 
-// end notes how a read ended. Whoever still waits is read for next, unless that would fail again.
+// end records the end of a read. Watchers that still wait are read for next, unless that would fail again.
 func (p *past) end(r *pastRead, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,7 +23,7 @@ const (
 // errWentBack says that etcd is at an earlier revision than the cache: it was restored from a backup.
 var errWentBack = errors.New("etcd is at an earlier revision than it was before")
 
-// errOtherHistory says that etcd, at the cache's revision, did not have what the cache has.
+// errOtherHistory says that etcd, at the cache's revision, did not have the cache's objects.
 var errOtherHistory = errors.New("etcd has another history than the cache has seen: it was restored from a backup")
 
 // reflect fills the cache and follows what changes, until the cacher stops.
@@ -150,9 +150,9 @@ func (c *Cacher) follow() error {
 	return err
 }
 
-// verify finds out whether etcd has what the cache has, at the cache's revision. It is asked when a watch has begun
-// that goes on where another one ended: all changes that it sends are of the history that is looked at here. An etcd
-// that was restored from a backup may be past the cache's revision already, and nothing else would tell.
+// verify checks whether etcd has the cache's objects, at the cache's revision. It runs after a watch has begun that
+// goes on where another one ended: all changes that this watch sends belong to the history that verify checks. An
+// etcd that was restored from a backup may be past the cache's revision already, and nothing else would show that.
 func (c *Cacher) verify(ctx context.Context) error {
 	if c.outdated() {
 		return errOtherKeys
@@ -164,7 +164,7 @@ func (c *Cacher) verify(ctx context.Context) error {
 	if !same {
 		return errOtherHistory
 	}
-	// About a watch of what comes after its revision, etcd answers no request for progress until something is written.
+	// etcd answers no request for progress on a watch that starts after its revision, until something is written.
 	have := c.watchCache.revision.Load()
 	now, _, err := c.revisions.revision(ctx)
 	switch {
@@ -192,7 +192,7 @@ func (c *Cacher) goesOn(ctx context.Context) (bool, error) {
 	return same, err
 }
 
-// sameHistory says whether etcd, at the cache's revision, had what the cache has.
+// sameHistory reports whether etcd, at the cache's revision, had the cache's objects.
 func (c *Cacher) sameHistory(ctx context.Context) (same bool, err error) {
 	state, revision := c.watchCache.snapshot()
 	same, err = c.config.Storage.Holds(ctx, c.prefix, revision, func(yield func(*object.Encoded) bool) {
@@ -253,8 +253,8 @@ func (c *Cacher) stopFollowing() {
 	c.following = nil
 }
 
-// askProgress asks for progress, if there is a watch that it would be about. What fails is tried again, and those who
-// wait do not wait for ever.
+// askProgress requests a progress notification if a watch of etcd is running. A failure is tried again, and the
+// waiting readers have a timeout.
 func (c *Cacher) askProgress() {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -263,7 +263,7 @@ func (c *Cacher) askProgress() {
 	}
 }
 
-// requestProgress has etcd asked for its revision, soon.
+// requestProgress makes the progress requester ask etcd for its revision soon.
 func (c *Cacher) requestProgress() {
 	select {
 	case c.progress <- struct{}{}:
@@ -271,7 +271,8 @@ func (c *Cacher) requestProgress() {
 	}
 }
 
-// progressRetry is when etcd is asked again if its answer has not come: it does not answer while a watch catches up.
+// progressRetry is the pause before etcd is asked again without an answer: it does not answer while a watch catches
+// up.
 const progressRetry = 100 * time.Millisecond
 
 // progressCame says that etcd has answered a request for progress.

@@ -19,8 +19,8 @@ func (s *Caches) Reread() {
 	}
 }
 
-// reread gives up etcd's watch if there is something to read again. What is being read right now is looked at by
-// outdated.
+// reread gives up etcd's watch if there are values to read again. outdated checks the values that are being read
+// right now.
 func (c *Cacher) reread() {
 	c.keys.Add(1)
 	if leave := c.leave.Load(); leave != nil && c.unreadable() {
@@ -28,9 +28,9 @@ func (c *Cacher) reread() {
 	}
 }
 
-// outdated says whether there is something that could not be decrypted, and there are other keys than it was read with.
-// The reflector asks when it has made something part of the cache, and before it goes on. It is said until the cache is
-// filled again.
+// outdated reports whether the cache has values that could not be decrypted, and there are newer keys than those of
+// the attempt. The reflector checks it after each change of the cache and before it goes on. It stays true until the
+// cache is filled again.
 func (c *Cacher) outdated() bool {
 	now := c.keys.Load()
 	if now == c.readWith {

@@ -18,7 +18,7 @@ const (
 	Fresh
 	// Lagging: changes come, but the cache has not seen what etcd is known to have.
 	Lagging
-	// Broken: changes don't come. What the cache has is true of the revision it is at, and of none since.
+	// Broken: no changes come. The cache holds at its own revision, and at none since.
 	Broken
 	// Refilling: changes were missed for good, and the cache is being filled again.
 	Refilling

@@ -13,7 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// WatchEncoded watches what opts select. What is wrong with where the watch should begin is its only event.
+// WatchEncoded watches the objects that opts select. If the watch can't begin where it should, the reason is its only
+// event.
 func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOptions) (_ watch.Interface, err error) {
 	ctx, step := trace.Start(ctx, trace.CacherWatch, key)
 	defer step.End(&err)
@@ -104,8 +105,8 @@ func (s *watchStart) start(ctx context.Context) (*cacheWatcher, error) {
 	return w, s.add(ctx, w, nil)
 }
 
-// fromPast waits until etcd has told the first of the changes that the history does not have. What fails for now is
-// tried again by the watch.
+// fromPast waits until etcd has sent the first of the changes that the history does not have. The watch repeats a
+// temporary failure.
 func (s *watchStart) fromPast(ctx context.Context, since int64) error {
 	c := s.cacher
 	ctx, cancel := context.WithTimeout(ctx, c.limits.Wait)

@@ -213,7 +213,7 @@ func (w *watchCache) getExact(revision int64) *tree {
 	return t
 }
 
-// trim forgets events and snapshots whose time is over.
+// trim drops expired events and snapshots.
 func (w *watchCache) trim(now time.Time) {
 	w.mu.Lock()
 	before := cap(w.history.events)
@@ -368,8 +368,8 @@ func (w *watchCache) waitUntilFresh(ctx context.Context, revision int64) (err er
 
 // ascend calls visit with all items at prefix, in the order of their keys, from the key "from" on, until it says no.
 func ascend(t *tree, prefix, from string, visit func(item) bool) {
-	// What comes after the prefix is looked for once: to compare each key with the prefix costs more than all the rest
-	// of a walk.
+	// The end of the prefix is searched once: comparing each key with the prefix costs more than all the rest of a
+	// walk.
 	var after *object.Encoded
 	t.AscendGreaterOrEqual(item{key: pastAll(prefix)}, func(i item) bool {
 		after = i.obj

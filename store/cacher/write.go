@@ -56,7 +56,7 @@ func (c *Cacher) Delete(ctx context.Context, key string, out runtime.Object, pre
 	return nil
 }
 
-// suggestion is the cached object that a write should try first, nil if there is none.
+// suggestion returns the cached object that a write should try first, nil if there is none.
 func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
 	c.sayLate(step)
 	state := c.state.get().State

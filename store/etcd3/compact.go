@@ -22,7 +22,7 @@ const (
 	watchRetry = time.Second
 )
 
-// Compactor knows what has been compacted.
+// Compactor reports which revisions have been compacted.
 type Compactor interface {
 	// CompactRevision is the newest revision known to be compacted, 0 if none is known.
 	CompactRevision() int64
@@ -30,10 +30,10 @@ type Compactor interface {
 
 // PeriodicCompactor compacts etcd's history, together with all others on the same etcd.
 //
-// The key compact_rev_key holds the revision that was compacted last, and its version counts the compactions: it is the
-// clock that all processes share. Whoever finds the version that it knows, when its interval is over, writes the key,
-// which makes the version one more, and compacts what was the present one interval ago. All others see that another one
-// was first, remember its version and wait for another interval.
+// The key compact_rev_key holds the revision that was compacted last, and its version counts the compactions: it is
+// the clock that all processes share. A process that still finds the same version at the end of its interval writes
+// the key, which increments the version, and compacts the revision of one interval ago. All others see that it was
+// first, remember the new version and wait for another interval.
 //
 //	etcd's revision          r0             r1             r2
 //	                      ---+--------------+--------------+---->

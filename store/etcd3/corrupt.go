@@ -42,7 +42,7 @@ func (e *CorruptObjectError) Error() string {
 	return fmt.Sprintf("%s revision=%d: %v", what, e.Revision, e.Err)
 }
 
-// WithCorruptObjErrorHandlingTransformer returns transformer, whose failures to read are CorruptObjectErrors.
+// WithCorruptObjErrorHandlingTransformer wraps transformer so that its failures to read are CorruptObjectErrors.
 func WithCorruptObjErrorHandlingTransformer(transformer transform.Transformer) transform.Transformer {
 	return corruptTransformer{transformer}
 }
@@ -57,7 +57,7 @@ func (t corruptTransformer) TransformFromStorage(ctx context.Context, data []byt
 	return out, stale, nil
 }
 
-// WithCorruptObjErrorHandlingDecoder returns decoder, whose failures are CorruptObjectErrors.
+// WithCorruptObjErrorHandlingDecoder wraps decoder so that its failures are CorruptObjectErrors.
 func WithCorruptObjErrorHandlingDecoder(decoder Decoder) Decoder { return corruptDecoder{decoder} }
 
 type corruptDecoder struct{ Decoder }
@@ -69,9 +69,9 @@ func (d corruptDecoder) Decode(value []byte, objPtr runtime.Object, rev int64) e
 	return nil
 }
 
-// NewStoreWithUnsafeCorruptObjectDeletion returns delegate, whose errors about unreadable objects are such that the
-// layers above can tell them and clients can read them: a Get fails with a CorruptObj error, a GetList with a Status
-// that names each key. Objects that are handed out encoded say it themselves.
+// NewStoreWithUnsafeCorruptObjectDeletion wraps delegate so that the layers above can recognize its errors about
+// unreadable objects and clients can read them: a Get fails with a CorruptObj error, a GetList with a Status that
+// names each key. Objects that are returned encoded produce these errors themselves.
 func NewStoreWithUnsafeCorruptObjectDeletion(delegate storage.Interface, resource schema.GroupResource) storage.Interface {
 	deleter := corruptObjectDeleter{Interface: delegate, groupResource: resource}
 	if source, ok := delegate.(storage.EncodedSource); ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
-// Create writes obj at key if nothing is there, and decodes what was stored into out unless that is nil.
+// Create writes obj at key if nothing is there, and decodes the stored bytes into out unless out is nil.
 func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	_, err := s.create(ctx, key, obj, out, ttl)
 	return err

@@ -9,7 +9,7 @@ import (
 	storage "github.com/kx-apiserver/kx/store"
 )
 
-// Decoder makes objects of what a transformer gave back.
+// Decoder decodes the bytes that a transformer returned.
 type Decoder interface {
 	// Decode fills objPtr with the object that value is, and sets its resourceVersion to rev.
 	Decode(value []byte, objPtr runtime.Object, rev int64) error

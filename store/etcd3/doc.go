@@ -1,8 +1,8 @@
 // Package etcd3 keeps the objects of one resource in etcd.
 //
 // It owns the way from a key and an object to a transaction and back: the prefix of keys, the codec, the transformer,
-// leases, paging, conflicts and their retries, watches, compaction. What is on disk is what the Kubernetes API server
-// writes and reads there: the same keys, the same bytes, the same compact_rev_key, so that both may share an etcd.
+// leases, paging, conflicts and their retries, watches, compaction. The data on disk is the Kubernetes API server's:
+// the same keys, the same bytes, the same compact_rev_key, so that both may share an etcd.
 //
 // In comes a call of store.Interface; out go requests to etcd, one object or list, one error of package store or a
 // *apierrors.StatusError. Any runtime.Object type will do, with any codec and transformer: see [Options].
@@ -39,6 +39,6 @@
 // An object whose bytes can't be decrypted or decoded fails a Get, and a LIST of its neighbours, with an error that
 // names its key. With [WithCorruptObjErrorHandlingTransformer] and [WithCorruptObjErrorHandlingDecoder] a LIST collects
 // those errors while it goes on, and [NewStoreWithUnsafeCorruptObjectDeletion] makes them errors that a client can
-// Delete removes such an object if its options expect one. An unreadable object after the first 2 MiB of a
+// read. Delete removes such an object if its options expect one. An unreadable object after the first 2 MiB of a
 // ListEncoded ends the items with the same error.
 package etcd3

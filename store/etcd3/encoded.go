@@ -184,8 +184,8 @@ func (s *store) changed(ctx context.Context, e *clientv3.Event) storage.Change {
 // OnWrite registers the one function that is called with each object that this store writes.
 func (s *store) OnWrite(seen func(ctx context.Context, obj *object.Encoded)) { s.onWrite.Store(&seen) }
 
-// wrote is called with what has been written at revision: in, which was encoded to data. It hands the object to whoever
-// asked for it with OnWrite, and decodes it into out unless that is nil.
+// wrote is called after a write of in, encoded as data, at revision. It passes the object to the function set by
+// OnWrite, and decodes it into out unless out is nil.
 func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runtime.Object, revision int64) (*object.Encoded, error) {
 	obj := object.NewEncoded(s.format, key, data, revision, false)
 	if c, ok := s.codec.(finalCodec); ok && c.IsFinal(in) {

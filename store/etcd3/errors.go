@@ -79,8 +79,8 @@ func interpretWatchError(err error) error {
 // noSpaceAdvice follows etcd's words, which clients know, and says how to end the alarm.
 const noSpaceAdvice = ". Etcd refuses all writes but deletions: `kx etcd doctor` says what to do"
 
-// interpretWriteError turns etcd's refusal of a large request, or that of the client to send it, into a 413. It tells
-// what to do about an etcd whose quota is used up.
+// interpretWriteError turns a refusal of a large request, by etcd or by its client, into a 413. For an etcd with a
+// used-up quota it says how to get out of that.
 func interpretWriteError(err error) error {
 	tooLarge := errors.Is(err, rpctypes.ErrRequestTooLarge) ||
 		(grpcstatus.Code(err) == grpccodes.ResourceExhausted && strings.Contains(err.Error(), "message larger than max"))

@@ -18,8 +18,8 @@ import (
 // them.
 const heldBytes = 2 << 20
 
-// ListEncoded holds the head of a list, and reads the rest when it is taken. With a selector it decodes what the
-// selector looks at.
+// ListEncoded holds the head of a list, and reads the rest while the consumer takes it. With a selector it decodes
+// the objects as far as the selector needs.
 func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOptions) (_ *storage.EncodedList, err error) {
 	prefix, err := s.prepareKey(key, opts.Recursive)
 	if err != nil {
@@ -63,8 +63,8 @@ func (l *listHead) err() error   { return l.errors.aggregate() }
 func (l *listHead) expect(n int) {}
 func (l *listHead) full() bool   { return l.pred.Limit > 0 && int64(l.selected) >= l.pred.Limit }
 
-// enough says that the head is complete. What follows it is selected when it is taken. A list with a limit reads on,
-// since it must know where it ends.
+// enough reports whether the head is complete. Later items are selected when they are taken. A list with a limit
+// reads on, since it must know where it ends.
 func (l *listHead) enough() bool { return l.pred.Limit == 0 && l.rest != "" }
 
 func (l *listHead) add(ctx context.Context, kv *mvccpb.KeyValue) error {
@@ -105,7 +105,7 @@ type longList struct {
 	revision int64
 }
 
-// items are the head and what is read behind it.
+// items yields the head and then the rest, which it reads.
 func (f *longList) items(ctx context.Context) iter.Seq2[runtime.Object, error] {
 	return func(yield func(runtime.Object, error) bool) {
 		for _, item := range f.listHead.items {
@@ -119,7 +119,7 @@ func (f *longList) items(ctx context.Context) iter.Seq2[runtime.Object, error] {
 	}
 }
 
-// read yields what comes after the head.
+// read yields the items after the head.
 func (f *longList) read(ctx context.Context, cost *metrics.ListCost, yield func(runtime.Object, error) bool) {
 	left := f.selected - len(f.listHead.items) // of a list with a limit
 	pager := f.store.pages.pager()
@@ -179,8 +179,8 @@ func (f *longList) item(ctx context.Context, kv *mvccpb.KeyValue) (*object.Encod
 	return nil, false, failed.aggregate()
 }
 
-// selects says whether the list has obj. What its predicate can't look into is not selected; what can't be read is an
-// error.
+// selects reports whether the list has obj. An object that the predicate can't evaluate is not selected; an
+// unreadable one is an error.
 func (l *listHead) selects(obj *object.Encoded) (bool, error) {
 	pred := &l.pred
 	if l.unreadable && pred.Empty() {

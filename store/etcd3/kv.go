@@ -44,7 +44,7 @@ func (k *kv) get(ctx context.Context, operation metrics.Operation, key string, r
 	return resp, nil
 }
 
-// list reads a page of what is below prefix.
+// list reads a page of the keys below prefix.
 func (k *kv) list(ctx context.Context, prefix string, opts kubernetes.ListOptions) (resp kubernetes.ListResponse, err error) {
 	ctx, step := trace.Start(ctx, trace.EtcdRange, prefix)
 	defer step.End(&err)
@@ -98,7 +98,7 @@ type txn struct {
 	getOnFailure bool
 }
 
-// txnResult says whether a txn wrote, etcd's revision after it, and what it read instead.
+// txnResult tells whether a txn wrote, etcd's revision after it, and the value that it read instead.
 type txnResult struct {
 	succeeded bool
 	revision  int64

@@ -94,7 +94,7 @@ func (l *leaseManager) share(now time.Time, ttl int64) (lease clientv3.LeaseID, 
 	latest := ends.Add(time.Duration(l.reuseFor(ttl)) * time.Second)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Objects whose write fails afterwards are counted too: it need not be exact.
+	// Objects whose write fails afterwards are counted too: the number need not be exact.
 	l.objects++
 	switch {
 	case l.expires.IsZero():

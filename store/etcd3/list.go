@@ -39,8 +39,8 @@ func (s *store) GetList(ctx context.Context, key string, opts storage.ListOption
 
 // collector receives the objects of a list.
 type collector interface {
-	// full says whether it has what was asked for, enough whether the rest need not be read now; expect makes room for
-	// n objects more, if all of them will be kept.
+	// full reports whether it has all requested objects, enough whether the rest need not be read now. expect makes
+	// room for n objects more, if all of them will be kept.
 	full() bool
 	enough() bool
 	expect(n int)
@@ -53,7 +53,7 @@ type collector interface {
 	err() error
 }
 
-// list gives items what opts select at prefix, and done what the list is in all.
+// list passes the selected objects at prefix to items, and the totals of the list to done.
 func (s *store) list(ctx context.Context, prefix string, opts storage.ListOptions, items collector,
 	done func(revision int64, token string, remaining *int64) error) (err error) {
 	ctx, step := trace.Start(ctx, trace.Etcd3List, prefix)
@@ -108,7 +108,7 @@ func selectorText(selector fmt.Stringer) string {
 	return selector.String()
 }
 
-// listing is one call of GetList: page after page of etcd's, until it has what was asked for.
+// listing is one call of GetList: it reads page after page of etcd's, until it has all requested objects.
 type listing struct {
 	store  *store
 	prefix string
@@ -149,7 +149,7 @@ func (l *listing) run(ctx context.Context) error {
 		if l.opts.Predicate.Empty() {
 			l.limit -= int64(len(page.Kvs))
 		} else {
-			// The selector lets few objects through. Larger pages ask etcd less often.
+			// The selector matches few objects. Larger pages take fewer requests to etcd.
 			l.limit = max(l.limit, min(l.limit, maxLimit/2)*2)
 		}
 	}
@@ -216,7 +216,7 @@ func (l *listing) take(ctx context.Context, kvs []*mvccpb.KeyValue) (full bool, 
 		if err := l.items.add(shown, kv); err != nil {
 			return false, err
 		}
-		// A long list takes seconds to decode: what is done need not stay in memory.
+		// A long list takes seconds to decode: decoded values need not stay in memory.
 		kvs[i] = nil
 	}
 	return false, nil
@@ -274,7 +274,7 @@ func (l *listItems) len() int   { return l.values.Len() }
 func (l *listItems) seen() int  { return l.evaluated }
 func (l *listItems) err() error { return l.errors.aggregate() }
 
-// full says whether the list holds what was asked for.
+// full reports whether the list has reached its limit.
 func (l *listItems) full() bool { return l.pred.Limit > 0 && int64(l.values.Len()) >= l.pred.Limit }
 
 // enough is never: all objects are decoded now.
@@ -308,7 +308,7 @@ func (l *listItems) add(ctx context.Context, kv *mvccpb.KeyValue) error {
 	err := l.store.read(ctx, kv, obj, l.evaluated > 0)
 	if err == nil {
 		l.evaluated++
-		// What a predicate can't look into is not selected.
+		// An object that a predicate can't evaluate is not selected.
 		if matched, err := l.pred.Matches(obj); err == nil && matched {
 			return nil
 		}

@@ -51,7 +51,7 @@ func (s *store) newStateReader(key string, out runtime.Object) (*stateReader, er
 	return &stateReader{store: s, key: key, objType: v.Type()}, nil
 }
 
-// first is the state that a write tries first: the suggested object, or what etcd has if there is none.
+// first returns the state that a write tries first: the suggested object, or the state in etcd without a suggestion.
 func (r *stateReader) first(ctx context.Context, suggestion runtime.Object) (*objState, error) {
 	switch suggestion := suggestion.(type) {
 	case nil:
@@ -76,8 +76,8 @@ func (r *stateReader) read(ctx context.Context) (*objState, error) {
 	return r.decode(ctx, resp.KV)
 }
 
-// retry is asked when err was met on state. If that was a guess and is not what etcd has, it returns what etcd has, to
-// try again; otherwise err is true of the current state.
+// retry handles an error on a state. If the state was a guess and differs from etcd's, it returns etcd's for another
+// attempt. Otherwise it returns err, which holds for the current state.
 func (r *stateReader) retry(ctx context.Context, state *objState, err error) (*objState, error) {
 	if state.current {
 		return nil, err

@@ -71,7 +71,7 @@ func (r *resourceSizeEstimator) refresh(ctx context.Context) {
 	if recent {
 		return
 	}
-	// What fails now is tried again a minute later.
+	// A failure is tried again a minute later.
 	_, _ = r.stats(ctx)
 }
 
@@ -120,7 +120,7 @@ func (r *resourceSizeEstimator) update(kvs ...*mvccpb.KeyValue) {
 	}
 }
 
-// observe notes what a watch saw.
+// observe records the size from an event of a watch.
 func (r *resourceSizeEstimator) observe(e *clientv3.Event) {
 	if e.Type == clientv3.EventTypePut {
 		r.update(e.Kv)

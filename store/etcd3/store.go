@@ -22,12 +22,12 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// Options say what a store keeps, where and how.
+// Options configure a store.
 type Options struct {
 	// Client is etcd. Give each store one of its own: a progress request is lost while any watch on the same client
 	// catches up. [NewClient] makes one of a clientv3.Client.
 	Client *kubernetes.Client
-	// Compactor knows what has been compacted; nil knows of nothing. It belongs to the caller.
+	// Compactor reports compacted revisions; nil reports none. It belongs to the caller.
 	Compactor Compactor
 
 	// Codec encodes objects into their storage version and decodes them.
@@ -145,7 +145,7 @@ func New(o Options) (*store, error) {
 	return s, nil
 }
 
-// Close ends what the store does by itself.
+// Close ends the goroutines of the store.
 func (s *store) Close() {
 	if estimator := s.estimator.Load(); estimator != nil {
 		estimator.close()

@@ -28,8 +28,8 @@ func (s *store) UpdateEncoded(
 	return s.update(ctx, key, nil, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
 }
 
-// update tries one state after another until one of them leads to a write, to nothing to write, or to an error that is
-// true of what etcd has. It returns what is stored then, and decodes it into destination unless that is nil.
+// update tries one state after another until one of them leads to a write, to nothing to write, or to an error that
+// holds for the state in etcd. It returns the stored object, and decodes it into destination unless that is nil.
 func (s *store) update(
 	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) (_ *object.Encoded,
@@ -96,7 +96,7 @@ func (u *update) try(ctx context.Context, state *objState) (*objState, error) {
 	}
 	if !state.stale && bytes.Equal(data, state.data) {
 		if !state.current {
-			// What a guess is equal to may not be what is stored.
+			// The stored object may differ from the guess.
 			if state, err = u.reader.read(ctx); err != nil {
 				return nil, err
 			}

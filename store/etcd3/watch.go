@@ -71,7 +71,7 @@ type watchChan struct {
 	feed *feed
 }
 
-// plan decides where the watch begins, by what is wanted and by what the watcher knows.
+// plan decides where the watch begins, by the options and the revision that the watcher knows.
 func (wc *watchChan) plan(ctx context.Context, step *trace.Step, opts storage.ListOptions) error {
 	switch {
 	case opts.SendInitialEvents != nil && *opts.SendInitialEvents:
@@ -261,7 +261,7 @@ func (wc *watchChan) follow() error {
 	}
 }
 
-// sendFeed sends what comes from one watch of etcd.
+// sendFeed sends the events of one watch of etcd.
 func (wc *watchChan) sendFeed() error {
 	for {
 		resp, ok := wc.feed.next()
@@ -318,7 +318,7 @@ func (wc *watchChan) bookmark(revision int64, initialEventsEnd bool) error {
 	return nil
 }
 
-// transform makes the watcher's event of etcd's. An event without a type is none: it is not for this watcher.
+// transform turns an event of etcd into the watcher's. An event without a type is not for this watcher.
 func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error) {
 	key := string(e.Kv.Key)
 	ctx, step := trace.Start(wc.ctx, trace.Etcd3Event, key)

@@ -13,10 +13,10 @@ import (
 
 // NewWatcher makes a watcher on the connection of client, which stays the caller's.
 //
-// etcd's own goes on after a lost connection as if nothing had happened, whichever etcd it finds then: one that was
-// restored from a backup, and has passed the revision of the watch in another way, would be taken for the one before.
-// With this one Follow ends with its connection, and whoever follows again looks first whether it is still the same
-// history.
+// etcd's own watcher goes on after a lost connection as if nothing had happened, whichever etcd it finds then. It
+// would take an etcd that was restored from a backup, and has passed the revision of the watch in another way, for
+// the one before. With this one Follow ends with its connection, and the next Follow first checks that the history is
+// still the same.
 func NewWatcher(client *clientv3.Client) clientv3.Watcher {
 	return clientv3.NewWatchFromWatchClient(oneStreamClient{pb.NewWatchClient(client.ActiveConnection())}, client)
 }

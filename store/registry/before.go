@@ -113,8 +113,8 @@ func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, ol
 	return nil
 }
 
-// keepSystemFields brings back what an update can't change. A UID and a grace period that differ are left for
-// validation to refuse; everything else is put right silently, since clients send back what they once read.
+// keepSystemFields restores the fields that an update can't change. Validation refuses another UID or grace period;
+// everything else is corrected silently, since clients send back old copies.
 func keepSystemFields(m, old metav1.Object) {
 	if m.GetUID() == "" {
 		m.SetUID(old.GetUID())

@@ -16,9 +16,9 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// BeforeDelete decides how an object goes. graceful: it was marked, in obj, as deleting from now on, for the time that
-// options say; pending: it was marked already, and what is asked for now changes nothing; neither: there is nothing to
-// wait for but finalizers. options may get the grace period that holds.
+// BeforeDelete decides how an object is deleted. graceful: it marked obj as deleting, with the grace period of
+// options. pending: obj was marked already, and this request changes nothing. Neither: only finalizers can delay the
+// removal. options may get the grace period that holds.
 func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj runtime.Object, options *metav1.DeleteOptions) (graceful,
 	pending bool, err error) {
 	m, kind, err := objectMetaAndKind(strategy, obj)

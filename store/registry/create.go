@@ -54,7 +54,7 @@ type naming struct {
 	attempt int64
 }
 
-// create stores obj, whose metadata is m, under the name that it has.
+// create stores obj, with metadata m, under its name.
 func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object, named naming,
 	createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (_ runtime.Object, err error) {
 	// The key is known for certain only after validation, which has better words for a missing name than KeyFunc.
@@ -125,7 +125,7 @@ func (e *Store) interpretCreate(ctx context.Context, err error, key, name string
 	return err
 }
 
-// checkGeneratedNameError tells a client whose name was generated, and taken, to try again: it did nothing wrong.
+// checkGeneratedNameError asks a client to try again if its generated name was taken: the client did nothing wrong.
 func checkGeneratedNameError(ctx context.Context, strategy rest.RESTCreateStrategy, err error, obj runtime.Object) error {
 	if !apierrors.IsAlreadyExists(err) {
 		return err

@@ -82,7 +82,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 	}
 }
 
-// errHeld ends the removal of an object that has got a finalizer since it was looked at: whoever acts on that must come
+// errHeld ends the removal of an object that got a finalizer since it was read: the finalizer's controller must act
 // first.
 var errHeld = errors.New("held by a finalizer")
 
@@ -103,7 +103,7 @@ func (d *deletion) removable(ctx context.Context, obj runtime.Object) error {
 	return d.validate(ctx, obj)
 }
 
-// deletion is one deletion under way: what was asked for.
+// deletion is one deletion under way, with its options.
 type deletion struct {
 	*Store
 	step          *trace.Step
@@ -132,7 +132,7 @@ func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bo
 		return nil, false, err
 	}
 	if store.IsNotFound(err) && marked != nil && marked.out != nil {
-		// Whoever saw the mark was faster. The state that was marked is the best we know of the last one.
+		// Another deletion was faster. The marked state is the latest one that we know.
 		d.step.Why(trace.RemovedByOther)
 		out, err = marked.existing, nil
 	}
@@ -247,14 +247,14 @@ func (e *Store) finalizeDelete(ctx context.Context, obj runtime.Object, runHooks
 	return &metav1.Status{
 		Status: metav1.StatusSuccess,
 		Details: &metav1.StatusDetails{
-			// The UID lets a client tell the object that it meant from one that came after it. In these Details, Kind
-			// is the resource: clients know it so.
+			// By the UID a client can tell its object from a later one of the same name. Kind holds the resource in
+			// these Details: clients expect that.
 			Name: m.GetName(), UID: m.GetUID(), Group: resource.Group, Kind: resource.Resource,
 		},
 	}, nil
 }
 
-// noteDeleteOptions records what was asked for.
+// noteDeleteOptions records the options in the step.
 func noteDeleteOptions(step *trace.Step, options *metav1.DeleteOptions) {
 	if !step.Recording() {
 		return

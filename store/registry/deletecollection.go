@@ -21,9 +21,9 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// DeleteCollection implements rest.CollectionDeleter: it lists, and deletes what it finds in parallel. It is not
-// atomic. On the first error no further object is begun; those deleted by then stay deleted. The answer is the list of
-// what was found: it is read once more, as it was, if it is long.
+// DeleteCollection implements rest.CollectionDeleter: it lists objects and deletes them in parallel. It is not
+// atomic. On the first error no further object is begun; those deleted by then stay deleted. The answer is the list
+// as it was found; a long one is read a second time, at the same revision.
 func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (_ runtime.Object, err error) {
 	workers := max(e.options.DeleteCollectionWorkers, 1)
@@ -159,7 +159,7 @@ func (c *collection) add(obj runtime.Object) error {
 	return err
 }
 
-// answer is the list of what was found, as it was then.
+// answer returns the list as it was found.
 func (c *collection) answer(ctx context.Context) (runtime.Object, error) {
 	if !c.tooLong {
 		return c.list, nil

@@ -14,11 +14,11 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// DryRunnableStorage stands in front of a storage and stops the writes of a dry run. For a dry run it reads the present
-// state, does what the storage would do with it, and answers as if it had been done.
+// DryRunnableStorage stands in front of a storage and stops the writes of a dry run. For a dry run it reads the
+// present state, computes the storage's result, and answers as if the write had happened.
 type DryRunnableStorage struct {
 	Storage store.Interface
-	// Codec encodes what a dry run would store, and decodes what would then be read.
+	// Codec encodes the object of a dry run, and decodes it again as a reader would.
 	Codec runtime.Codec
 }
 
@@ -72,8 +72,8 @@ func (s *DryRunnableStorage) Watch(ctx context.Context, key string, opts store.L
 	return s.Storage.Watch(ctx, key, opts)
 }
 
-// Create stores obj, and decodes what was stored into out. If that is nil, as it must not be in a dry run, it returns
-// the object encoded. A dry run only looks whether the key is free.
+// Create stores obj, and decodes the stored bytes into out. If out is nil, which a dry run does not support, it
+// returns the object encoded. A dry run only checks whether the key is free.
 func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64,
 	dryRun bool) (stored *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunCreate, key)
@@ -114,8 +114,8 @@ func (s *DryRunnableStorage) Delete(ctx context.Context, key string, out runtime
 	return deleteValidation(ctx, out)
 }
 
-// GuaranteedUpdate changes an object, and decodes what is stored then into destination. If that is nil, as it must not
-// be in a dry run, it returns the object encoded. A dry run calls tryUpdate once, on the present state.
+// GuaranteedUpdate changes an object, and decodes the stored bytes into destination. If destination is nil, which a
+// dry run does not support, it returns the object encoded. A dry run calls tryUpdate once, on the present state.
 func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, dryRun bool,
 	cachedExistingObject runtime.Object) (stored *object.Encoded, err error) {
@@ -162,7 +162,7 @@ func newLike(obj runtime.Object) (runtime.Object, error) {
 	return reflect.New(v.Type()).Interface().(runtime.Object), nil
 }
 
-// copyInto fills out with what a reader would get if in had been stored.
+// copyInto fills out as if in had been stored and read back.
 func (s *DryRunnableStorage) copyInto(in, out runtime.Object) error {
 	data, err := runtime.Encode(s.Codec, in)
 	if err != nil {

@@ -18,7 +18,7 @@ const OptimisticLockErrorMsg = "the object has been modified; please apply your 
 // retrySeconds is the Retry-After that a client gets when the storage did not answer.
 const retrySeconds = 2
 
-// InterpretGetError makes an API error of what the storage answered to a read.
+// InterpretGetError turns an error of the storage's Get into an API error.
 func InterpretGetError(ctx context.Context, err error, resource schema.GroupResource, name string) error {
 	return interpretation(ctx, "get", err, func() error {
 		if store.IsNotFound(err) {
@@ -28,7 +28,7 @@ func InterpretGetError(ctx context.Context, err error, resource schema.GroupReso
 	})
 }
 
-// InterpretListError makes an API error of what the storage answered to a list.
+// InterpretListError turns an error of the storage's list into an API error.
 func InterpretListError(ctx context.Context, err error, resource schema.GroupResource) error {
 	return interpretation(ctx, "list", err, func() error {
 		switch {
@@ -41,7 +41,7 @@ func InterpretListError(ctx context.Context, err error, resource schema.GroupRes
 	})
 }
 
-// InterpretCreateError makes an API error of what the storage answered to a create.
+// InterpretCreateError turns an error of the storage's Create into an API error.
 func InterpretCreateError(ctx context.Context, err error, resource schema.GroupResource, name string) error {
 	return interpretation(ctx, "create", err, func() error {
 		if store.IsExist(err) {
@@ -51,12 +51,12 @@ func InterpretCreateError(ctx context.Context, err error, resource schema.GroupR
 	})
 }
 
-// InterpretUpdateError makes an API error of what the storage answered to an update.
+// InterpretUpdateError turns an error of the storage's update into an API error.
 func InterpretUpdateError(ctx context.Context, err error, resource schema.GroupResource, name string) error {
 	return interpretation(ctx, "update", err, func() error { return interpretWrite(err, resource, name, "update") })
 }
 
-// InterpretDeleteError makes an API error of what the storage answered to a deletion.
+// InterpretDeleteError turns an error of the storage's deletion into an API error.
 func InterpretDeleteError(ctx context.Context, err error, resource schema.GroupResource, name string) error {
 	return interpretation(ctx, "delete", err, func() error { return interpretWrite(err, resource, name, "delete") })
 }

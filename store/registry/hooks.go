@@ -79,7 +79,8 @@ func after(ctx context.Context, hook string, call func()) {
 
 func finishNothing(context.Context, bool) {}
 
-// onlyOnce lets a verb defer finish with a failure and call it with success at its end: the first call counts.
+// onlyOnce makes only the first call of finish count. So a verb can defer finish with a failure and call it with
+// success at its end.
 func onlyOnce(finish FinishFunc) FinishFunc {
 	if finish == nil {
 		return finishNothing
@@ -117,7 +118,8 @@ func (h *Hooks) decorate(ctx context.Context, obj runtime.Object) {
 	step.After(obj)
 }
 
-// noteDecorator notes in the step of a read whether there is a Decorator: if there is none, it takes no step.
+// noteDecorator records in the step of a read that there is no Decorator, since a missing one takes no step of its
+// own.
 func (h *Hooks) noteDecorator(step *trace.Step) {
 	if h.Decorator == nil {
 		step.Text("decorator", "none")

@@ -21,7 +21,8 @@ const (
 	maxErrorText = 256 << 10
 )
 
-// invalid is the 422 for an object with errors. A validation whose request has ended is not complete: that is no 422.
+// invalid returns the 422 for an object with errors. If the request has ended, validation is incomplete: that is no
+// 422.
 func invalid(ctx context.Context, kind schema.GroupKind, name string, errs field.ErrorList) error {
 	if err := ctx.Err(); err != nil {
 		return err

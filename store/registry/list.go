@@ -88,8 +88,8 @@ func (e *Store) predicate(options *metainternalversion.ListOptions) store.Select
 	return store.SelectionPredicate{Label: label, Field: field, GetAttrs: e.AttrFunc}
 }
 
-// scope returns the smallest part of the key space that holds all that p selects: one object, one namespace, or the
-// resource. A selector whose name makes no valid key narrows nothing, and selects nothing later.
+// scope returns the smallest part of the key space that holds all objects selected by p: one object, one namespace,
+// or the resource. A selector with an invalid name does not narrow it, and selects nothing later.
 func (e *Store) scope(ctx context.Context, p *store.SelectionPredicate) (key string, recursive bool, why trace.Reason) {
 	why = trace.AllNamespaces
 	if request.NamespaceValue(ctx) != "" {
@@ -106,7 +106,7 @@ func (e *Store) scope(ctx context.Context, p *store.SelectionPredicate) (key str
 	return e.KeyRootFunc(ctx), true, why
 }
 
-// noteSelection records what was asked for.
+// noteSelection records the selection in the step.
 func noteSelection(step *trace.Step, opts *store.ListOptions) {
 	note := func(name, value string) {
 		if value != "" {

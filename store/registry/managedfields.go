@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ignoreManagedFieldsTimestamps brings the times in obj's managedFields back to old's if nothing else differs. A client
-// that applies what is there already would otherwise cause a write, and an event at every watcher, for a time alone.
+// ignoreManagedFieldsTimestamps sets the times in obj's managedFields back to old's if nothing else differs.
+// Otherwise a client that applies an unchanged object would cause a write, and an event at every watcher, only for a
+// time.
 func ignoreManagedFieldsTimestamps(obj, old runtime.Object) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {

@@ -86,7 +86,7 @@ func (e *Store) GetCorruptObjDeleter() rest.GracefulDeleter { return NewCorruptO
 
 func (e *Store) DeleteReturnsDeletedObject() bool { return e.ReturnDeletedObject }
 
-// Made returns the steps by which the storage was made: CompleteWithOptions first, then what it called.
+// Made returns the steps that made the storage: CompleteWithOptions first, then its calls.
 func (e *Store) Made() []*trace.Notes {
 	if e.options.StorageConfig == nil {
 		return nil

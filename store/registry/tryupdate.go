@@ -145,8 +145,8 @@ func (u *update) tryChange(
 	return obj, &ttl, nil
 }
 
-// checkResourceVersion is the optimistic lock: the client must have seen the present state. One that does not say what
-// it saw means "whatever it is now", if the resource allows that.
+// checkResourceVersion is the optimistic lock: the client must have seen the present state. A client that sends no
+// version accepts any present state, if the resource allows that.
 func (u *update) checkResourceVersion(step *trace.Step, obj runtime.Object, revision uint64, res store.ResponseMeta) error {
 	versioner := u.Storage.Versioner()
 	seen, err := versioner.ObjectResourceVersion(obj)

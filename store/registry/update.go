@@ -65,7 +65,7 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	return out, u.created != nil, nil
 }
 
-// update is one update under way: what was asked for, and how its latest attempt ended.
+// update is one update under way, with its options and the result of its latest attempt.
 type update struct {
 	*Store
 	name, key        string
@@ -80,8 +80,8 @@ type update struct {
 	attempts int
 	// created is the object that the latest attempt creates, nil if it changes an existing one.
 	created runtime.Object
-	// emptied is the object whose last finalizer the latest attempt took away, and only says that no other may be
-	// deleted for it.
+	// emptied is the object that lost its last finalizer in the latest attempt. only holds the preconditions that
+	// keep another object from being deleted in its place.
 	emptied runtime.Object
 	only    *store.Preconditions
 }
@@ -107,13 +107,13 @@ func (u *update) interpret(ctx context.Context, err error) error {
 	return checkGeneratedNameError(ctx, u.CreateStrategy, InterpretCreateError(ctx, err, u.resource, u.name), u.created)
 }
 
-// deleteWithoutFinalizers removes the object and returns the state that the client asked for: a PUT answers with an
+// deleteWithoutFinalizers removes the object and returns the state of the client's request: a PUT answers with an
 // object, never with a Status.
 func (u *update) deleteWithoutFinalizers(ctx context.Context) (runtime.Object, error) {
 	options := &metav1.DeleteOptions{DryRun: u.options.DryRun}
 	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
 
-	// Admission has said yes to the update.
+	// Admission has allowed the update already.
 	removed := u.NewFunc()
 	err := u.Storage.Delete(ctx, u.key, removed, u.only, store.ValidateAllObjectFunc, isDryRun(options.DryRun), nil, store.DeleteOptions{})
 	switch {

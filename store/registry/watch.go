@@ -32,7 +32,7 @@ func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, 
 	opts := store.ListOptions{
 		ResourceVersion: options.ResourceVersion,
 		Predicate:       p,
-		// Whoever allows bookmarks gets them. A cacher sends them at its own pace and ignores this.
+		// A request that allows bookmarks gets them. A cacher sends them at its own pace and ignores this.
 		ProgressNotify:    p.AllowWatchBookmarks,
 		SendInitialEvents: options.SendInitialEvents,
 	}
@@ -59,7 +59,7 @@ func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, 
 // decoratedWatch changes the objects of another watch's events.
 //
 // One goroutine takes events from the inner channel, decorates them and hands them on, until the inner channel is
-// closed, Stop is called or the request ends. It never leaves the inner watch running: whoever stops this one stops
+// closed, Stop is called or the request ends. It never leaves the inner watch running: stopping this watch stops
 // both.
 type decoratedWatch struct {
 	inner   watch.Interface

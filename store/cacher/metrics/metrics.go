@@ -113,7 +113,7 @@ func (f *factory) histogram(name, help string, buckets []float64, labels ...stri
 	return v
 }
 
-// Cache counts for one resource. To find a metric by its labels costs several times what it costs to add to it, so each
+// Cache counts for one resource. Finding a metric by its labels costs several times what adding to it costs, so each
 // is found once.
 type Cache struct {
 	metrics  *Metrics
@@ -173,8 +173,7 @@ func (m *Metrics) For(resource schema.GroupResource) *Cache {
 	}
 }
 
-// Forget takes what is counted for a resource out of the metrics if it is no longer served.
-// Further calls do nothing.
+// Forget removes a resource's metrics if the resource is no longer served. Further calls do nothing.
 func (c *Cache) Forget() { c.forget.Do(c.leave) }
 
 func (c *Cache) leave() {

@@ -74,7 +74,7 @@ func New(reg prometheus.Registerer) *Metrics {
 	}
 }
 
-// StoreStats records what a count of a resource's objects found, or that it failed.
+// StoreStats records the result of counting a resource's objects, or the failure.
 func (m *Metrics) StoreStats(resource schema.GroupResource, stats store.Stats, err error) {
 	count, size := float64(stats.ObjectCount), float64(stats.ObjectCount*stats.EstimatedAverageObjectSizeBytes)
 	if err != nil {

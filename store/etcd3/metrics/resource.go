@@ -34,9 +34,8 @@ func (o Operation) String() string {
 // storageEtcd is this storage's value of the label that tells storages apart; a watch cache has another.
 const storageEtcd = "etcd"
 
-// Resource counts what the storage of one resource does. Finding a metric by its labels costs several times what adding
-// to it costs. So a Resource finds each once, when its operation first happens: what never happens is not in the
-// metrics.
+// Resource counts for the storage of one resource. Finding a metric by its labels costs several times what adding to
+// it costs. So a Resource finds each once, at its first event: an operation that never happens has no metric.
 type Resource struct {
 	metrics    *Metrics
 	resource   schema.GroupResource
