@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What can be wrong with a continue token.
+// The errors of a continue token.
 var (
 	ErrInvalidStartRV = errors.New("continue key is not valid: " +
 		"incorrect encoded start resourceVersion (version meta.k8s.io/v1)")

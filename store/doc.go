@@ -15,7 +15,7 @@
 //
 //  1. A resourceVersion is an etcd revision in decimal; revisions of one store grow by one order for all its keys.
 //  2. An object that goes out carries the revision of its last change, never the one it had when it came in.
-//  3. What is stored carries no resourceVersion and no selfLink.
+//  3. Stored objects carry no resourceVersion and no selfLink.
 //  4. What came in is not modified, and what went out is not modified later. The one exception is an object that is
 //     suggested as the present state: it has no resourceVersion while the call lasts, so no other goroutine may
 //     read it then.

@@ -25,10 +25,10 @@ type EncodedStorage interface {
 	// bookmarks and errors are not. A storage that decodes events anyway answers as Watch does.
 	WatchEncoded(ctx context.Context, key string, opts ListOptions) (watch.Interface, error)
 
-	// CreateEncoded is Interface.Create. It returns what was stored.
+	// CreateEncoded is Interface.Create. It returns the stored object.
 	CreateEncoded(ctx context.Context, key string, obj runtime.Object, ttl uint64) (*object.Encoded, error)
 
-	// UpdateEncoded is Interface.GuaranteedUpdate. It returns what is stored then.
+	// UpdateEncoded is Interface.GuaranteedUpdate. It returns the object as it is stored afterwards.
 	UpdateEncoded(ctx context.Context, key string, ignoreNotFound bool, preconditions *Preconditions,
 		tryUpdate UpdateFunc, cachedExistingObject runtime.Object) (*object.Encoded, error)
 }
@@ -51,7 +51,7 @@ type EncodedList struct {
 	Items object.Items
 }
 
-// Into decodes the list into listObj, whose items are then the caller's own.
+// Into decodes the list into listObj. The items belong to the caller.
 func (l *EncodedList) Into(ctx context.Context, versioner Versioner, listObj runtime.Object) error {
 	if err := l.Items.Into(ctx, listObj); err != nil {
 		return err
@@ -71,18 +71,18 @@ type EncodedSource interface {
 	// reads pageSize objects at a time. If that is 0, the storage decides.
 	ReadAll(ctx context.Context, key string, pageSize int64, each func(*object.Encoded)) (revision int64, err error)
 
-	// Follow watches what is below key after a revision, or FromNowOn. Its first call of handle has no changes and no
-	// revision: the watch has begun. Only then may RequestWatchProgress be called with this context, since the answer
-	// to an earlier request could seem to be about this watch. The calls that come after it have all changes, in order.
+	// Follow watches the keys below key after a revision, or FromNowOn. Its first call of handle has no changes and
+	// no revision: the watch has begun. Only then may RequestWatchProgress be called with this context, since the
+	// answer to an earlier request could seem to be about this watch. The later calls have all changes, in order.
 	//
-	// Follow ends when ctx ends, handle fails, the connection is lost or the changes can't be had, and returns that as
-	// its error. A 410 says that they are forgotten. Follow does not check that the revision is of this storage's
-	// history.
+	// Follow ends when ctx ends, handle fails, the connection is lost or the changes can't be read, and returns the
+	// reason as its error. A 410 says that the changes are compacted. Follow does not check that the revision is of
+	// this storage's history.
 	Follow(ctx context.Context, key string, revision int64, handle func(Changes) error) error
 
-	// History calls handle with the remembered changes of what is below key, from the one after a revision up to until,
-	// in order and in batches. Each batch has all changes up to its revision, which is until for the last one. History
-	// returns the error of handle. A *CompactedError says from which revision on changes are remembered.
+	// History calls handle with the remembered changes below key, from the first one after a revision up to until, in
+	// order and in batches. Each batch has all changes up to its revision, which is until for the last one. History
+	// returns the error of handle. A *CompactedError has the revision from which changes are remembered.
 	History(ctx context.Context, key string, after, until int64, handle func(PastChanges) error) error
 
 	// Holds says whether objects, in the order of their keys, were all that was below key at a revision. It reads all
@@ -94,7 +94,7 @@ type EncodedSource interface {
 	OnWrite(seen func(ctx context.Context, obj *object.Encoded))
 }
 
-// FromNowOn lets Follow begin with the first change after the watch has begun.
+// FromNowOn makes Follow start with the first change after the watch has begun.
 const FromNowOn int64 = -1
 
 // Changes holds all changes of its revisions: no revision is spread over two of them.

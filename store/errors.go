@@ -125,7 +125,7 @@ func NewInvalidError(errs field.ErrorList) InvalidError { return InvalidError{Er
 // IsInvalidError says whether err names fields that a store can't make sense of.
 func IsInvalidError(err error) bool { return object.IsInvalidError(err) }
 
-// InternalError is a fault of the store or of what is stored in it, not of the request.
+// InternalError is a fault of the store or of its contents, not of the request.
 type InternalError struct {
 	Reason string
 
@@ -145,7 +145,7 @@ func IsInternalError(err error) bool {
 	return errors.As(err, &e)
 }
 
-// NewTooLargeResourceVersionError says that a revision was asked for that does not exist yet, and when to ask again.
+// NewTooLargeResourceVersionError says that the requested revision does not exist yet, and when to ask again.
 func NewTooLargeResourceVersionError(minimumResourceVersion, currentRevision uint64, retrySeconds int) error {
 	err := apierrors.NewTimeoutError(
 		fmt.Sprintf("Too large resource version: %d, current: %d", minimumResourceVersion, currentRevision), retrySeconds)
@@ -156,12 +156,12 @@ func NewTooLargeResourceVersionError(minimumResourceVersion, currentRevision uin
 	return err
 }
 
-// IsTooLargeResourceVersion says whether a revision was asked for that does not exist yet.
+// IsTooLargeResourceVersion reports whether err says that the requested revision does not exist yet.
 func IsTooLargeResourceVersion(err error) bool {
 	return apierrors.IsTimeout(err) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
 }
 
-// CompactedError says that a storage has forgotten changes that were asked for.
+// CompactedError says that a storage has dropped the requested changes.
 type CompactedError struct {
 	// Oldest is the revision after which all changes are remembered.
 	Oldest int64

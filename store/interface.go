@@ -19,7 +19,7 @@ type Interface interface {
 	// Versioner moves revisions in and out of this store's objects.
 	Versioner() Versioner
 
-	// Create writes obj at key if nothing is there, and fills out (unless nil) with what was stored. An obj that
+	// Create writes obj at key if nothing is there, and fills out (unless nil) with the stored object. An obj that
 	// already carries a resourceVersion is refused with ErrResourceVersionSetOnCreate, an existing key with a
 	// KeyExists error. A ttl of 0 means forever; otherwise seconds.
 	Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error
@@ -31,9 +31,9 @@ type Interface interface {
 	Delete(ctx context.Context, key string, out runtime.Object, preconditions *Preconditions,
 		validateDeletion ValidateObjectFunc, cachedExistingObject runtime.Object, opts DeleteOptions) error
 
-	// Watch sends the changes of key (or of all below it) from opts.ResourceVersion on, exclusive. Unset or "0" begins
-	// with ADDED events for what is there now. Deleted objects carry the revision of their deletion. The channel is
-	// closed after an ERROR event, after Stop, and when ctx ends.
+	// Watch sends the changes of key (or of all keys below it) from opts.ResourceVersion on, exclusive. Unset or "0"
+	// begins with ADDED events for the present objects. Deleted objects carry the revision of their deletion. The
+	// channel is closed after an ERROR event, after Stop, and when ctx ends.
 	Watch(ctx context.Context, key string, opts ListOptions) (watch.Interface, error)
 
 	// Get fills objPtr with the object at key. Missing is a KeyNotFound error, or a zero objPtr if
@@ -140,7 +140,8 @@ type ListOptions struct {
 
 // DeleteOptions are the options of Interface.Delete.
 type DeleteOptions struct {
-	// ExpectTransformOrDecodeError lets an object go that can't be decrypted or decoded. One that can be is refused.
+	// ExpectTransformOrDecodeError allows the deletion of an object that can't be decrypted or decoded. A readable
+	// one is refused.
 	ExpectTransformOrDecodeError bool
 }
 

@@ -33,8 +33,8 @@ type Format struct {
 	jsonVersions sync.Map // runtime.Identifier → string
 }
 
-// Encoded is one object at one revision: its stored bytes, and decoded or encoded forms that are made on demand. What
-// its methods return never changes, and goroutines may share it.
+// Encoded is one object at one revision: its stored bytes, and decoded or encoded forms that are made on demand. The
+// results of its methods never change, and goroutines may share it.
 //
 // It is a runtime.Object so that encoders take it: they reuse bytes that were written before in the same format and
 // version. [Encoded.Object] is the decoded object.
@@ -55,7 +55,7 @@ type Encoded struct {
 	attrs atomic.Pointer[Attributes]
 	forms atomic.Pointer[[]form]
 
-	// mu is held while a form is made, so that it is made once.
+	// mu guards decoded, and is held while a form is made, so that it is made once.
 	mu sync.Mutex
 	// decoded lives until a garbage collection finds it unused. Most objects are only read as bytes, and a decoded
 	// object takes several times as much memory.
@@ -81,7 +81,7 @@ const (
 	jsonUnknown jsonState = iota
 	jsonNo
 	jsonYes
-	// jsonFinal: a reader gets what is stored, but whether that is JSON is not known yet.
+	// jsonFinal: readers get the stored bytes, but it is not known yet whether they are JSON.
 	jsonFinal
 )
 
@@ -101,7 +101,7 @@ func NewEncoded(format *Format, key string, data []byte, revision int64, stale b
 	return e
 }
 
-// NewTransient is NewEncoded for an object that serves one reader, who also owns what is decoded of it.
+// NewTransient is NewEncoded for an object that serves one reader. That reader also owns the decoded object.
 func NewTransient(format *Format, key string, data []byte, revision int64, stale bool) *Encoded {
 	e := NewEncoded(format, key, data, revision, stale)
 	e.transient = true
@@ -297,7 +297,7 @@ func splice(data []byte, c canonical, revision int64) payload {
 	return payload{data: out, at: c.at, n: len(added), json: jsonYes, apiVersion: c.apiVersion}
 }
 
-// CacheEncode writes what the encoder called id wrote before, or encodes.
+// CacheEncode writes the earlier output of the encoder called id, or encodes now.
 func (e *Encoded) CacheEncode(id runtime.Identifier, encode func(runtime.Object, io.Writer) error, w io.Writer) error {
 	data, _, err := e.Form(id, encode)
 	if err != nil {

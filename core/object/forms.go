@@ -14,7 +14,8 @@ type formBytes struct{ data []byte }
 const maxFormsBytes = 64 << 20
 
 // Forms is a bounded queue of the latest bytes that encoders wrote. Only the queue keeps the bytes alive: objects have
-// weak pointers to them. An object that is stored in the form that clients want needs none.
+// weak pointers to them. An object that is stored in the form that clients want needs none. mu guards
+// forms and bytes.
 type Forms struct {
 	mu    sync.Mutex
 	forms []*formBytes
@@ -41,7 +42,7 @@ func (q *Forms) add(f *formBytes) {
 	q.forms = q.forms[gone:]
 }
 
-// keep remembers what the encoder called id wrote. The caller holds e.mu.
+// keep stores the output of the encoder called id. The caller holds e.mu.
 func (e *Encoded) keep(id runtime.Identifier, data []byte) {
 	var forms []form
 	if old := e.forms.Load(); old != nil {

@@ -11,7 +11,7 @@ import (
 // HTTP.
 type Connecter[H any] interface {
 	New() runtime.Object
-	// Connect returns what serves the connection to the named object. What goes wrong later, responder answers with.
+	// Connect returns the handler of the connection to the named object. Later errors go to responder.
 	Connect(ctx context.Context, name string, options runtime.Object, responder Responder) (H, error)
 	// NewConnectOptions returns empty options. If subpath is true, the path behind the subresource goes into the option
 	// pathKey.

@@ -1,7 +1,7 @@
-// Package rest says what a handler may ask of a resource.
+// Package rest defines the methods of a resource that a handler may call.
 //
 // It owns the contracts between server/handler (the caller) and a resource's storage (the answerer): one small
-// interface a verb, joined in [StandardStorage], and the strategies by which a resource says what is special about it.
+// interface a verb, joined in [StandardStorage], and the strategies by which a resource describes its peculiarities.
 // A storage offers a verb by implementing its interface; the installer in server/endpoint is the one place that looks.
 //
 // What comes in is a request's context (namespace, user and request info are in it, as k8s.io/apiserver's

@@ -4,8 +4,8 @@ import "context"
 
 type initializedKey struct{}
 
-// WithInitialized returns a context whose watch calls f when it has sent what was there before it: from then on it
-// costs little.
+// WithInitialized returns a context whose watch calls f after it has sent the initial state: from then on it costs
+// little.
 func WithInitialized(ctx context.Context, f func()) context.Context {
 	return context.WithValue(ctx, initializedKey{}, f)
 }

@@ -21,7 +21,7 @@ type RESTCreateStrategy interface {
 	NamespaceScoped() bool
 	// PrepareForCreate clears what clients may not set, such as status, before validation.
 	PrepareForCreate(ctx context.Context, obj runtime.Object)
-	// Validate returns what a 422 says. The object's metadata has been validated already.
+	// Validate returns the errors of a 422. The object's metadata has been validated already.
 	Validate(ctx context.Context, obj runtime.Object) field.ErrorList
 	// WarningsOnCreate are sent to the client as Warning headers.
 	WarningsOnCreate(ctx context.Context, obj runtime.Object) []string

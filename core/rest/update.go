@@ -34,7 +34,7 @@ func (i *defaultUpdatedObjectInfo) Preconditions() *metav1.Preconditions {
 	return &metav1.Preconditions{UID: &uid}
 }
 
-// UpdatedObject copies each time, because the storage changes what it gets and may ask again.
+// UpdatedObject copies each time, because the storage changes its argument and may call again.
 func (i *defaultUpdatedObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
 	newObj := i.obj
 	if newObj != nil {

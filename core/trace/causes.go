@@ -1,6 +1,6 @@
 package trace
 
-// Cause is the write that made the server do what no client asked for.
+// Cause is the write that triggered work of the server without a request.
 type Cause struct {
 	// Journey wrote it; empty if no journey of this process did.
 	Journey string
@@ -8,7 +8,7 @@ type Cause struct {
 	Revision int64
 }
 
-// maxEffects bounds what a journey may have caused.
+// maxEffects bounds the effects that a journey lists.
 const maxEffects = 64
 
 // CausedBy records that a revision which the server saw triggered the journey. The journey that wrote the revision
@@ -33,7 +33,7 @@ func (j *Journey) CausedBy(revision int64) {
 	}
 }
 
-// caused joins the journey and what it caused.
+// caused links the journey and its effect.
 func (j *Journey) caused(effect *Journey) {
 	j.mu.Lock()
 	if len(j.effects) == maxEffects || j.gone {

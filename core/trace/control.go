@@ -14,11 +14,12 @@ import (
 //  1. Without rules a step costs one more atomic load. rules is never changed, only replaced.
 //  2. Only the request's own goroutine waits. It waits at a step, so never under a lock, and its seat and deadline are
 //     paused.
-//  3. Work under [Shared] is never disturbed, since other requests wait for it. At a mark nobody is held, but a fault
-//     that names the mark's step delays it or ends its watch, for all who share it.
+//  3. Work under [Shared] is never disturbed, since other requests wait for it. At a mark no request is held, but a
+//     fault that names the mark's step delays it or ends its watch, for all who share it.
 //  4. The journey records each intervention. A request without a recorded journey is left alone.
 //  5. At most maxHeld requests are held. Further ones pass and are counted.
-//  6. Lock order: mu before a Journey's mu. Neither is held while a request waits or a rule's Changed is called.
+//  6. mu guards held and closed. Lock order: mu before a Journey's mu. Neither is held while a request waits or a
+//     rule's Changed is called.
 type Control struct {
 	rules      atomic.Pointer[[]*Rule] // breakpoints, tracepoints and faults; nil if there are none
 	recordings atomic.Pointer[[]*Rule] // nil if there are none
@@ -55,15 +56,7 @@ func (c *Control) Add(r *Rule) error {
 	return nil
 }
 
-// of returns the rules among which r is.
-func (c *Control) of(r *Rule) *atomic.Pointer[[]*Rule] {
-	if r.Kind == Recording {
-		return &c.recordings
-	}
-	return &c.rules
-}
-
-// Remove ends a rule and releases what it holds.
+// Remove ends a rule and releases the requests that it holds.
 func (c *Control) Remove(r *Rule) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -34,8 +34,8 @@
 //  2. Steps of one goroutine nest: they end in the reverse order of their start. Work that a request does on several
 //     goroutines at once goes through [Fork]. Until the first one its steps take no lock.
 //  3. No step lies between a Lock and its Unlock.
-//  4. A reader gets copies. What a journey holds is bounded, and what was cut is counted. So is what a step's text
-//     costs, since clients decide how much there is to say. A text that lists something is a [List]: it names
+//  4. A reader gets copies. The contents of a journey are bounded, and the parts cut off are counted. The cost of
+//     a step's text is bounded too, since clients decide its length. A text that lists something is a [List]: it names
 //     [MaxListed] entries of 256 bytes each, and counts the others. A step has at most [MaxAttrs] attributes of one
 //     name. Texts are made after the limits of the request were met, and not at all for a step that is not recorded.
 //  5. Objects are recorded as bytes at once, because they change later. Package mask removes secrets from objects,

@@ -60,7 +60,7 @@ type HeldStep struct {
 	Fails, Edits bool
 }
 
-// hold is a request that waits at a step.
+// hold is a request that waits at a step. mu guards released.
 type hold struct {
 	rule  *Rule
 	step  *Step

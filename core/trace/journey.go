@@ -11,7 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// Journey is one request's trip. Its methods may be called from any goroutine.
+// Journey is one request's trip. Its methods may be called from any goroutine. mu guards the fields below it, unless
+// they say otherwise.
 type Journey struct {
 	id      string
 	started time.Time
@@ -22,7 +23,7 @@ type Journey struct {
 	change       ChangeType    // the last one; guarded by the recorder's mu
 	changed      uint64        // its number; guarded by the recorder's mu
 	at           int           // where it is in the recorder's kept, -1 if it is not; guarded by the recorder's mu
-	done         chan struct{} // made when somebody waits; closed at the end
+	done         chan struct{} // made for the first waiter; closed at the end
 
 	span atomic.Pointer[Span] // nil outside of any trace
 

@@ -12,7 +12,7 @@ type Notes struct {
 	current int32 // the note that began last and has not ended, and 1; 0 for none
 }
 
-// note is one step. Its size times the number of resources is what notes cost.
+// note is one step. The memory of all notes is its size times the number of resources.
 type note struct {
 	subject, text string
 	began, took   time.Duration // began counts from epoch

@@ -33,7 +33,8 @@ func HeldFor(ctx context.Context) time.Duration {
 	return 0
 }
 
-// pausing pauses the Pausers while at least one of a request's goroutines is held.
+// pausing pauses the Pausers while at least one of a request's goroutines is held. mu
+// guards n, and pausers from the first Fork on.
 type pausing struct {
 	pausers []Pauser
 

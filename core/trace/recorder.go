@@ -67,7 +67,8 @@ type Change struct {
 //
 //  1. changes is a ring: change number s is at s % len. A follower that is slower than the ring learns how many it
 //     lost.
-//  2. Lock order: a Recorder's mu before a Journey's. No goroutine waits for anything else under either.
+//  2. mu guards the fields from seq to waiting. Lock order: a Recorder's mu before a Journey's. No goroutine waits for
+//     anything else under either.
 //  3. wake is closed and replaced on a change if a follower waits.
 type Recorder struct {
 	limits  Limits

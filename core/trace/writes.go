@@ -24,7 +24,7 @@ type writes struct {
 
 // write is a revision that was written or delivered.
 type write struct {
-	journey *Journey // nil as long as nobody of this process said that they wrote it
+	journey *Journey // nil until a journey of this process claims the write
 	// early are deliveries before the journey is known: an event may overtake the answer to its write.
 	early []earlyDelivery
 	// effects are journeys that the write caused, before its own is known.

@@ -51,9 +51,9 @@ func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtim
 // that they read in memory at once.
 const parallelFills = 8
 
-// StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these
-// makes take turns to fill themselves, are among caches as long as they run, do what the faults of control say, and
-// tell log when they lose etcd. All may be nil. With prefill they fill themselves at once, and not for their first
+// StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers of one decorator
+// take turns to fill themselves, are listed in caches as long as they run, obey the faults of control, and log the
+// loss of etcd. All arguments may be nil. With prefill the cachers fill themselves at once, and not for their first
 // reader.
 //
 //go:noinline

@@ -54,18 +54,18 @@ const (
 	memberElectionMs = 1000
 )
 
-// Config says where an etcd keeps its data and who may speak to it.
+// Config configures an etcd: where its data is and which clients may connect.
 type Config struct {
 	// Dir is etcd's directory. It is made, readable by its owner alone, if it does not exist.
 	Dir string
-	// Ephemeral leaves out fsync: a crash of the machine may lose what was written, one of the process does not.
+	// Ephemeral leaves out fsync: a crash of the machine may lose writes, a crash of the process does not.
 	Ephemeral bool
 	// Socket is the path of a unix socket, 0600, that other programs of this user may connect to. Empty makes none.
 	Socket string
 	// Listen are further URLs: https, or http on a loopback address.
 	Listen []string
-	// TLS is the identity of the https listeners. All three are required for one: a client must show a certificate of
-	// TrustedCAFile, since whoever reaches an etcd may read and write everything.
+	// TLS is the identity of the https listeners. All three files are required: a client must show a certificate of
+	// TrustedCAFile, since any client of an etcd may read and write everything.
 	TLS TLSFiles
 	// Cluster makes this etcd one member of several. Nil is a cluster of one.
 	Cluster *Cluster

@@ -70,7 +70,7 @@ func (c *Config) keepToOwner() {
 	}
 }
 
-// explain says what is damaged in a directory on which etcd did not start, if that is the reason.
+// explain returns what is damaged in a directory on which etcd did not start, if that is the reason.
 func explain(dir string, err error) error {
 	if damage := datadir.Explain(dir); damage != nil {
 		return fmt.Errorf("%w (etcd says: %v)", damage, err)

@@ -17,7 +17,7 @@ func newKV(s *Server, c *clientv3.Client) clientv3.KV {
 	return clientv3.NewKVFromKVClient(adapter.KvServerToKvClient(server), c)
 }
 
-// electedKV is an etcd that has been elected by the time it is asked.
+// electedKV delays requests until etcd is elected.
 type electedKV struct {
 	pb.KVServer
 	elected *Server

@@ -65,7 +65,7 @@ func newLogger(to *slog.Logger, faults *faults, closing *atomic.Bool, snapshot f
 	return zap.New(core, zap.WithFatalHook(faults), zap.WithPanicHook(faults))
 }
 
-// expected are messages about what is meant to be so.
+// expected lists messages about intended settings.
 var expected = map[string]bool{
 	// One port for both is right for a socket that admin commands use.
 	"Running http and grpc server on single port. This is not recommended for production.": true,

@@ -75,7 +75,7 @@ type replayLog struct {
 	batch []*raftpb.Entry
 }
 
-// begin writes what a first start writes: the only member.
+// begin writes the beginning of a new log: the only member.
 func (w *replayLog) begin(id uint64, member *membership.Member) error {
 	who, err := json.Marshal(member)
 	if err != nil {

@@ -54,8 +54,8 @@ var (
 	errPadBytes  = errors.New("invalid padding on input")
 )
 
-// NewAESCBC encrypts values without authenticating them: whoever can write to etcd can change them unnoticed. It exists
-// for data that was written with it. The key has 16, 24 or 32 bytes.
+// NewAESCBC encrypts values without authenticating them: a writer with access to etcd can change them unnoticed. It
+// exists for data that was written with it. The key has 16, 24 or 32 bytes.
 func NewAESCBC(key []byte) (Transformer, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {

@@ -5,11 +5,11 @@
 // of them.
 //
 // In comes an encoded object and a Context that says where it is stored; out go the bytes that etcd holds, and the way
-// back. What is on disk is what a kube-apiserver with the same file writes and reads:
+// back. The bytes on disk are those that a kube-apiserver with the same file writes and reads:
 //
 //	k8s:enc:aesgcm:v1:<key name>:     12 bytes of nonce, ciphertext, 16 bytes of tag; the etcd key is authenticated
 //	k8s:enc:aescbc:v1:<key name>:     16 bytes of IV, ciphertext with PKCS#7 padding; not authenticated
-//	k8s:enc:secretbox:v1:<key name>:  24 bytes of nonce, 16 bytes of tag, ciphertext; the etcd key is not authenticated
+//	k8s:enc:secretbox:v1:<key name>:  24 bytes of nonce, 16 bytes of tag, ciphertext; etcd key not authenticated
 //	k8s:enc:kms:v2:<provider name>:    see package kms; the etcd key is authenticated
 //
 // Invariants:

@@ -35,7 +35,7 @@ type Resources struct {
 // state is the configuration in force, for all resources at once.
 type state struct {
 	*configuration
-	// slots has the transformers of resources, in the order in which they were asked for. Longer ones share its array.
+	// slots has the transformers of resources, in the order of their first use. Longer slices share its array.
 	slots []Transformer
 }
 
@@ -74,7 +74,7 @@ func (r *Resources) tellChanged() {
 	close(*r.changed.Swap(&changed))
 }
 
-// Measure has metrics count what the transformers of ForResource do, which it is called before.
+// Measure makes metrics count the work of transformers. It must be called before ForResource.
 func (r *Resources) Measure(m *Metrics) {
 	r.metrics = m
 	r.current.Load().measure(m)
@@ -87,8 +87,8 @@ func (r *Resources) Reloadable() { r.reloadable = true }
 // Hash is that of the file that counts.
 func (r *Resources) Hash() string { return r.current.Load().hash }
 
-// Changed is closed when values may be readable that are not now: another configuration counts, or a KMS plugin opens
-// what it did not.
+// Changed is closed when values may have become readable: another configuration is in force, or a KMS plugin opens
+// sources that it did not open before.
 func (r *Resources) Changed() <-chan struct{} {
 	if r == nil {
 		return nil
@@ -96,7 +96,7 @@ func (r *Resources) Changed() <-chan struct{} {
 	return *r.changed.Load()
 }
 
-// Check says what is wrong with the KMS plugins that count.
+// Check returns what is wrong with the KMS plugins in force.
 func (r *Resources) Check(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -107,9 +107,9 @@ func (r *Resources) Check(ctx context.Context) error {
 // Plugins says whether values are encrypted with the keys of KMS plugins.
 func (r *Resources) Plugins() bool { return r != nil && len(r.current.Load().plugins) > 0 }
 
-// Reload has another configuration count, for all resources at once, if its plugins are well. What began with the one
-// before can go on with that until the calls of its plugins must have ended. Reloads follow each other. After an error
-// all is as it was.
+// Reload puts another configuration in force, for all resources at once, if its plugins are healthy. Work that began
+// with the old one can go on with it until the calls of its plugins must have ended. Reloads run one after the other.
+// After an error nothing has changed.
 func (r *Resources) Reload(ctx context.Context, data []byte) error {
 	next, err := parse(data)
 	if err != nil {
@@ -181,7 +181,7 @@ func (r *Resources) Prefix(resource schema.GroupResource) string {
 }
 
 // ForResource returns the transformer of a resource: that of the rule for the resource, for its group, or for
-// everything, or else the identity. Metrics count what a rule's transformer does for the resource.
+// everything, or else the identity. Metrics count the work of a rule's transformer for the resource.
 func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 	switch {
 	case r == nil:
@@ -200,7 +200,7 @@ func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 		return f // it looks its transformer up each time
 	}
 	r.following[resource] = f
-	// Who has the shorter slice does not see the new element.
+	// A reader with the shorter slice does not see the new element.
 	r.current.Store(&state{configuration: now.configuration, slots: append(now.slots, now.forResource(resource))})
 	return f
 }

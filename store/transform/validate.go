@@ -18,7 +18,7 @@ var (
 	secretboxKeySizes = []int{secretboxKeySize}
 )
 
-// validateConfig refuses what a kube-apiserver refuses, so that a file works in both or in neither.
+// validateConfig refuses the same files as a kube-apiserver, so that a file works in both or in neither.
 func validateConfig(config *apiserverv1.EncryptionConfiguration) field.ErrorList {
 	root := field.NewPath("resources")
 	if len(config.Resources) == 0 {
@@ -86,7 +86,7 @@ func validateOverlaps(names []string, path *field.Path) field.ErrorList {
 // withoutAPI are resources that an API server stores and does not serve, so no rule can apply to them.
 var withoutAPI = []string{"apiserveripinfo", "serviceipallocations", "servicenodeportallocations"}
 
-// resourceNameError says what is wrong with the name of a resource, or nothing.
+// resourceNameError returns what is wrong with the name of a resource, or "".
 func resourceNameError(name string) string {
 	resource := schema.ParseGroupResource(name)
 	switch {

@@ -114,5 +114,5 @@ func NewDefaultConfig(prefix string, codec runtime.Codec) *Config {
 	}
 }
 
-// DestroyFunc ends a storage and what was started for it. Only its first call counts.
+// DestroyFunc ends a storage and all that was started for it. Only its first call counts.
 type DestroyFunc func()

@@ -110,7 +110,7 @@ func waitUntilReady(client *clientv3.Client, timeout time.Duration) error {
 	}
 }
 
-// unreachableReason opens a stream: only the error of a call says what is wrong with a connection, and etcd's client
+// unreachableReason opens a stream: only the error of a call has the reason of a broken connection, and etcd's client
 // would retry other calls until they time out.
 func unreachableReason(conn *grpc.ClientConn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), reasonTimeout)

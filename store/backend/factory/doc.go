@@ -1,7 +1,8 @@
 // Package factory turns configuration into storage.
 //
-// It owns how a storage is configured, and what the storages of one server share: connections to etcd, the compactor,
-// the metrics, the memory for encoded objects. [Shared] is that; several servers in one process have one each.
+// It owns the configuration of a storage, and the parts that the storages of one server share ([Shared]): connections
+// to etcd, the compactor, the metrics, the memory for encoded objects. Several servers in one process have one Shared
+// each.
 //
 // In comes a [ConfigForResource]; out comes a store.Interface and the function that ends it.
 //

@@ -144,7 +144,7 @@ func (c *Cluster) Client(t testing.TB) *clientv3.Client {
 	return client
 }
 
-// Leader is the index of the member that leads, or -1 while there is none.
+// Leader returns the index of the leading member, or -1 while there is none.
 func (c *Cluster) Leader() int {
 	for i, m := range c.members {
 		if m.etcd != nil && m.etcd.Server.Leader() == m.etcd.Server.MemberID() {

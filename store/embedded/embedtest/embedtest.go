@@ -67,8 +67,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Shared is the etcd of all tests of a package, whose TestMain must call Main. It starts when it is first asked for.
-// Tests that share it keep to keys below their own Prefix.
+// Shared returns the etcd of all tests of a package, whose TestMain must call Main. The first call starts it. Tests
+// that share it use only keys below their own Prefix.
 func Shared(t testing.TB) *embedded.Server {
 	t.Helper()
 	shared.mu.Lock()

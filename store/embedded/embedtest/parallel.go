@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// AtOnce lets n tests that call t.Parallel run at a time, unless -parallel gives another number. go test has as many as
-// there are processors, which is too few for tests that wait for servers and processes more than they compute. TestMain
-// calls it before it runs the tests.
+// AtOnce makes n tests that call t.Parallel run at a time, unless -parallel gives another number. go test runs as
+// many as there are processors, which is too few for tests that wait for servers and processes more than they
+// compute. TestMain calls it before it runs the tests.
 func AtOnce(n int) {
 	flag.Parse()
 	given := false

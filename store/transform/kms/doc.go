@@ -6,11 +6,11 @@
 // back:
 //
 //	message EncryptedObject {
-//	  bytes encryptedData = 1;            // 32 bytes of info, 12 of nonce, ciphertext, 16 of tag; the etcd key is bound
+//	  bytes encryptedData = 1;            // 32 bytes of info, 12 of nonce, ciphertext, 16 of tag; etcd key bound
 //	  string keyID = 2;                   // the plugin's key
 //	  bytes encryptedDEKSource = 3;       // the seed, as the plugin encrypted it
 //	  map<string, bytes> annotations = 4; // from the plugin, which needs them to decrypt the seed
-//	  int32 encryptedDEKSourceType = 5;   // 1: HKDF-SHA256 makes a key of seed and info. 0: the source is a key, no info
+//	  int32 encryptedDEKSourceType = 5;   // 1: HKDF-SHA256 makes a key of seed and info. 0: a key, no info
 //	}
 //
 // The plugin sees seeds, not values. A seed is made when the first value is written and when the plugin has another

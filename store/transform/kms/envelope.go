@@ -59,7 +59,7 @@ type Envelope struct {
 	now      func() time.Time
 
 	current atomic.Pointer[state]
-	// refreshing holds one who asks the plugin for its key.
+	// refreshing holds a token of the caller that asks the plugin for its key.
 	refreshing chan struct{}
 	// failed is why the last refresh failed, nil if it did not. The holder of refreshing sets it.
 	failed atomic.Pointer[failure]
@@ -84,7 +84,7 @@ type Envelope struct {
 type state struct {
 	source
 	seed seed
-	// asOf is when the plugin named the key, or rather when it was asked.
+	// asOf is the time of the request to which the plugin answered with the key.
 	asOf time.Time
 }
 
@@ -93,7 +93,7 @@ type failure struct {
 	at  time.Time
 }
 
-// New makes an envelope. The plugin is asked when it is needed.
+// New makes an Envelope. Its first use calls the plugin.
 func New(c Config) (*Envelope, error) {
 	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[sourceID]*held{},
 		closed: map[sourceID]source{}}
@@ -126,7 +126,7 @@ func (e *Envelope) Close() error {
 	return e.plugin.close()
 }
 
-// Check asks the plugin how it is, unless that is known, and says what is wrong with it.
+// Check returns what is wrong with the plugin. It asks the plugin unless that is known.
 func (e *Envelope) Check(ctx context.Context) error {
 	_, err := e.today(ctx, true)
 	return err
@@ -184,9 +184,9 @@ func (e *Envelope) used(direction, keyID string) {
 	}
 }
 
-// today returns the state, having the plugin asked if the last answer is old. If the plugin does not say, it is the
-// last state (nil if there is none), and why. Writers wait for the plugin, and so do readers before its first answer.
-// While it fails, only writers wait who can't write without it.
+// today returns the state, after asking the plugin if the last answer is old. If the plugin does not answer, it
+// returns the last state (nil if there is none) and the error. Writers wait for the plugin, and so do readers before
+// its first answer. While it fails, only those writers wait that can't write without it.
 func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
 	s, now := e.current.Load(), e.now()
 	if s != nil && now.Sub(s.asOf) < fresh {
@@ -273,7 +273,7 @@ func (e *Envelope) ask(ctx context.Context, last *state) (*state, error) {
 	return next, nil
 }
 
-// healthy says what is wrong with a plugin by its status.
+// healthy returns what is wrong with a plugin by its status.
 func healthy(said *kmsv2.StatusResponse) error {
 	var errs []error
 	if said.Healthz != "ok" {

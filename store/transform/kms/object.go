@@ -21,7 +21,7 @@ const (
 // Prefix begins the values that plugins of v2 have to do with. The provider's name follows, and a colon.
 const Prefix = "k8s:enc:kms:v2:"
 
-// KeyID returns the id of the plugin's key of a value as it is stored, if that can be told.
+// KeyID returns the id of the plugin's key in a stored value, if the value has one.
 func KeyID(stored []byte) (id string, ok bool) {
 	rest, ok := bytes.CutPrefix(stored, []byte(Prefix))
 	if !ok {
@@ -35,7 +35,7 @@ func KeyID(stored []byte) (id string, ok bool) {
 	return from.keyID, err == nil
 }
 
-// sourceType says what the encrypted source of a value's key is.
+// sourceType is the kind of a value's encrypted key source.
 type sourceType uint64
 
 const (
@@ -104,7 +104,7 @@ const (
 	fieldValue protowire.Number = 2
 )
 
-// append appends what a value says of its source.
+// append appends the encoded source.
 func (s *source) append(to []byte) []byte {
 	to = protowire.AppendString(protowire.AppendTag(to, fieldKeyID, protowire.BytesType), s.keyID)
 	to = protowire.AppendBytes(protowire.AppendTag(to, fieldSource, protowire.BytesType), s.encrypted)
@@ -126,7 +126,7 @@ func appendObject(s *source, data []byte) []byte {
 	return s.append(out)
 }
 
-// parse reads a value. What it returns shares bytes with it.
+// parse reads a value. Its results share bytes with the value.
 func parse(value []byte) (s source, data []byte, err error) {
 	err = eachField(value, func(number protowire.Number, kind protowire.Type, content []byte, n uint64) error {
 		switch {

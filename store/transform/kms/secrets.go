@@ -41,8 +41,8 @@ func (h *held) open(data, place []byte) ([]byte, error) {
 	return value, err
 }
 
-// trusted says whether the plugin need not be asked again. It is asked about a suspect after a moment: values may be
-// damaged, too.
+// trusted reports whether the secret can be used without asking the plugin again. A suspect secret is checked after a
+// moment: the values may be damaged instead.
 func (h *held) trusted(now time.Time) bool {
 	return h.proved.Load() || !h.suspect.Load() || now.Sub(h.at) < breather
 }
@@ -138,7 +138,7 @@ func (s *source) clone() source {
 	return out
 }
 
-// seek asks the plugin for what it did not open, until it has opened all, and tells when it has opened something.
+// seek asks the plugin for the sources that it did not open, until it has opened all, and reports each success.
 func (e *Envelope) seek() {
 	for pause := breather; ; pause = min(2*pause, retry) {
 		timer := time.NewTimer(pause)

@@ -1,7 +1,6 @@
 // Package kmstest has a KMS plugin for tests: a gRPC service on a socket that keeps its keys in memory.
 //
-// It is a plugin as Kubernetes wants it, of version v2. Tests change its key, what it says of itself, and whether it
-// answers.
+// It is a plugin by Kubernetes' protocol v2. Tests change its key, its reported status, and whether it answers.
 package kmstest
 
 import (
@@ -51,7 +50,7 @@ type Spoil struct {
 	Decrypt func(*kmsv2.DecryptResponse) error
 }
 
-// Serve starts a plugin whose key has this id. It ends with the test.
+// Serve starts a plugin with a key of this id. It ends with the test.
 func Serve(t testing.TB, key string) *Plugin {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "kms") // the path of a socket must be short
@@ -89,7 +88,7 @@ func (p *Plugin) Stop() { p.server.Stop() }
 // Use has it encrypt with the key of this id from now on.
 func (p *Plugin) Use(key string) { p.set(func() { p.key = key }) }
 
-// Say sets what it says of its health and its version.
+// Say sets the health and version that it reports.
 func (p *Plugin) Say(health, version string) { p.set(func() { p.health, p.version = health, version }) }
 
 // Spoil has it lie from now on.
