@@ -40,7 +40,7 @@ type Field struct {
 	cost  int
 }
 
-// What it costs to ask for a field. Of several conditions the cheaper ones are decided first.
+// The cost of evaluating a field. Of several conditions the cheaper ones are decided first.
 const (
 	costRequest = iota
 	costSteps   // the steps have to be read

@@ -49,8 +49,7 @@ type Unknown struct {
 // mostListed limits the names in a list when none is near.
 const mostListed = 16
 
-// exists checks that there is a name of the field's values that fulfils what a filter asks of it, as the word at a
-// place.
+// exists checks that one of the field's values has a name that matches the filter's word, at its place.
 func (p *parser) exists(field *Field, at int, word string, asked func(string) bool) error {
 	all := slices.Concat(field.Values, field.Rare)
 	if p.known != nil {
@@ -75,7 +74,7 @@ func (p *parser) noField(at int, name string) error {
 	return p.unknown(at, "one of "+strings.Join(names, ", ")+", or the text in quotes", "field", name, names)
 }
 
-// unknown is the error about a name that does not exist. Where no name is near, it says what was expected.
+// unknown returns the error about a name that does not exist. If no name is near, it says what was expected.
 func (p *parser) unknown(at int, expected, kind, name string, all []string) error {
 	u := &Unknown{Kind: kind, Name: name, Near: near.Names(name, all)}
 	if len(u.Near) > 0 {

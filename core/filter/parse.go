@@ -14,7 +14,7 @@ const (
 	MaxDepth  = 64   // parentheses and negations within each other
 )
 
-// Error says at which column a filter is wrong, and what was expected there.
+// Error has the column of a mistake in a filter, and what was expected there.
 type Error struct {
 	Filter   string
 	Column   int // of the first character that is wrong; the first column is 1
@@ -42,13 +42,13 @@ func (e *Error) Text() string {
 // Parse reads a filter. A name that is not known is an error. The error, if any, is an [*Error].
 func Parse(s string, known Known) (Filter, error) { return (&parser{s: s, known: known}).filter() }
 
-// ParseRunning reads a filter that decides at a step of a request that still runs, such as that of a breakpoint. What
-// is known only at the request's end is an error.
+// ParseRunning reads a filter that decides at a step of a running request, such as that of a breakpoint. Fields that
+// are known only at the request's end are an error.
 func ParseRunning(s string, known Known) (Filter, error) {
 	return (&parser{s: s, known: known, running: true}).filter()
 }
 
-// parser reads s from at on. Each method moves at past what it read and the spaces after it.
+// parser reads s from at on. Each method moves at past its input and the spaces after it.
 type parser struct {
 	s       string
 	at      int

@@ -6,7 +6,8 @@ import "strings"
 type Place struct {
 	// OfStep says that it is among the conditions of one step: a word alone is the step's ID.
 	OfStep bool
-	// Field is the field whose value is being typed, empty at a word that may become a field, a text or a step's ID.
+	// Field is the field whose value the user is typing, empty at a word that may become a field, a text or a step's
+	// ID.
 	Field string
 	// Word is the part of it before the cursor.
 	Word string
@@ -14,7 +15,7 @@ type Place struct {
 	Quoted bool
 }
 
-// PlaceAt finds the place at the end of what is typed so far. It need not be a filter yet.
+// PlaceAt finds the place at the end of the input so far. It need not be a filter yet.
 func PlaceAt(before string) Place {
 	var p Place
 	var groups []bool // of the open parentheses: whether the conditions in them are those of one step

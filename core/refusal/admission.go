@@ -12,7 +12,7 @@ func isAdmission(s *v1alpha1.Step) bool {
 	return s.ID == trace.HandlerWebhook.String() || s.ID == trace.HandlerPolicy.String()
 }
 
-// admission explains the refusal by an admission plugin, and names the webhook or the policy that it asked.
+// admission explains the refusal by an admission plugin, and names the webhook or the policy that it called.
 func (c *card) admission() bool {
 	s := c.step()
 	if s == nil {

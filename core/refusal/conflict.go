@@ -54,8 +54,7 @@ func (c *card) stale(s *v1alpha1.Step) {
 	}
 }
 
-// compare says what the client changed, what others did, and what both did. It returns the last, nil if that is not
-// known.
+// compare lists the changes of the client, of others, and of both. It returns the last, nil if they are unknown.
 func (c *card) compare(s *v1alpha1.Step, writers []*v1alpha1.Journey, sent int64) []string {
 	body := c.body()
 	if body == nil || s.Before == nil {
@@ -89,7 +88,8 @@ func within(path, other string) bool {
 // changesMost bounds how many changes a card lists.
 const changesMost = 6
 
-// changes lists what differs between two states, and returns the paths. What the server keeps for itself is left out.
+// changes lists the differences between two states, and returns their paths. Fields that the server maintains are
+// left out.
 func (c *card) changes(name string, before, after []byte) (paths []string) {
 	fields, err := blame.Differences(before, after)
 	if err != nil {

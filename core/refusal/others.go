@@ -192,7 +192,7 @@ func groups(s *v1alpha1.Step) (named []string) {
 	return named
 }
 
-// grant says which command writes what lacks for what was asked for.
+// grant names the command that writes the missing role and binding.
 func (c *card) grant(s *v1alpha1.Step, q question) {
 	command := q.command(c.who(s), groups(s))
 	c.Next = c.words.Phrase("have somebody who may give the user the right to it: %s writes the role and the binding that lack", command)
@@ -205,7 +205,7 @@ type question struct {
 	everywhere bool
 }
 
-// question is whether the user may do what they asked for.
+// question asks whether the user may do what the request tried.
 func (c *card) question() question {
 	s := &c.j.Spec
 	if s.Resource == "" {

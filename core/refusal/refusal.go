@@ -33,7 +33,7 @@ var titles = map[int32]string{
 
 // Card says why a request was refused.
 type Card struct {
-	// Title is the code and what it means.
+	// Title is the code with its name.
 	Title string
 	// Step is the index of the step that refused; -1 if none did.
 	Step  int
@@ -49,7 +49,7 @@ type Fact struct {
 	Said bool
 	// Journey is the request that the fact is about; empty for none.
 	Journey string
-	// Key and Revision are where etcd has what the fact is about; empty and 0 for none.
+	// Key and Revision locate the fact's object in etcd; empty and 0 without one.
 	Key      string
 	Revision int64
 }
@@ -160,7 +160,7 @@ func (c *card) say(name, text string, values ...any) {
 	c.add(Fact{Name: name, Text: c.words.Phrase(text, values...)})
 }
 
-// plainly says what the step that refused says.
+// plainly repeats the error of the refusing step.
 func (c *card) plainly() {
 	s := c.step()
 	if s == nil {

@@ -51,9 +51,9 @@ func Of(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) []Li
 
 // grammar joins words to sentences in a language. An unknown word is empty.
 type grammar interface {
-	// asked says who asked for what, with which program.
+	// asked tells who sent the request, with which program.
 	asked(user, request, agent string) string
-	// install says what was installed by which server, and installed that it was.
+	// install tells which server installs what, and installed that it has done so.
 	install(path, server string) string
 	installed(took string) string
 	// passed says that filters let the request pass, by which rule.
@@ -72,8 +72,8 @@ type grammar interface {
 	// caused says what came of a revision that was written, and sent which watch was sent it.
 	caused(what string, revision int64, after string) string
 	sent(watch, user, change string, revision int64, after string) string
-	// cause says which write the server saw, by a journey that may not be known, and effect what it did then. A
-	// revision of 0 was not written.
+	// cause tells which write the server saw, by a journey that may be unknown, and effect the work that followed. A
+	// revision of 0 stands for no write.
 	cause(journey string, revision int64) string
 	effect(who, verb, what, journey string, revision int64, after string) string
 }
@@ -100,7 +100,7 @@ func (t *teller) add(step, depth int, failed bool, text string) {
 	t.lines = append(t.lines, Line{Step: step, Depth: depth, Failed: failed, Text: escape.Line(text)})
 }
 
-// asked says who asks for what.
+// asked tells who sent the request.
 func (t *teller) asked() string {
 	q := &t.j.Spec
 	if t.j.IsInstall() {
@@ -138,7 +138,7 @@ func (t *teller) details(i int) (n int) {
 	return n
 }
 
-// told tells of n details in one sentence.
+// told tells n details in one sentence.
 func (t *teller) told(i, n int) {
 	var clauses []string
 	took := time.Duration(0)
@@ -221,8 +221,7 @@ func (t *teller) sentence(s *v1alpha1.Step) string {
 	return t.filled(id, s.Subject)
 }
 
-// filled puts what a step is about into its sentence. Where that is not known, the sentence has words of its own in its
-// place.
+// filled puts a step's subject into its sentence. Without a subject it uses the words in the sentence's braces.
 func (t *teller) filled(id trace.ID, about string) string {
 	return lang.Fill(t.language.Text(sentences[id]), func(otherwise string) (string, bool) { return cmp.Or(about, otherwise), true })
 }

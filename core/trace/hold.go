@@ -203,7 +203,7 @@ func (j *Journey) Tell(step int, cmd Command) error {
 	return nil
 }
 
-// Edit changes the object of a held request. change gets the object itself and returns a sentence about what it did.
+// Edit changes the object of a held request. change gets the object itself and returns a sentence about its change.
 // The request stays held.
 func (j *Journey) Edit(step int, by string, change func(apiruntime.Object) (string, error)) error {
 	h := j.findHold(step)

@@ -130,7 +130,8 @@ const (
 	Patch         // a change of the stored object
 )
 
-// Object says what a step does to the object on its way to etcd, and so for which fields it can be to blame.
+// Object describes a step's effect on the object on its way to etcd, and so the fields that it can be responsible
+// for.
 type Object struct {
 	// Who names the part of the server that changes the object. If it is empty, the step's title does.
 	Who string

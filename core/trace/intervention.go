@@ -37,7 +37,7 @@ type Intervention struct {
 	Rule string
 	// By is the user who decided, if any.
 	By string
-	// Text says in a sentence what was done.
+	// Text describes the intervention in a sentence.
 	Text string
 	// At is when it began, after the beginning of the journey, and Took how long it lasted.
 	At, Took time.Duration

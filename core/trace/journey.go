@@ -135,7 +135,7 @@ func (j *Journey) Pin(pinned bool) {
 	j.mu.Unlock()
 }
 
-// Finish ends the journey. Only the request's own goroutine may call it. What was left for later is done first, without
+// Finish ends the journey. Only the request's own goroutine may call it. The work of Step.Later runs first, without
 // the caller.
 func (j *Journey) Finish(response Response) {
 	took := max(time.Since(j.started), 1)
@@ -198,8 +198,8 @@ func (j *Journey) Wait(ctx context.Context) bool {
 	}
 }
 
-// drop frees what a forgotten journey holds. Kept changes and writes still point to the journey, and would otherwise
-// keep more in memory than is counted.
+// drop frees the memory of a forgotten journey. Kept changes and writes still point to the journey, and would
+// otherwise keep more in memory than is counted.
 func (j *Journey) drop() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -210,8 +210,8 @@ func (j *Journey) drop() {
 	j.empty()
 }
 
-// Keep keeps what an ended journey recorded until Release, even if the recorder forgets the journey. It returns how
-// many bytes those are, or false if there is nothing any more.
+// Keep keeps the records of an ended journey until Release, even if the recorder forgets the journey. It returns
+// their bytes, or false if they are gone already.
 func (j *Journey) Keep() (bytes int, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -231,7 +231,7 @@ func (j *Journey) Release() {
 	}
 }
 
-// empty frees what the journey recorded. The caller holds mu.
+// empty frees the records of the journey. The caller holds mu.
 func (j *Journey) empty() {
 	j.gone = true
 	j.log.forget()

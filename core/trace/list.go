@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// A client decides how many fields, groups or terms there are that a step could name. A text therefore names the first
-// MaxListed of them, cuts each after maxEntry bytes, and counts the others. So it needs less than maxText, with room
-// for what is around it.
+// Clients decide how many fields, groups or terms a step could list. A text therefore names the first MaxListed of
+// them, cuts each after maxEntry bytes, and counts the others. So it needs less than maxText, with room for the words
+// around the list.
 const (
 	MaxListed = 10
 	maxEntry  = 256
@@ -42,7 +42,7 @@ func (l *List) Add(entry string) {
 	l.Skip(1)
 }
 
-// AddBy is Add for an entry whose text costs something. It is not made if the List is full.
+// AddBy is Add for an entry with an expensive text. If the List is full, the text is not made.
 func (l *List) AddBy(entry func() string) {
 	if l.Full() {
 		l.Skip(1)
@@ -105,7 +105,7 @@ func (s *Step) WhyList(r Reason, entries []string, numbers ...int64) {
 	}
 }
 
-// cutEntry copies what it cuts, so that the rest can be freed.
+// cutEntry copies the kept part, so that the rest can be freed.
 func cutEntry(text string) string {
 	if len(text) <= maxEntry {
 		return text

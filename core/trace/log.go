@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// log has what the steps of a journey recorded, in this order. Writing is frequent and cheap, reading is rare.
+// log holds the records of a journey's steps, in their order. Writing is frequent and cheap, reading is rare.
 //
 //  1. An entry never changes once tell has published it. Entries that belong together, a name and its text, are
 //     published at once.

@@ -41,7 +41,7 @@ func Await(ctx context.Context, revision int64) *Waiting {
 	return &Waiting{j: j, revision: revision}
 }
 
-// Revision is the revision whose marks are awaited.
+// Revision returns the revision whose marks are awaited.
 func (w *Waiting) Revision() int64 { return w.revision }
 
 // Mark adds a mark to the journey, even if it has ended.

@@ -86,7 +86,7 @@ func (s Noted) End(err *error) {
 	s.notes.current = int32(n.parent) + 1
 }
 
-// record is the note as a step, whose Start counts from epoch.
+// record returns the note as a step, whose Start counts from epoch.
 func (n *note) record(parent int) StepRecord {
 	s := StepRecord{ID: n.id, Parent: parent, Start: n.began, Took: n.took, Subject: n.subject}
 	if n.failed {
@@ -114,8 +114,8 @@ type Way struct {
 	at    map[Noted]int
 }
 
-// Add adds all steps of notes behind those that called them, which may be there already. It returns the index of the
-// first of them, -1 if there is none.
+// Add adds all steps of notes below their callers, which may be there already. It returns the index of the first of
+// them, -1 if there is none.
 func (w *Way) Add(notes *Notes) (first int) {
 	return w.AddBut(notes, func(ID, string) bool { return false })
 }
@@ -170,8 +170,8 @@ func (w *Way) Say(at int, text string) {
 	s.Why = fill(s.Reason.Sentence(), s.Values)
 }
 
-// Record is the journey of the steps. A step that waits for others did work for others too: it is as long as it was,
-// but the journey lasts as long as its own work did, and leaves out what was done in between.
+// Record returns the journey of the steps. A step that waits for others worked for other journeys too: it has its
+// full length, but the journey lasts only as long as its own work, and leaves out the work in between.
 func (w *Way) Record(id string, request Request) Record {
 	r := Record{ID: id, Request: request, Steps: w.Steps, StepCount: len(w.Steps)}
 	shift := make([]time.Duration, len(w.Steps))

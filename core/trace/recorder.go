@@ -13,9 +13,9 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// Limits bound what a Recorder keeps. When one is reached, the Recorder forgets journeys that have ended and are not
-// pinned, the one that ended first before others, and those of the background first. Running journeys are never
-// forgotten. Together they may take half of Bytes; beyond that their steps are cut.
+// Limits bound the memory of a Recorder. When one is reached, the Recorder forgets ended journeys that are not
+// pinned: those of the background first, then in the order of their end. Running journeys are never forgotten.
+// Together they may take half of Bytes; beyond that their steps are cut.
 type Limits struct {
 	Journeys     int // how many journeys that have ended, and a quarter as many of the background
 	Bytes        int // how much in all
@@ -300,14 +300,14 @@ func (r *Recorder) List() ([]Change, uint64) {
 	return list, r.seq
 }
 
-// Stats counts what a Recorder keeps and what it dropped.
+// Stats counts kept and dropped journeys.
 type Stats struct {
 	Journeys  int
 	Bytes     int
 	Forgotten uint64
 }
 
-// Stats counts what the Recorder keeps and what it dropped.
+// Stats returns the numbers of kept and dropped journeys.
 func (r *Recorder) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,7 +40,7 @@ type Rule struct {
 	// result each time.
 	Probability float64
 	Seed        uint64
-	// What a fault does.
+	// Effect is the action of a fault.
 	Effect Effect
 	// Changed, if set, is called on the request's goroutine after the counts have changed.
 	Changed func()
@@ -57,7 +57,7 @@ type Rule struct {
 type Effect struct {
 	// Delay is the time that the step waits first. The request's deadline keeps running, as with a slow etcd.
 	Delay time.Duration
-	// Err is the error with which the step fails instead of doing its work; nil lets it go on.
+	// Err is the error with which the step fails instead of doing its work; with nil it goes on.
 	Err error
 	// AfterCommit makes the step fail with Err after its work, and only if it has written.
 	AfterCommit bool
@@ -88,7 +88,7 @@ type Counts struct {
 	Last Hit
 }
 
-// needs says what a rule's filter asks about, and so when and how often it is evaluated.
+// needs lists the facts that a rule's filter uses. They decide when and how often it is evaluated.
 type needs struct {
 	verb, user bool
 	// step means that it asks about the step. A text without a field does too.
@@ -173,7 +173,7 @@ func subjectOf(s *Step, end bool, err error) *subject {
 	return v
 }
 
-// Field has no value for what is known only when the request has ended.
+// Field has no value for facts that are known only at the request's end.
 func (v *subject) Field(name string) (filter.Value, bool) {
 	switch name {
 	case "steps":

@@ -22,8 +22,8 @@ type Span struct {
 	Sampled bool
 	// State is the trace state of the Parent, as its header has it.
 	State string
-	// Through says that the request has no span of its own: ID is that of another program, and what the server asks of
-	// others belongs to that.
+	// Through: the request has no span of its own. ID is the span of another program, and requests that the server
+	// sends belong to that.
 	Through bool
 	// Linked is the trace that an untrusted incoming request claims to belong to. The zero value is no trace.
 	Linked Link
@@ -71,8 +71,8 @@ const (
 	StateHeader  = "tracestate"
 )
 
-// Propagate sets the headers by which whoever is asked next continues the trace of ctx, below the step that is current
-// now. Without a trace it sets none.
+// Propagate sets the headers by which the next server continues the trace of ctx, below the present step. Without a
+// trace it sets none.
 func Propagate(ctx context.Context, set func(name, value string)) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {

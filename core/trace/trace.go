@@ -129,8 +129,8 @@ func caller() uintptr {
 	return pc[0]
 }
 
-// Err is an injected error. A step whose Info has Fails must ask, and return it at once. The step ends with this error
-// whatever End gets.
+// Err returns an injected error. A step whose Info has Fails must call it, and return the error at once. The step
+// ends with this error, whatever End gets.
 func (s *Step) Err() error {
 	if s == nil || s.acts == nil {
 		return nil

@@ -20,7 +20,7 @@ import (
 // storageVersionKey is the key of the meta bucket that names the version of etcd's files, from 3.6 on.
 var storageVersionKey = []byte("storageVersion")
 
-// Contents describes what a snapshot holds.
+// Contents describes the contents of a snapshot.
 type Contents struct {
 	Head
 	Keys int64
@@ -42,7 +42,7 @@ type NeededKey struct {
 // nameBytes is the length of a hash prefix that identifies a key.
 const nameBytes = 16
 
-// contentsReader collects what the changes of a database come to.
+// contentsReader sums up the changes of a database.
 type contentsReader struct {
 	Contents
 	// alive has the hash of each key that exists, and the index in needs of what its value needs.

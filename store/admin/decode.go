@@ -62,7 +62,7 @@ type Value struct {
 	Plain []byte
 }
 
-// Decoder reads what an API server may have stored.
+// Decoder reads values that an API server may have stored.
 type Decoder struct {
 	// Prefix begins the API server's keys.
 	Prefix string
@@ -156,7 +156,7 @@ func (d *Decoder) failed(key string, err error) error {
 	return &DecodeError{Key: key, Reason: err.Error()}
 }
 
-// Plain decrypts a value and recognises its format. What it returns may be a part of value.
+// Plain decrypts a value and recognises its format. The result may be a part of value.
 func (d *Decoder) Plain(key string, value []byte) (plain []byte, format Format, err error) {
 	v, err := d.open(key, value)
 	if err != nil {
@@ -247,7 +247,7 @@ func errNoObject(plain []byte) error {
 	return fmt.Errorf("its %d bytes are neither protobuf, JSON nor CBOR, and not encrypted either", len(plain))
 }
 
-// withoutValue removes what the error of a JSON or CBOR decoder quotes from the value.
+// withoutValue removes quotes of the value from the error of a JSON or CBOR decoder.
 func withoutValue(err error) error {
 	if text := err.Error(); strings.Contains(text, "EOF") || strings.Contains(text, "unexpected end") {
 		return errors.New("it is cut off")

@@ -38,7 +38,7 @@ func (e *NotAllowed) Error() string { return strings.Join(e.Reasons, "; ") }
 // Refusal says why a possible write was not made without Force.
 type Refusal struct {
 	Reason error
-	// Hint says what the user can do.
+	// Hint tells the user what to do.
 	Hint string
 }
 

@@ -154,7 +154,7 @@ func (v *level) inDirectory(ctx context.Context, kv *KV) error {
 	return v.flush(ctx)
 }
 
-// flush visits what was read and not visited yet.
+// flush visits the keys that were read and not visited yet.
 func (v *level) flush(ctx context.Context) error {
 	if v.dir != nil {
 		d := v.dir

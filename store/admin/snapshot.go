@@ -172,7 +172,7 @@ func SnapshotStatus(ctx context.Context, path string) (*SnapshotInfo, error) {
 	return info, nil
 }
 
-// RestoreOptions say what a restore reads and writes.
+// RestoreOptions configure a restore.
 type RestoreOptions struct {
 	// File is a snapshot, or the database of a stopped member.
 	File string

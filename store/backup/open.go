@@ -27,8 +27,8 @@ type Archive struct {
 // The sentences about an archive that is of no use end like this.
 const useAnother = ": use another backup"
 
-// Is says whether a file begins as an archive does. A file that is neither that nor a snapshot is an error of whoever
-// reads it.
+// Is reports whether a file begins as an archive does. For a file that is neither an archive nor a snapshot its
+// reader returns an error.
 func Is(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {

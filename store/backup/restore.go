@@ -74,7 +74,8 @@ func (a *Archive) unpack(name, dir string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// publish moves what was made into its place, etcd first: without it, a server that starts would begin with nothing.
+// publish moves the finished files into their place, etcd first: without it, a server that starts would begin with
+// nothing.
 func publish(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -103,7 +104,7 @@ func publish(from, to string) error {
 	return syncDir(to)
 }
 
-// CheckEmpty refuses a directory that has more in it than what is ignored.
+// CheckEmpty refuses a directory with entries other than the ignored ones.
 func CheckEmpty(dir string, ignored ...string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

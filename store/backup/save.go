@@ -22,13 +22,13 @@ type Part struct {
 	Data []byte
 }
 
-// Save says what an archive is made of.
+// Save holds the parts of an archive.
 type Save struct {
 	// Live is the etcd to save.
 	Live *admin.Live
 	// Parts are the files beside the snapshot.
 	Parts []Part
-	// Describe has what the caller knows: KX, Prefix, Flags and Etcd.Servers.
+	// Describe has the facts that the caller knows: KX, Prefix, Flags and Etcd.Servers.
 	Describe Manifest
 	// Progress (optional) is called with the number of bytes that were written.
 	Progress func(bytes int)
@@ -61,7 +61,7 @@ func (s *Save) File(ctx context.Context, file string) (_ *Saved, err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("save to %s: %w", file, err)
 	}
-	// A link fails where a rename would replace what has come meanwhile. Some file systems have none.
+	// A link fails where a rename would replace a file that was created meanwhile. Some file systems have none.
 	err = os.Link(f.Name(), file)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, isThere(file)
@@ -208,7 +208,7 @@ func finish(w *tarWriter, m *Manifest) error {
 	return w.finish()
 }
 
-// counter counts what is written.
+// counter counts written bytes.
 type counter struct {
 	out io.Writer
 	n   int64

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// summed hashes what is read, and keeps what comes behind the first left bytes: the sum that etcd sends.
+// summed hashes the bytes that are read, and keeps those after the first left bytes: the sum that etcd sends.
 type summed struct {
 	in       io.Reader
 	left     int64

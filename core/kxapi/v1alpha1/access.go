@@ -15,7 +15,8 @@ type AccessReview struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Who would do what, as in a SubjectAccessReview. Without a user and groups, it is the user who asks.
+	// The user and the request to check, as in a SubjectAccessReview. Without a user and groups, the calling user is
+	// checked.
 	Spec authorizationv1.SubjectAccessReviewSpec `json:"spec"`
 	// The answer.
 	// +optional
@@ -29,10 +30,10 @@ type AccessReviewStatus struct {
 	// Why, in the sentence that the journey of such a request has: the binding and the rule that allow it, or which
 	// come nearest.
 	Why string `json:"why"`
-	// A rule that would allow it. There is none if it is allowed, and if no rule would help.
+	// A rule that would allow it. Empty if it is allowed, and if no rule would help.
 	// +optional
 	Missing *rbacv1.PolicyRule `json:"missing,omitempty"`
-	// What went wrong while they were asked.
+	// The error of the authorizers, if there was one.
 	// +optional
 	EvaluationError string `json:"evaluationError,omitempty"`
 }

@@ -5,17 +5,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Cache is the watch cache of one resource in one process: what it has, how far it is, and who watches. Its name is the
-// resource's, such as configmaps or deployments.apps.
+// Cache is the watch cache of one resource in one process: its contents, its revision, and its watchers. Its name is
+// the resource's, such as configmaps or deployments.apps.
 type Cache struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. There is no resourceVersion: a cache can't be watched.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is cached.
+	// The cached resource.
 	Spec CacheSpec `json:"spec"`
-	// What the cache is like now.
+	// The present state of the cache.
 	Status CacheStatus `json:"status"`
 }
 
@@ -37,7 +37,7 @@ const (
 	CacheFresh CacheState = "Fresh"
 	// CacheLagging has not seen what etcd is known to have.
 	CacheLagging CacheState = "Lagging"
-	// CacheBroken gets no changes: what it has is true of its revision, and of none since.
+	// CacheBroken gets no changes: it holds at its own revision, and at none since.
 	CacheBroken CacheState = "Broken"
 	// CacheRefilling missed changes for good, and is filled again.
 	CacheRefilling CacheState = "Refilling"
@@ -54,7 +54,7 @@ type CacheStatus struct {
 	Error string `json:"error,omitempty"`
 	// How many objects it has.
 	Items int64 `json:"items"`
-	// What is kept of them: bytes as they are stored, and as they were written for clients.
+	// Bytes in memory: stored forms, and forms encoded for clients.
 	Bytes int64 `json:"bytes"`
 	// The revision up to which the cache has seen all changes.
 	Revision int64 `json:"revision"`
@@ -63,8 +63,8 @@ type CacheStatus struct {
 	EtcdRevision int64 `json:"etcdRevision"`
 	// How many revisions the cache is behind what etcd is known to have.
 	Lag int64 `json:"lag"`
-	// How long the cache took to see the revision that etcd was asked for, in microseconds. Lists leave it out, and so
-	// does a cache that did not get that far.
+	// How long the cache took to see etcd's revision at the time of this request, in microseconds. Lists leave it
+	// out, and so does a cache that did not get that far.
 	// +optional
 	CaughtUpMicros *int64 `json:"caughtUpMicros,omitempty"`
 	// The events that watches can begin from.
@@ -93,8 +93,8 @@ type CacheHistory struct {
 	// When the oldest of them came.
 	// +optional
 	Oldest *metav1.MicroTime `json:"oldest,omitempty"`
-	// How many events may be kept, and what they may take: then the oldest are forgotten. Beyond leastEvents, those
-	// that are older than windowSeconds are too.
+	// The limits of events and of their bytes: beyond them the oldest are dropped. Beyond leastEvents, those older
+	// than windowSeconds are dropped too.
 	MostEvents    int64 `json:"mostEvents"`
 	MostBytes     int64 `json:"mostBytes"`
 	LeastEvents   int64 `json:"leastEvents"`
@@ -111,7 +111,7 @@ type CacheWatcher struct {
 	// Who watches; empty for the server itself.
 	// +optional
 	User string `json:"user,omitempty"`
-	// What is watched: the key of an object, or what begins the keys of several.
+	// The watched key of an object, or the prefix of the keys of several.
 	Key string `json:"key"`
 	// Since when.
 	Since metav1.MicroTime `json:"since"`
@@ -126,7 +126,7 @@ type CacheWatcher struct {
 	From int64 `json:"from"`
 	// The revision up to which the watch was given all that is for it.
 	At int64 `json:"at"`
-	// How many revisions that is behind what the cache has seen.
+	// How many revisions the watcher is behind the cache.
 	Lag int64 `json:"lag"`
 	// How many events it was given, bookmarks not counted.
 	Sent int64 `json:"sent"`
@@ -161,7 +161,7 @@ type CacheCheck struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What came of it.
+	// The result.
 	Status CacheCheckStatus `json:"status"`
 }
 
@@ -175,7 +175,7 @@ type CacheCheckStatus struct {
 	TookMicros int64 `json:"tookMicros"`
 	// Whether both have the same.
 	Consistent bool `json:"consistent"`
-	// What differs, in the order of the keys.
+	// The differences, in the order of the keys.
 	// +optional
 	// +listType=atomic
 	Differences []CacheDifference `json:"differences,omitempty"`
@@ -215,10 +215,10 @@ type CachedObjectStatus struct {
 	// How the two differ; empty if they don't.
 	// +optional
 	Difference string `json:"difference,omitempty"`
-	// What the cache has; nothing if it is not there.
+	// The object in the cache; empty if it is not there.
 	// +optional
 	Cached *ObjectState `json:"cached,omitempty"`
-	// What etcd has, in the version in which it is stored and as if it were not encrypted; nothing if it is not there.
+	// The object in etcd, decrypted and in the version in which it is stored; empty if it is not there.
 	// +optional
 	Etcd *ObjectState `json:"etcd,omitempty"`
 }
@@ -232,7 +232,7 @@ type ObjectState struct {
 	// Why it can't be read.
 	// +optional
 	Error string `json:"error,omitempty"`
-	// The object itself. What is secret in a Secret is masked.
+	// The object itself. Secret values are masked.
 	// +optional
 	Object *runtime.RawExtension `json:"object,omitempty"`
 }

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Breakpoint holds the requests that reach a step. It belongs to one process, is never changed, and ends with it; what
-// it holds is let go when it is deleted. Whoever may create one holds up the requests of everybody.
+// Breakpoint holds the requests that reach a step. It belongs to one process, never changes, and ends with the
+// process. Deleting it releases the held requests. A user who may create one can hold the requests of all users.
 type Breakpoint struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
@@ -34,7 +34,7 @@ type BreakpointAction string
 const (
 	// BreakpointHold holds the request until it gets a command, by journeys/step.
 	BreakpointHold BreakpointAction = "Hold"
-	// BreakpointTrace does not hold it: that the step was reached is counted, and said in the journey.
+	// BreakpointTrace does not hold the request: it counts the hit and records it in the journey.
 	BreakpointTrace BreakpointAction = "Trace"
 )
 
@@ -43,10 +43,10 @@ type BreakpointSpec struct {
 	// Which steps of which requests, in the language of filters: step:etcd.txn resource:configmaps. A filter that does
 	// not ask about steps (step, layer, key, why, error, steps, dur) finds each request once, at its first step.
 	Filter string `json:"filter"`
-	// Start or End of the step; Start if it is not said.
+	// Start or End of the step; Start by default.
 	// +optional
 	At StepEdge `json:"at,omitempty"`
-	// Hold or Trace; Hold if it is not said.
+	// Hold or Trace; Hold by default.
 	// +optional
 	Action BreakpointAction `json:"action,omitempty"`
 	// How many matches to let pass first.
@@ -96,15 +96,15 @@ type BreakpointList struct {
 	Items []Breakpoint `json:"items"`
 }
 
-// Fault makes requests go wrong at a step. It belongs to one process, is never changed, and ends with it. Whoever may
-// create one makes requests of everybody go wrong.
+// Fault makes requests fail at a step. It belongs to one process, never changes, and ends with the process. A user
+// who may create one can make the requests of all users fail.
 type Fault struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What goes wrong, and where.
+	// The failure, and where it happens.
 	Spec FaultSpec `json:"spec"`
 	// How often it did.
 	// +optional
@@ -115,11 +115,11 @@ type Fault struct {
 type FaultEffect string
 
 const (
-	// FaultDelay has the step wait first, as if what it works with were slow. The request's deadline goes on.
+	// FaultDelay makes the step wait first, as if its backend were slow. The request's deadline goes on.
 	FaultDelay FaultEffect = "Delay"
-	// FaultFail has the step fail with an HTTP status, without doing what it is there for. At its End, it has done it.
+	// FaultFail makes the step fail with an HTTP status, without doing its work. At its End, the work is done.
 	FaultFail FaultEffect = "Fail"
-	// FaultTimeoutAfterCommit has a write succeed in etcd, and its client be told 504.
+	// FaultTimeoutAfterCommit makes a write succeed in etcd, while its client gets a 504.
 	FaultTimeoutAfterCommit FaultEffect = "TimeoutAfterCommit"
 	// FaultDropWatch ends a watch instead of sending it an event, without a word to its client. At cacher.dispatch it
 	// ends all watches that the event is for; at cacher.reflect and cacher.process-event the one that the cache has in
@@ -139,7 +139,7 @@ type FaultSpec struct {
 	Filter string `json:"filter,omitempty"`
 	// Delay, Fail, TimeoutAfterCommit, DropWatch or StaleCache.
 	Effect FaultEffect `json:"effect"`
-	// Start or End of the step, for Delay and Fail; Start if it is not said.
+	// Start or End of the step, for Delay and Fail; Start by default.
 	// +optional
 	At StepEdge `json:"at,omitempty"`
 	// How long to wait first. Delay needs it, others may have it; StaleCache waits for as long as the fault is there
@@ -161,7 +161,7 @@ type FaultSpec struct {
 	// How many to hit at most; 0 is without limit.
 	// +optional
 	Count int64 `json:"count,omitempty"`
-	// How likely a match is hit, from 0 to 1; 1 if it is not said.
+	// The probability that a match is hit, from 0 to 1; 1 by default.
 	// +optional
 	Probability *float64 `json:"probability,omitempty"`
 	// Decides, with the number of a match, whether it is hit: the same seed makes the same decisions.
@@ -186,7 +186,7 @@ type JourneyCommand struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What to do.
+	// The command.
 	Spec JourneyCommandSpec `json:"spec"`
 }
 
@@ -228,7 +228,7 @@ type JourneyCommandSpec struct {
 	// How long to delay.
 	// +optional
 	Delay *metav1.Duration `json:"delay,omitempty"`
-	// What to change, as a JSON merge patch of the object. Name, namespace, UID and resourceVersion stay.
+	// The change, as a JSON merge patch of the object. Name, namespace, UID and resourceVersion stay.
 	// +optional
 	Patch *runtime.RawExtension `json:"patch,omitempty"`
 }
@@ -240,11 +240,11 @@ type HeldStep struct {
 	ID   string `json:"id"`
 	// Start or End.
 	At StepEdge `json:"at"`
-	// What holds it, such as breakpoint "name".
+	// The rule that holds it, such as breakpoint "name".
 	By string `json:"by"`
 	// Since when.
 	Since metav1.MicroTime `json:"since"`
-	// What it can be told.
+	// The actions that are possible now.
 	// +listType=atomic
 	Actions []JourneyAction `json:"actions"`
 }
@@ -256,12 +256,12 @@ type Intervention struct {
 	// The index of the step, and whether it happened at its Start or End.
 	Step int32    `json:"step"`
 	At   StepEdge `json:"at"`
-	// What asked for it, such as fault "name".
+	// The rule that caused it, such as fault "name".
 	By string `json:"by"`
 	// The user who decided, if one did.
 	// +optional
 	User string `json:"user,omitempty"`
-	// What was done.
+	// A description of the effect.
 	Message string `json:"message"`
 	// When it began, in microseconds from the beginning of the journey, and how long it took.
 	StartMicros int64 `json:"startMicros"`
@@ -275,17 +275,17 @@ type Compaction struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What to forget.
+	// The revisions to drop.
 	// +optional
 	Spec CompactionSpec `json:"spec,omitempty"`
-	// What was forgotten.
+	// The result.
 	// +optional
 	Status CompactionStatus `json:"status,omitempty"`
 }
 
 // CompactionSpec says what etcd forgets.
 type CompactionSpec struct {
-	// The revision before which all is forgotten; the present one if it is not said.
+	// The revision before which all is dropped; the present one by default.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 }

@@ -79,7 +79,7 @@ func copyOf[T any](in *T) *T {
 	return &out
 }
 
-// copyItems copies what a list has, item by item.
+// copyItems copies the items of a list, one by one.
 func copyItems[T any](in []T, deepCopy func(*T) *T) []T {
 	var out []T
 	for i := range in {

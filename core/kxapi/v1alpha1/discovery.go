@@ -2,10 +2,11 @@ package v1alpha1
 
 import "strings"
 
-// discoveryPaths begin the paths at which clients ask what a server has, and whether it is well.
+// discoveryPaths begin the paths of discovery and health checks.
 var discoveryPaths = []string{"/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz"}
 
-// IsDiscovery says whether a request asked what the server has, and was answered as usual.
+// IsDiscovery reports whether the request was discovery or a health check, and succeeded without being held or
+// disturbed.
 func (j *Journey) IsDiscovery() bool {
 	q, st := &j.Spec, &j.Status
 	if q.Resource != "" || q.Method != "GET" && q.Method != "HEAD" || st.Code >= 400 || st.Phase == JourneyHeld || len(st.Touched) > 0 {

@@ -1,5 +1,5 @@
-// Package v1alpha1 has the types of kx's own API group, kx.dev/v1alpha1: what a client asks a server about the requests
-// that it served.
+// Package v1alpha1 has the types of kx's own API group, kx.dev/v1alpha1: reports of a server about its requests and
+// its state, and commands to it.
 //
 // It owns the form in which journeys are sent and nothing else: server/kxapi fills it in, and the screen and the prompt
 // read it.

@@ -13,9 +13,9 @@ type Key struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Which key, and what it says of itself.
+	// The key, and the resource and name in it.
 	Spec KeySpec `json:"spec"`
-	// What etcd has there.
+	// The contents of etcd there.
 	Status KeyStatus `json:"status"`
 }
 
@@ -43,7 +43,7 @@ type KeyStatus struct {
 	Revision int64 `json:"revision"`
 	// How many keys there are: 1, or those of a directory.
 	Keys int64 `json:"keys"`
-	// What their values have, as they are stored.
+	// The size of their values in stored form.
 	Bytes int64 `json:"bytes"`
 	// Of how many of the keys bytes are, and modRevision of at least these: large directories are not read whole.
 	Measured int64 `json:"measured"`
@@ -75,14 +75,14 @@ type KeyValue struct {
 	// The object as it is stored. That of a Secret is masked.
 	// +optional
 	Object *runtime.RawExtension `json:"object,omitempty"`
-	// What is no object, if it is text.
+	// The value, if it is text and no object.
 	// +optional
 	Text string `json:"text,omitempty"`
 	// The bytes in etcd.
 	// +optional
 	Raw []byte `json:"raw,omitempty"`
-	// Whether something is left out because it is secret: what the object has beside its metadata, and the bytes if
-	// they are not encrypted. Two secrets of the same length look the same then.
+	// Whether a secret part is left out: the object except its metadata, and the bytes unless they are encrypted. Two
+	// secrets of the same length look the same then.
 	// +optional
 	Masked bool `json:"masked,omitempty"`
 	// Why it can't be read.
@@ -96,7 +96,7 @@ type KeyList struct {
 	// The resourceVersion is the revision at which the list holds.
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty"`
-	// What begins all keys of the list.
+	// The prefix of all keys in the list.
 	// +optional
 	Prefix string `json:"prefix,omitempty"`
 	// From where to where etcd can be read.
@@ -159,7 +159,7 @@ type KeyRevision struct {
 	// The journey of the request that wrote it, if this process served it and still has the journey.
 	// +optional
 	Journey string `json:"journey,omitempty"`
-	// Who wrote it by the object's managed fields: those whose entries changed.
+	// The authors of the write by the object's managed fields: the managers whose entries changed.
 	// +optional
 	// +listType=atomic
 	Authors []KeyAuthor `json:"authors,omitempty"`

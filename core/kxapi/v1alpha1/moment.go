@@ -5,15 +5,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Moment says which revision etcd had at a time, as far as this process has seen: etcd itself keeps no times. Its name
-// is its time, or what was asked for: a time such as 2026-01-02T15:04:05Z, or how long ago such as 5m.
+// Moment tells which revision etcd had at a time, as far as this process has seen: etcd itself keeps no times. Its
+// name is its time, or the requested one: a time such as 2026-01-02T15:04:05Z, or an age such as 5m.
 type Moment struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. There is no resourceVersion: moments can't be watched.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What was seen.
+	// The observation.
 	Status MomentStatus `json:"status"`
 }
 

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Source is a file of the server's own source, as it was compiled into the server that is asked. Its name is the file's
-// path with dots for slashes, such as store.etcd3.update.go.
+// Source is a file of the server's own source, as it was compiled into this server. Its name is the file's path with
+// dots for slashes, such as store.etcd3.update.go.
 type Source struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. There is no resourceVersion: a server's source does not change while it runs.
@@ -27,7 +27,7 @@ type SourceSpec struct {
 	File string `json:"file"`
 	// How many lines it has.
 	Lines int32 `json:"lines"`
-	// What is in it. Lists leave it out.
+	// The contents. Lists leave them out.
 	// +optional
 	Text string `json:"text,omitempty"`
 }
@@ -41,8 +41,8 @@ type SourceList struct {
 	Items []Source `json:"items"`
 }
 
-// SourceName is the name of the Source that a file is, as a step or a mark names it. It is empty if it can't be one:
-// what is outside of the module has an absolute path.
+// SourceName returns the name of a file's Source. file is the path in a step or a mark. The name is empty for files
+// outside of the module, which have an absolute path.
 func SourceName(file string) string {
 	if file == "" || path.IsAbs(file) || path.Clean(file) != file || strings.HasPrefix(file, "..") || strings.ContainsAny(file, `:\`) {
 		return ""

@@ -9,9 +9,9 @@ import (
 // that request's journey.
 const StolenAnnotation = "kx.dev/stolen-from"
 
-// Steal is the write that takes the revision from under a held request on one object: an ordinary patch of an
-// annotation, which whoever sends it makes in their own name, with the content type that is returned and Kx-Hold: off.
-// ok is false if the request is not about one object that is there already.
+// Steal returns the write that makes a held request's revision outdated: an ordinary patch of an annotation of its
+// object. The caller sends it in its own name, with the returned content type and Kx-Hold: off. ok is false if the
+// request is not about one existing object.
 func Steal(j *Journey) (method, path, contentType string, body []byte, ok bool) {
 	q := &j.Spec
 	switch q.Verb {

@@ -2,9 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Structure is one part of a server: a filter that requests pass, one of the servers that are asked one after the
-// other, a resource in one version, the definition of a custom resource, or a controller. Names of filters, servers,
-// definitions and controllers begin with filter:, server:, definition: and controller:; that of a resource is such as
+// Structure is one part of a server: a filter that requests pass, one server of the delegation chain, a resource in
+// one version, the definition of a custom resource, or a controller. Names of filters, servers, definitions and
+// controllers begin with filter:, server:, definition: and controller:; a resource has a name such as
 // deployments.v1.apps.
 type Structure struct {
 	metav1.TypeMeta `json:",inline"`
@@ -41,7 +41,7 @@ const (
 type StructureSpec struct {
 	// Filter, Server, Resource, Definition or Controller.
 	Part StructurePart `json:"part"`
-	// What it is or does, in a few words.
+	// The part's purpose, in a few words.
 	Title string `json:"title"`
 	// Where its source is: the function of a filter, the type of a server or of a storage.
 	Source CodePlace `json:"source"`
@@ -59,15 +59,15 @@ type StructureSpec struct {
 
 // CodePlace is a function, a type or a variable in the server's source.
 type CodePlace struct {
-	// What it is called, with its package from the module's root, such as store/registry.Store.Get.
+	// The name with its package from the module's root, such as store/registry.Store.Get.
 	// +optional
 	Name string `json:"name,omitempty"`
-	// The file and the line, as of steps; empty for what is not of the server's own source.
+	// The file and the line, as in steps; empty outside of the server's own source.
 	// +optional
 	File string `json:"file,omitempty"`
 	// +optional
 	Line int32 `json:"line,omitempty"`
-	// What the comment above it says. Lists leave it out, except of filters and servers.
+	// The comment above it. Lists leave it out, except of filters and servers.
 	// +optional
 	Doc string `json:"doc,omitempty"`
 	// The function of the Kubernetes API server that does the same, and its file, if it is one that a step names.
@@ -92,7 +92,7 @@ type StructureFilter struct {
 type StructureServer struct {
 	// Which of them it is, counted from 1.
 	Position int32 `json:"position"`
-	// The server that is asked for what this one does not have; empty for the last.
+	// The server that gets the requests which this one does not serve; empty for the last.
 	// +optional
 	Delegate string `json:"delegate,omitempty"`
 	// The group versions that are installed in it, in the order of installation.
@@ -103,7 +103,7 @@ type StructureServer struct {
 	Resources int32 `json:"resources"`
 }
 
-// StructureController is something that the server does by itself, because of what is in etcd.
+// StructureController is a controller that the server runs, triggered by objects in etcd.
 type StructureController struct {
 	// Running; Elsewhere, where another process holds the Lease of the controllers or none does yet; or Off, by
 	// --controllers.
@@ -154,13 +154,13 @@ type StructureResource struct {
 	// The version and kind in which objects are stored, such as apps/v1 Deployment; empty if none are.
 	// +optional
 	StoredAs string `json:"storedAs,omitempty"`
-	// What begins the keys of its objects in etcd; empty if it has none.
+	// The prefix of its objects' keys in etcd; empty if it has none.
 	// +optional
 	Key string `json:"key,omitempty"`
 	// Its watch cache, if it has one.
 	// +optional
 	Cache *StructureCache `json:"cache,omitempty"`
-	// What can be done to the resource itself, and the names of its subresources.
+	// The verbs of the resource itself, and the names of its subresources.
 	// +listType=atomic
 	Verbs []string `json:"verbs"`
 	// +optional
@@ -190,7 +190,7 @@ type StructureStorage struct {
 	Kind string `json:"kind"`
 	// The storage's type.
 	Type CodePlace `json:"type"`
-	// The strategies of its Store, by what they are for.
+	// The strategies of its Store, by purpose.
 	// +optional
 	// +listType=atomic
 	Strategies []StructureStrategy `json:"strategies,omitempty"`
@@ -198,7 +198,7 @@ type StructureStorage struct {
 	// +optional
 	// +listType=atomic
 	Routes []StructureRoute `json:"routes,omitempty"`
-	// What it does not have, and why.
+	// The missing parts, and why they are missing.
 	// +optional
 	// +listType=atomic
 	Absent []StructureAbsence `json:"absent,omitempty"`
@@ -245,7 +245,7 @@ type StructureDefinition struct {
 	// +optional
 	// +listType=atomic
 	Conditions []StructureCondition `json:"conditions,omitempty"`
-	// What serves it; nothing if it has not been made: the next request makes it.
+	// Its handlers; empty until the first request makes them.
 	// +optional
 	Serving *StructureServing `json:"serving,omitempty"`
 }

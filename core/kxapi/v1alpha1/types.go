@@ -13,14 +13,14 @@ type Journey struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What was asked.
+	// The request.
 	Spec JourneySpec `json:"spec"`
-	// What came of it.
+	// The result.
 	Status JourneyStatus `json:"status"`
 }
 
-// What a journey has in place of a verb and a method that no request made: how a resource came to be served. Lists and
-// watches have such journeys only if their filter or field selector names the verb.
+// The verb and the method of a journey without a request: the installation of a resource. Lists and watches have such
+// journeys only if their filter or field selector names the verb.
 const (
 	VerbInstall   = "install"
 	MethodInstall = "INSTALL"
@@ -35,7 +35,7 @@ type JourneySpec struct {
 	Method string `json:"method"`
 	// Path and query.
 	URI string `json:"uri"`
-	// The verb that authorization was asked about; install for how a resource came to be served.
+	// The verb for authorization; install for the installation of a resource.
 	// +optional
 	Verb string `json:"verb,omitempty"`
 	// +optional
@@ -52,7 +52,7 @@ type JourneySpec struct {
 	Name string `json:"name,omitempty"`
 	// +optional
 	ContentType string `json:"contentType,omitempty"`
-	// Who asked, as authentication found out.
+	// The user, by authentication.
 	// +optional
 	User string `json:"user,omitempty"`
 	// The user that the request asked to act as, if another one. If that was not allowed, the step
@@ -90,12 +90,12 @@ type JourneyStatus struct {
 	TookMicros int64 `json:"tookMicros"`
 	// HTTP's status code; 0 while there is none.
 	Code int32 `json:"code"`
-	// The code of the ERROR event that a watch ended with, whose answer had begun by then; 0 if none did.
+	// The code of the ERROR event that ended a watch whose answer had begun; 0 if none did.
 	// +optional
 	WatchError int32 `json:"watchError,omitempty"`
 	// How many bytes the answer had.
 	Bytes int64 `json:"bytes"`
-	// What is recorded: Steps, or Objects too.
+	// The recorded level: Steps, or Objects too.
 	Level string `json:"level"`
 	// Whether it is kept whatever the limits.
 	// +optional
@@ -107,7 +107,7 @@ type JourneyStatus struct {
 	// For how long it was held so far, in microseconds.
 	// +optional
 	HeldMicros int64 `json:"heldMicros,omitempty"`
-	// What was done to the request that would not have happened by itself: Held, Delayed, Edited, Failed, Dropped.
+	// The interventions of rules and commands: Held, Delayed, Edited, Failed, Dropped.
 	// +optional
 	// +listType=atomic
 	Touched []string `json:"touched,omitempty"`
@@ -121,16 +121,17 @@ type JourneyStatus struct {
 	// How many steps there are, also where they are left out.
 	// +optional
 	StepCount int32 `json:"stepCount,omitempty"`
-	// How often a write was tried, each time on another state; 0 for what is no update.
+	// How often an update was tried, each time on another state; 0 for other requests.
 	// +optional
 	Tries int32 `json:"tries,omitempty"`
-	// etcd's revision of what the request wrote last; 0 if it wrote nothing.
+	// etcd's revision of the request's last write; 0 if it wrote nothing.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// What made the server do this, if no client asked for it.
+	// The cause of work of the server that no client requested.
 	// +optional
 	Cause *Cause `json:"cause,omitempty"`
-	// What the server did because of what the request wrote, or for it. Lists and watches leave it out.
+	// Work of the server that the request's writes caused, or that it did for the request. Lists and watches leave it
+	// out.
 	// +optional
 	// +listType=atomic
 	Effects []Effect `json:"effects,omitempty"`
@@ -138,7 +139,7 @@ type JourneyStatus struct {
 	// +optional
 	// +listType=atomic
 	Steps []Step `json:"steps,omitempty"`
-	// What the watch cache did with the events that the request's writes caused, in the order in which it did.
+	// Steps of the watch cache with the events of the request's writes, in their order.
 	// +optional
 	// +listType=atomic
 	Marks []Mark `json:"marks,omitempty"`
@@ -154,7 +155,7 @@ type Step struct {
 	ID string `json:"id"`
 	// The layer: filter, handler, rest, store, dryrun, cacher, etcd3, transform or etcd.
 	Layer string `json:"layer"`
-	// What the step does, in words.
+	// A description of the step.
 	Title string `json:"title"`
 	// The function that took the step, as compiled into this server, and where.
 	Function string `json:"function"`
@@ -171,7 +172,7 @@ type Step struct {
 	StartMicros int64 `json:"startMicros"`
 	// How long it took, in nanoseconds; -1 while it runs.
 	TookNanos int64 `json:"tookNanos"`
-	// What the step was about: a key, a path, a resource.
+	// The subject of the step: a key, a path, a resource.
 	// +optional
 	Subject string `json:"subject,omitempty"`
 	// Why it went the way it did.
@@ -182,7 +183,7 @@ type Step struct {
 	Reason *Reason `json:"reason,omitempty"`
 	// +optional
 	Error string `json:"error,omitempty"`
-	// What went in and came out.
+	// Input and output of the step.
 	// +optional
 	// +listType=atomic
 	Attributes []Attribute `json:"attributes,omitempty"`
@@ -197,7 +198,7 @@ type Step struct {
 type Reason struct {
 	// The kind, such as cached-at-revision.
 	Kind string `json:"kind"`
-	// What the sentence says besides, by name.
+	// The values in the sentence, by name.
 	// +optional
 	// +listType=atomic
 	Values []Attribute `json:"values,omitempty"`
@@ -215,7 +216,7 @@ type Mark struct {
 	ID string `json:"id"`
 	// The layer, as of steps.
 	Layer string `json:"layer"`
-	// What happened, in words.
+	// A description of the event.
 	Title string `json:"title"`
 	// The function that did it, as compiled into this server, and where.
 	Function string `json:"function"`
@@ -248,7 +249,7 @@ type Delivery struct {
 	AfterMicros int64 `json:"afterMicros"`
 }
 
-// Cause is the write that made the server do what no client asked for.
+// Cause is the write that triggered work of the server without a request.
 type Cause struct {
 	// The journey that wrote; empty if it is not known: another server's, or one that was not recorded.
 	// +optional
@@ -262,19 +263,19 @@ type Effect struct {
 	Journey string `json:"journey"`
 	// Which part of the server did it, such as kx/naming-controller.
 	UserAgent string `json:"userAgent"`
-	// What it did to which resource.
+	// The verb and the resource of the effect.
 	Verb     string `json:"verb"`
 	Resource string `json:"resource"`
 	// +optional
 	Subresource string `json:"subresource,omitempty"`
-	// etcd's revision of what it wrote last; 0 if it wrote nothing.
+	// etcd's revision of its last write; 0 if it wrote nothing.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 	// How long after the beginning of the cause's journey it began, in microseconds.
 	AfterMicros int64 `json:"afterMicros"`
 }
 
-// What is the resource and the subresource, such as customresourcedefinitions/status.
+// What returns the resource and the subresource, such as customresourcedefinitions/status.
 func (e *Effect) What() string {
 	if e.Subresource == "" {
 		return e.Resource
