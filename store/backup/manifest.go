@@ -37,7 +37,7 @@ type Manifest struct {
 	Prefix string `json:"prefix"`
 	// Encryption has the names of the keys that values need. The keys themselves are in no archive.
 	Encryption []admin.NeededKey `json:"encryption,omitempty"`
-	// Flags holds the flags of kx serve that differ from their defaults.
+	// Flags holds the flags with which kx serve was started, without those left at their defaults.
 	Flags map[string][]string `json:"flags,omitempty"`
 }
 

@@ -10,7 +10,7 @@
 //	  string keyID = 2;                   // the plugin's key
 //	  bytes encryptedDEKSource = 3;       // the seed, as the plugin encrypted it
 //	  map<string, bytes> annotations = 4; // from the plugin, which needs them to decrypt the seed
-//	  int32 encryptedDEKSourceType = 5;   // 1: HKDF-SHA256 makes a key of seed and info. 0: a key, no info
+//	  int32 encryptedDEKSourceType = 5;   // 1: a seed; HKDF-SHA256 makes a key of it and info. 0: a key
 //	}
 //
 // The plugin sees seeds, not values. A seed is made when the first value is written and when the plugin has another

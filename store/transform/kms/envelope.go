@@ -50,7 +50,8 @@ const (
 	ToStorage   = "to_storage"
 )
 
-// Envelope encrypts values with the keys of one plugin. It is safe for concurrent use.
+// Envelope encrypts values with the keys of one plugin. It is safe for concurrent use: mu guards secrets, closed and
+// seeking.
 type Envelope struct {
 	config Config
 	plugin *plugin
