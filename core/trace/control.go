@@ -56,6 +56,14 @@ func (c *Control) Add(r *Rule) error {
 	return nil
 }
 
+// of returns the rules among which r is.
+func (c *Control) of(r *Rule) *atomic.Pointer[[]*Rule] {
+	if r.Kind == Recording {
+		return &c.recordings
+	}
+	return &c.rules
+}
+
 // Remove ends a rule and releases the requests that it holds.
 func (c *Control) Remove(r *Rule) {
 	c.mu.Lock()

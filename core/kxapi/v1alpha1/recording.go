@@ -33,7 +33,8 @@ const (
 type RecordingSpec struct {
 	// Which requests, in the language of filters; empty for all. It can ask for what is known of a request before it is
 	// carried out: verb, resource, ns, name, user, agent and the like. Of a create the name is not, which is in the
-	// body. +optional
+	// body.
+	// +optional
 	Filter string `json:"filter,omitempty"`
 	// For how many seconds, a day at most; 900 if it is not said.
 	// +optional
