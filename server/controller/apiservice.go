@@ -23,9 +23,9 @@ import (
 	"github.com/kx-apiserver/kx/server/discovery"
 )
 
-// keepAPIServices keeps an API service for each version of a group that this server has: it brings them in order at
-// once, and after each change of API services and definitions, until ctx ends. It returns at once if the server has no
-// API services.
+// keepAPIServices keeps an API service for each version of a group that this server has. It corrects them at
+// once, and after each change of API services and definitions, until ctx ends. It returns at once if the server
+// does not serve API services.
 func keepAPIServices(ctx context.Context, kit *work.Kit) {
 	services, ok := kit.Storages()[apiServices].(work.OwnedStorage)
 	if !ok {
@@ -67,13 +67,13 @@ var (
 	definitions = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 )
 
-// apiServiceKeeper keeps API services.
+// apiServiceKeeper keeps the API services. One goroutine uses it.
 type apiServiceKeeper struct {
 	services work.Owned[*apiregistrationv1.APIService]
 	storages work.Storages
 
-	// started is set once the API services that are managed from the start on are in order. atStart has the names of
-	// those that existed before.
+	// started is set once the API services that are managed from the start on are correct. atStart holds the
+	// names of those that existed before.
 	started bool
 	atStart map[string]bool
 }
@@ -82,7 +82,7 @@ func (c *apiServiceKeeper) request(ctx context.Context, verb string, resource sc
 	return work.Owned[*apiregistrationv1.APIService]{Resource: resource}.Request(ctx, verb)
 }
 
-// sync makes the API services what they should be.
+// sync creates, corrects and deletes API services, so that they match the served versions.
 func (c *apiServiceKeeper) sync(ctx context.Context) error {
 	there, err := c.services.List(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *apiServiceKeeper) sync(ctx context.Context) error {
 	return err
 }
 
-// mayChange says whether servers always manage an API service, not only from their start on.
+// mayChange reports whether servers always manage an API service, not only from their start on.
 func (c *apiServiceKeeper) mayChange(have *apiregistrationv1.APIService) bool {
 	switch have.Labels[managedLabel] {
 	case managedAlways:
@@ -123,7 +123,7 @@ func (c *apiServiceKeeper) mayChange(have *apiregistrationv1.APIService) bool {
 	return false
 }
 
-// put creates an API service that is missing, and corrects one that is different. have is nil if there is none.
+// put creates a missing API service, or corrects one that differs. have is nil if there is none.
 func (c *apiServiceKeeper) put(ctx context.Context, want, have *apiregistrationv1.APIService) error {
 	if want.Labels[managedLabel] == managedFromHere && c.started {
 		return nil
@@ -149,10 +149,11 @@ func (c *apiServiceKeeper) remove(ctx context.Context, have *apiregistrationv1.A
 	return work.UnlessOvertaken(err)
 }
 
-// wanted returns an API service for each version that this server has, by name; and the groups of which it may lack
-// some, since definitions can't be read.
-func (c *apiServiceKeeper) wanted(ctx context.Context) (wanted map[string]*apiregistrationv1.APIService, unknown map[string]bool,
-	err error) {
+// wanted returns an API service for each version that this server has, by name. unknown lists groups with
+// definitions that can't be read, which may have more versions.
+func (c *apiServiceKeeper) wanted(
+	ctx context.Context,
+) (wanted map[string]*apiregistrationv1.APIService, unknown map[string]bool, err error) {
 	wanted, unknown = map[string]*apiregistrationv1.APIService{}, map[string]bool{}
 	add := func(version schema.GroupVersion, p discovery.Priority, managed string) {
 		name := version.Version + "." + version.Group

@@ -14,15 +14,15 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// certificateCleaning removes requests for certificates that are over. Upstream looks at all of them once an hour; here
-// each is looked at when its time comes, and in between nothing is done.
+// certificateCleaning removes old requests for certificates. Upstream checks all of them once an hour. Here
+// each is checked when its time comes, and in between there is nothing to do.
 var certificateCleaning = controller{
 	name: "certificatesigningrequest-cleaner-controller", short: "csrcleaner", does: "remove old requests for certificates",
 	account: certificateAccount, follows: []schema.GroupVersionResource{certificateRequests}, workers: 1, make: each(cleanCertificate),
 }
 
 const (
-	// overFor is how long a request stays that is over, and waitingFor one that still waits for somebody. They are
+	// overFor is the time that a decided request stays, and waitingFor the time for an undecided one. Both are
 	// upstream's.
 	overFor    = time.Hour
 	waitingFor = 24 * time.Hour
@@ -43,7 +43,7 @@ func cleanCertificate(ctx context.Context, all *requests, r *certificatesv1.Cert
 	return all.Delete(ctx, r, metav1.DeletePropagationBackground, work.Decide(cause, trace.RequestOld))
 }
 
-// requestEnds is when a request is to be deleted; false if never, as far as is known.
+// requestEnds returns the time to delete a request; ok is false if the request has no end as it is.
 func requestEnds(r *certificatesv1.CertificateSigningRequest) (first time.Time, ok bool) {
 	at := func(since metav1.Time, after time.Duration) {
 		if t := since.Add(after); !since.IsZero() && (!ok || t.Before(first)) {

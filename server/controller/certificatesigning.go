@@ -19,41 +19,42 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// certificateSigning signs approved requests for certificates of clients of this server, and fails requests that a
+// certificateSigning signs approved requests for client certificates of this server, and fails requests that a
 // signer refuses.
 //
-// Two of upstream's four signers are here: kubernetes.io/kube-apiserver-client and
-// kubernetes.io/kube-apiserver-client-kubelet. They use the authority in the server's data directory. It signs for
-// clients and for the server itself, and clients verify the server by it. So it signs for no other servers: requests
-// for kubernetes.io/kubelet-serving and the legacy signer are left to others that have an authority for them.
+// It has two of upstream's four signers: kubernetes.io/kube-apiserver-client and
+// kubernetes.io/kube-apiserver-client-kubelet. They use the authority in the server's data directory, which
+// signs certificates of clients and of the server itself; clients verify the server by it. So it signs for no
+// other servers: requests for kubernetes.io/kubelet-serving and the legacy signer are left to controllers that
+// have an authority for them.
 //
-// A request that is not approved, is denied, has failed, or has a certificate, is never signed. What was approved is
-// what is signed: a request can't be changed after its creation. Each server signs with its own authority. Where
-// several are on one etcd, the one that runs the controllers signs, and the others accept the certificate only if they
-// accept that authority (--client-ca-file).
+// A request that is not approved, is denied, has failed, or has a certificate, is never signed. The certificate
+// matches the approved request, since a request can't be changed after its creation. Each server signs with its
+// own authority. If several share an etcd, the one that runs the controllers signs, and the others accept the
+// certificate only if they accept that authority (--client-ca-file).
 var certificateSigning = controller{
 	name: "certificatesigningrequest-signing-controller", short: "csrsigning", does: "sign approved requests for client certificates",
 	account: certificateAccount, follows: []schema.GroupVersionResource{certificateRequests}, workers: 5, make: each(signCertificate),
 }
 
-// certificateRequests are followed by the controller that signs and the one that cleans up. Both write as one account.
+// certificateRequests wakes both the signing and the cleaning controller. Both write as one account.
 var certificateRequests = certificatesv1.SchemeGroupVersion.WithResource("certificatesigningrequests")
 
 const (
 	certificateAccount = "certificate-controller"
 
-	// shortestLife is the least that a certificate is valid, and backdated how long before it was signed: a client's
-	// clock may be behind.
+	// shortestLife is the minimal lifetime of a certificate. It starts backdated before the signature, since a
+	// client's clock may be behind.
 	shortestLife = 10 * time.Minute
 	backdated    = 5 * time.Minute
-	// shortLife is up to when a certificate is valid from now on, and not from when it was backdated to.
+	// Up to shortLife, a lifetime counts from now, and not from the backdated start.
 	shortLife = 8 * time.Hour
 )
 
-// requests are the CertificateSigningRequests.
+// requests reads and writes the CertificateSigningRequests.
 type requests = work.Objects[*certificatesv1.CertificateSigningRequest]
 
-// signCertificate signs what was approved.
+// signCertificate signs an approved request.
 func signCertificate(ctx context.Context, all *requests, r *certificatesv1.CertificateSigningRequest, cause int64) error {
 	check := signers[r.Spec.SignerName]
 	if check == nil || !waitsForCertificate(r) {
@@ -91,7 +92,7 @@ func signCertificate(ctx context.Context, all *requests, r *certificatesv1.Certi
 		})
 }
 
-// waitsForCertificate says whether a request was approved and nothing came of it yet.
+// waitsForCertificate reports whether a request is approved, has not failed, and has no certificate yet.
 func waitsForCertificate(r *certificatesv1.CertificateSigningRequest) bool {
 	approved := false
 	for _, c := range r.Status.Conditions {
@@ -105,7 +106,7 @@ func waitsForCertificate(r *certificatesv1.CertificateSigningRequest) bool {
 	return approved && len(r.Status.Certificate) == 0
 }
 
-// parseRequest reads a request that is signed with its own key.
+// parseRequest reads a request and verifies its signature by its own key.
 func parseRequest(data []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
@@ -118,8 +119,8 @@ func parseRequest(data []byte) (*x509.CertificateRequest, error) {
 	return asked, asked.CheckSignature()
 }
 
-// signers say, by their names, why they refuse to sign a request, if they do. The texts are upstream's: clients may
-// look for them.
+// signers maps the signers' names to functions that return the reason for a refusal, or "". The texts are
+// upstream's: clients may search for them.
 var signers = map[string]func(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string{
 	certificatesv1.KubeAPIServerClientSignerName: func(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string {
 		for _, usage := range usages {
@@ -135,7 +136,7 @@ var signers = map[string]func(asked *x509.CertificateRequest, usages []certifica
 	certificatesv1.KubeAPIServerClientKubeletSignerName: checkKubelet,
 }
 
-// clientUsages are those of a client's key, beside the one that makes it a client's.
+// clientUsages maps the usages that a client's key may have beside client authentication.
 var clientUsages = map[certificatesv1.KeyUsage]x509.KeyUsage{
 	certificatesv1.UsageDigitalSignature: x509.KeyUsageDigitalSignature,
 	certificatesv1.UsageKeyEncipherment:  x509.KeyUsageKeyEncipherment,
@@ -165,7 +166,7 @@ func checkKubelet(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsa
 	return fmt.Sprintf("usages did not match %v", all)
 }
 
-// lifetime is how long a certificate is valid: as long as it was asked for, between two limits.
+// lifetime returns the requested lifetime of a certificate, within two limits.
 func lifetime(seconds *int32, longest time.Duration) time.Duration {
 	if seconds == nil {
 		return longest
@@ -173,7 +174,7 @@ func lifetime(seconds *int32, longest time.Duration) time.Duration {
 	return min(max(time.Duration(*seconds)*time.Second, shortestLife), longest)
 }
 
-// certificateOf is the certificate that is signed. Of the extensions that were asked for it has only alternative names.
+// certificateOf returns the certificate to sign. Of the requested extensions it keeps only alternative names.
 func certificateOf(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage, lives time.Duration, now time.Time) *x509.Certificate {
 	t := &x509.Certificate{
 		Subject: asked.Subject, DNSNames: asked.DNSNames, IPAddresses: asked.IPAddresses, EmailAddresses: asked.EmailAddresses,

@@ -16,13 +16,13 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// claimProtection keeps claims of persistent volumes while pods use them. It also sets the condition Unused of bound
-// claims.
+// claimProtection keeps claims of persistent volumes while pods use them. It also sets the condition Unused of
+// bound claims.
 //
-// A claim is used by pods that are on a node and name it, or have it for an ephemeral volume. Of pods only the names of
-// their claims are known, so that the end of a pod wakes these claims and no others. Whether a claim is used is decided
-// by the pods that exist at that moment: where they can't be read, it stays. A claim that can't be read or written
-// delays no other.
+// A pod uses a claim if it is on a node and names the claim, or has it for an ephemeral volume. The controller
+// remembers only the claim names of pods, so that the end of a pod wakes these claims and no others. The pods
+// that exist at that moment decide whether a claim is used: if they can't be read, the claim stays. A claim
+// that can't be read or written delays no other.
 var claimProtection = controller{
 	name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", does: "keep claims of volumes while pods use them",
 	account: "pvc-protection-controller", workers: 1, follows: []schema.GroupVersionResource{claimResource, pods}, make: protectClaims,
@@ -39,7 +39,8 @@ type claimProtector struct {
 	claims *work.Objects[*corev1.PersistentVolumeClaim]
 	pods   *work.Objects[*corev1.Pod]
 
-	// users are the pods that name claims, and round counts the looks at all. Only the feed's goroutine uses them.
+	// users holds the pods that name claims, and round counts the looks at all keys. Only the feed's goroutine
+	// uses them.
 	users map[types.NamespacedName]claimUser
 	round int
 }
@@ -74,7 +75,7 @@ func (c *claimProtector) End(int64) {
 	}
 }
 
-// Put has a claim looked at, or the claims that a pod names or named.
+// Put queues a claim, or the claims that a pod names or named.
 func (c *claimProtector) Put(p feed.Pair) {
 	if strings.HasPrefix(p.Key, pods.Resource+"/") {
 		c.putPod(p)
@@ -114,7 +115,7 @@ func (c *claimProtector) wake(namespace string, claims []string, cause int64) {
 	}
 }
 
-// claimsOf are the names of a pod's claims.
+// claimsOf returns the names of a pod's claims.
 func claimsOf(pod *corev1.Pod) (names []string) {
 	for i := range pod.Spec.Volumes {
 		switch v := &pod.Spec.Volumes[i]; {
@@ -127,10 +128,10 @@ func claimsOf(pod *corev1.Pod) (names []string) {
 	return names
 }
 
-// ephemeralClaim is the name of the claim that is made for a volume of a pod.
+// ephemeralClaim returns the name of the claim for an ephemeral volume of a pod.
 func ephemeralClaim(pod *corev1.Pod, v *corev1.Volume) string { return pod.Name + "-" + v.Name }
 
-// try keeps a claim, or lets it go.
+// try adds the finalizer to a claim, or removes it from a deleted claim that is not used.
 func (c *claimProtector) try(ctx context.Context, key types.NamespacedName, cause int64) error {
 	claim, found, err := c.claims.Get(ctx, key.Namespace, key.Name)
 	if err != nil || !found {
@@ -163,7 +164,8 @@ func (c *claimProtector) try(ctx context.Context, key types.NamespacedName, caus
 	})
 }
 
-// namesClaim says whether a volume of a pod is a claim, which an ephemeral one is only if it was made for this pod.
+// namesClaim reports whether a pod has a volume with the claim. An ephemeral volume counts only if ephemeral is
+// set and the claim was created for this pod.
 func namesClaim(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim, ephemeral bool) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 		if v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name {
@@ -173,20 +175,20 @@ func namesClaim(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim, ephemeral 
 	})
 }
 
-// usesClaim says whether a pod keeps a claim from going: one on a node, as no kubelet starts a pod with a claim that is
-// being deleted. A pod that is gone from its node, and only waits for finalizers, may wait for the claim of its
-// ephemeral volume.
+// usesClaim reports whether a pod keeps a claim from being deleted. Only pods on a node do: no kubelet starts a
+// pod with a claim that is being deleted. A pod that has left its node, and only waits for finalizers, may
+// itself wait for the claim of its ephemeral volume.
 func usesClaim(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	shutDown := pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
 	return pod.Spec.NodeName != "" && namesClaim(pod, claim, !shutDown)
 }
 
-// refersToClaim says whether a pod that has not ended has a claim, wherever it is.
+// refersToClaim reports whether a pod that has not ended names a claim, whether or not it has a node.
 func refersToClaim(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	return !podEnded(pod) && namesClaim(pod, claim, true)
 }
 
-// podEnded says whether no container of a pod runs any more.
+// podEnded reports whether all containers of a pod have ended.
 func podEnded(pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return true
@@ -223,15 +225,15 @@ func (c *claimProtector) tellUse(ctx context.Context, claim *corev1.PersistentVo
 		})
 }
 
-// unusedCondition is the index of the condition, -1 if there is none.
+// unusedCondition returns the index of the condition, -1 if there is none.
 func unusedCondition(claim *corev1.PersistentVolumeClaim) int {
 	return slices.IndexFunc(claim.Status.Conditions, func(c corev1.PersistentVolumeClaimCondition) bool {
 		return c.Type == corev1.PersistentVolumeClaimUnused
 	})
 }
 
-// useIsNews says whether the condition of a claim is to be set. One that is neither true nor false is left where the
-// claim is used, as upstream does.
+// useIsNews reports whether the condition of a claim needs an update. As upstream, a condition that is neither
+// true nor false stays if the claim is used.
 func useIsNews(claim *corev1.PersistentVolumeClaim, used bool) bool {
 	i := unusedCondition(claim)
 	if i < 0 {

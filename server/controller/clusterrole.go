@@ -19,13 +19,14 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// clusterRoleAggregation gives cluster roles with an aggregation rule the rules of those that they select, applied by
-// the field manager of upstream's controller, which owns them from then on.
+// clusterRoleAggregation copies rules into cluster roles with an aggregation rule, from the roles that they
+// select. It applies them with the field manager of upstream's controller, which then owns them.
 //
-// Of each cluster role its labels and selectors are known, so that a change wakes only the roles that select it, or
-// did. That only says which to wake: rules are made of the cluster roles that exist when they are made. They are in the
-// order of the selectors, of names within a selector, each once. A role does not aggregate itself. While a cluster role
-// can't be read, or a selector can't be parsed, rules stay as they are: none is taken away by mistake.
+// The controller remembers the labels and selectors of each cluster role, so that a change wakes only the roles
+// that select it, or did. That decides only which roles wake: their rules come from the cluster roles that
+// exist at that moment. The rules are in the order of the selectors, then of names, each once. A role does not
+// aggregate itself. While a cluster role can't be read, or a selector can't be parsed, rules stay unchanged, so
+// that none is removed by mistake.
 var clusterRoleAggregation = controller{
 	name: "clusterrole-aggregation-controller", short: "clusterrole-aggregation", does: "give cluster roles the rules of those they select",
 	account: "clusterrole-aggregation-controller", follows: []schema.GroupVersionResource{clusterRoles}, workers: 5,
@@ -40,12 +41,13 @@ type roleAggregator struct {
 	kit   *work.Kit
 	roles *work.Objects[*rbacv1.ClusterRole]
 
-	// known are the roles by name, and round counts the looks at all. Only the feed's goroutine uses them.
+	// known holds the roles by name, and round counts the looks at all keys. Only the feed's goroutine uses
+	// them.
 	known map[string]*knownRole
 	round int
 }
 
-// knownRole is what is known of a cluster role.
+// knownRole holds the parts of a cluster role that decide about wake-ups.
 type knownRole struct {
 	labels     labels.Set
 	selectors  []labels.Selector
@@ -106,7 +108,7 @@ func (c *roleAggregator) forget(name string, cause int64) {
 	c.wake(name, cause, was)
 }
 
-// wake wakes the roles that select one by what it was or is.
+// wake queues the roles that select another one in one of its states.
 func (c *roleAggregator) wake(name string, cause int64, states ...*knownRole) {
 	for other, known := range c.known {
 		if other != name && known.aggregated && slices.ContainsFunc(states, known.selects) {
@@ -130,7 +132,7 @@ func selectorsOf(r *rbacv1.ClusterRole) (all []labels.Selector, err error) {
 	return all, nil
 }
 
-// try gives a role the rules that it aggregates.
+// try applies the aggregated rules to a role.
 func (c *roleAggregator) try(ctx context.Context, name string, cause int64) error {
 	r, found, err := c.roles.Get(ctx, "", name)
 	if err != nil || !found || r.AggregationRule == nil {
@@ -152,21 +154,21 @@ func (c *roleAggregator) try(ctx context.Context, name string, cause int64) erro
 	if err != nil {
 		return err
 	}
-	// Meanwhile the role may have become one that aggregates nothing, and whose rules are its own.
+	// Meanwhile the role may have stopped aggregating: then its rules are its own.
 	return c.roles.Apply(rbac.Unchecked(ctx), r, "", work.Decision{Cause: cause, AsSeen: true, Why: func(step *trace.Step) {
 		step.Why(trace.RulesAggregated, int64(of), int64(len(rules)))
 	}}, configuration)
 }
 
-// AggregatingRoles returns those of some roles that aggregate others, and gives them the rules of these. Each comes
-// after those that it aggregates.
+// AggregatingRoles returns the roles among all that aggregate others, and sets their rules. Each comes after
+// those that it aggregates.
 func AggregatingRoles(all []*rbacv1.ClusterRole) (aggregating []*rbacv1.ClusterRole, err error) {
 	for _, r := range all {
 		if r.AggregationRule != nil {
 			aggregating = append(aggregating, r)
 		}
 	}
-	// One may aggregate another. Then it has its rules a round later.
+	// One may aggregate another, and then gets its rules a round later.
 	for range aggregating {
 		for _, r := range aggregating {
 			selectors, err := selectorsOf(r)
@@ -180,7 +182,7 @@ func AggregatingRoles(all []*rbacv1.ClusterRole) (aggregating []*rbacv1.ClusterR
 	return aggregating, nil
 }
 
-// aggregateRules returns the rules of all roles that a role selects, and how many these are.
+// aggregateRules returns the rules of all roles that a role selects, and the number of these roles.
 func aggregateRules(r *rbacv1.ClusterRole, selectors []labels.Selector, all []*rbacv1.ClusterRole) (rules []rbacv1.PolicyRule, of int) {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b *rbacv1.ClusterRole) int { return cmp.Compare(a.Name, b.Name) })
@@ -202,7 +204,8 @@ func aggregateRules(r *rbacv1.ClusterRole, selectors []labels.Selector, all []*r
 	return rules, len(selected)
 }
 
-// configureRules returns what is applied: without rules, nothing, so that the ones applied before go.
+// configureRules returns the configuration to apply. Without rules it is empty, so that earlier ones are
+// removed.
 func configureRules(rules []rbacv1.PolicyRule) (map[string]any, error) {
 	if len(rules) == 0 {
 		return map[string]any{}, nil

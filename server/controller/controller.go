@@ -14,55 +14,57 @@ import (
 	"github.com/kx-apiserver/kx/server/health"
 )
 
-// Config says which controllers run, and has what they need.
+// Config selects the controllers that run, and holds what they need.
 type Config struct {
 	work.Kit
-	// Elsewhere has the resources of other servers that may have objects in namespaces.
+	// Elsewhere returns the resources of other servers that may have objects in namespaces.
 	Elsewhere work.Storages
-	// Complete returns an error if there are, or may be, resources that neither has.
+	// Complete returns an error if resources exist, or may exist, that neither Storages nor Elsewhere has.
 	Complete func(context.Context) error
-	// Controllers are those of kube-controller-manager that run.
+	// Controllers selects the controllers of kube-controller-manager.
 	Controllers Selection
-	// InitialObjects has flow schemas, priority levels, APIServices, and what services have, kept; otherwise they are
-	// left to clients.
+	// InitialObjects keeps flow schemas, priority levels, APIServices, and the allocations of services;
+	// otherwise clients have to.
 	InitialObjects bool
-	// Process is the name of this process. If others may run on the same etcd, the controllers run in the one that
-	// holds a Lease.
+	// Process is the name of this process. If other processes may run on the same etcd, only the holder of a
+	// Lease runs the controllers.
 	Process string
 }
 
-// Controllers are those of one server.
+// Controllers runs the controllers of one server. mu guards term and ready.
 type Controllers struct {
 	chosen  Selection
 	elector *lease.Elector // nil if nobody else may run
 	stop    func()
 
 	mu sync.Mutex
-	// term is what there is while they run in this process.
+	// term is the present run in this process, nil if there is none.
 	term *term
-	// ready says that Ready returned nil once: from then on it does.
+	// ready is set once Ready has returned nil: from then on it always does.
 	ready bool
 }
 
-// term is one time of the controllers in this process. A server without a Lease has one, which begins at its start.
+// term is one run of the controllers in this process. A server without a Lease has one, which begins at its
+// start.
 type term struct {
 	feed  *feed.Feed // nil if none of the controllers is to run
 	other *lease.Other
 	named map[string]runner
 }
 
-// Status says how a controller does.
+// Status reports the state of a controller.
 type Status struct {
 	Name, Does string
-	// On is false for one that --controllers turns off. Runs says that it runs in this process.
+	// On is false if --controllers turns it off. Runs means that it runs in this process.
 	On, Runs bool
-	// Source is the function that does its work, or a value of the type that does. It is nil where the controller does
-	// not run.
+	// Source is the function that does its work, or a value of the type that does. It is nil if the controller
+	// does not run.
 	Source any
 	work.State
 }
 
-// Start starts the controllers, and returns when the namespaces that every server has exist. ctx bounds only that.
+// Start starts the controllers, and returns when the namespaces that every server has exist. ctx limits only
+// that wait.
 func Start(ctx context.Context, c Config) *Controllers {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -125,7 +127,7 @@ func (all *Controllers) run(ctx context.Context, c *Config, namespaces *namespac
 	running.Wait()
 }
 
-// begin begins a term, or ends it if there is none.
+// begin sets the present term, nil at its end.
 func (all *Controllers) begin(t *term) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -135,7 +137,7 @@ func (all *Controllers) begin(t *term) {
 // Stop ends the controllers and waits for them.
 func (all *Controllers) Stop() { all.stop() }
 
-// Status returns how each controller of kube-controller-manager does, in the order of their names.
+// Status returns the state of each controller of kube-controller-manager, sorted by name.
 func (all *Controllers) Status() (list []Status) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -151,8 +153,8 @@ func (all *Controllers) Status() (list []Status) {
 	return list
 }
 
-// Holder is the process that holds the Lease of the controllers, and whether it is this one; empty if none is needed,
-// or none is known.
+// Holder returns the process that holds the Lease of the controllers, and whether it is this one. The name is
+// empty if no Lease is needed, or no holder is known.
 func (all *Controllers) Holder() (name string, own bool) {
 	if all.elector == nil {
 		return "", false
@@ -160,7 +162,7 @@ func (all *Controllers) Holder() (name string, own bool) {
 	return all.elector.Holder()
 }
 
-// Other is the kube-controller-manager that runs the same controllers, as far as it is known.
+// Other returns the kube-controller-manager that runs the same controllers, if one is known.
 func (all *Controllers) Other() string {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -170,8 +172,9 @@ func (all *Controllers) Other() string {
 	return all.term.other.Holder()
 }
 
-// Ready returns an error until the controllers know what there is, or leave the work to the process that holds the
-// Lease. Then it returns nil, also while they look again for the Lease or after trouble with etcd.
+// Ready returns an error until the controllers have seen all keys, or leave the work to the holder of the
+// Lease. Then it always returns nil, also while they compete for the Lease again or recover from trouble with
+// etcd.
 func (all *Controllers) Ready(context.Context) error {
 	holder, own := all.Holder()
 	all.mu.Lock()

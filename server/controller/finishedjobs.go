@@ -13,12 +13,12 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// finishedJobs deletes jobs that have been finished for as long as they say, in the foreground: the pods of a job go
-// before it.
+// finishedJobs deletes finished jobs after their time to live, in the foreground: the pods of a job are deleted
+// first.
 //
-// A job is judged by what exists when its time comes, and deleted only if it is still so: one that is made again, or
-// given another time to live, is judged again. Between the end of a job and its deletion nothing is done. A job whose
-// condition does not say since when it is true stays.
+// A job is judged by its state when its time comes, and deleted only if it has not changed: one that is created
+// again, or gets another time to live, is judged again. Between the end of a job and its deletion there is
+// nothing to do. A job whose condition has no transition time stays.
 var finishedJobs = controller{
 	name: "ttl-after-finished-controller", short: "ttl-after-finished", does: "delete finished jobs when their time is over",
 	account: "ttl-after-finished-controller", workers: 5,
@@ -40,7 +40,7 @@ func deleteFinishedJob(ctx context.Context, jobs *work.Objects[*batchv1.Job], jo
 	})
 }
 
-// jobEnds is when a job is to be deleted; false if never, as far as is known.
+// jobEnds returns the time to delete a job; false if the job has no end as it is.
 func jobEnds(job *batchv1.Job) (time.Time, bool) {
 	if job.DeletionTimestamp != nil || job.Spec.TTLSecondsAfterFinished == nil {
 		return time.Time{}, false

@@ -24,8 +24,8 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// rootCA keeps in every namespace the config map kube-root-ca.crt, with the authority that clients verify this server
-// by. It may be renewed while the server runs. What holds for all fixtures is said of [fixtureKeeper].
+// rootCA keeps the config map kube-root-ca.crt in every namespace, with the authority that verifies this
+// server. The authority may be renewed while the server runs. [fixtureKeeper] describes all fixtures.
 var rootCA = controller{
 	name: RootCA, short: "root-ca-cert-publisher", does: "tell every namespace whom to trust", account: "root-ca-cert-publisher",
 	follows: []schema.GroupVersionResource{namespaces,
@@ -37,8 +37,8 @@ var rootCA = controller{
 	},
 }
 
-// serviceAccounts keeps in every namespace the service account default, which pods have unless they name another.
-// Whatever it is like, it is as it should be.
+// serviceAccounts keeps the service account default in every namespace. Pods use it unless they name another.
+// Its content does not matter.
 var serviceAccounts = controller{
 	name: ServiceAccounts, short: "serviceaccount", does: "give every namespace a service account", account: "service-account-controller",
 	follows: []schema.GroupVersionResource{namespaces,
@@ -51,27 +51,29 @@ var serviceAccounts = controller{
 	},
 }
 
-// fixturesAtOnce is how many namespaces are worked on at a time. Those of a fresh server are, so that etcd syncs its
-// disk once for them.
+// fixturesAtOnce limits the namespaces that are worked on at a time. It covers those of a fresh server, so that
+// etcd syncs its disk once for them.
 const fixturesAtOnce = 8
 
 // fixture is an object that every namespace has.
 type fixture struct {
 	name string
 	make func() runtime.Object
-	// intact says that a stored value is as it should be. What it can't tell is read through the storage.
+	// intact reports that a stored value is correct. If it can't tell, the object is read through the storage.
 	intact func(key string, value []byte) bool
-	// mend returns have as it should be, nil if it is.
+	// mend returns a corrected copy of have, nil if have is correct.
 	mend func(have runtime.Object) (runtime.Object, error)
 }
 
 // fixtureKeeper keeps one object in every namespace that is not ending.
 //
-// An object is made in a namespace that exists and is not ending, as it is read at that moment, and again after the
-// object was made: no namespace leaves one behind. What is as it should be costs nothing at a start: only namespaces
-// that lack something are read. A client that changes an object again and again is answered less and less often:
-// servers with different authorities on one etcd do not keep each other busy. Nothing is deleted, except what was made
-// in a namespace that began to end meanwhile.
+// The namespace must exist and not be ending, both when the object is created and when it is checked again
+// afterwards: so no namespace leaves an object behind. Correct objects cost nothing at a start: only namespaces
+// that lack something are read. If a client changes an object again and again, the keeper corrects it less and
+// less often: servers with different authorities on one etcd do not keep each other busy. It deletes nothing
+// but an object that it created in a namespace that began to end meanwhile.
+//
+// mu guards mended. Only the feed's goroutine uses all and there.
 type fixtureKeeper struct {
 	*work.Loop[string]
 	fixture
@@ -80,25 +82,25 @@ type fixtureKeeper struct {
 	writer   *work.Writer
 	spaces   *work.Objects[*corev1.Namespace]
 	suffix   string // ends the keys of the objects
-	// renewals (optional) are when all objects are to be others.
+	// renewals (optional) signals that all objects have to change.
 	renewals *work.Renewals
 
-	// all and there are the namespaces of the look at hand, and those that have the object.
+	// all lists the namespaces of the present look, and there those that have the object.
 	all   []string
 	there map[string]bool
 
 	mu sync.Mutex
-	// mended are the namespaces whose object somebody has changed.
+	// mended holds the namespaces whose object another writer has changed.
 	mended map[string]mended
 }
 
-// mended is how often an object was changed lately, and when last.
+// mended counts the recent changes of an object, with the time of the last.
 type mended struct {
 	times int
 	last  time.Time
 }
 
-// keepFixtures makes a keeper of an object of the second resource that the controller follows.
+// keepFixtures creates a keeper of an object of the second resource that the controller follows.
 func keepFixtures(kit *work.Kit, self controller, f fixture) *fixtureKeeper {
 	writer := self.writer(kit)
 	c := &fixtureKeeper{
@@ -109,7 +111,7 @@ func keepFixtures(kit *work.Kit, self controller, f fixture) *fixtureKeeper {
 	return c
 }
 
-// Run works until ctx ends, and returns when all has ended.
+// Run works until ctx ends, and returns when all goroutines have ended.
 func (c *fixtureKeeper) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -132,7 +134,7 @@ func (c *fixtureKeeper) End(int64) {
 	c.all, c.there = nil, nil
 }
 
-// Put takes what a key has at a revision.
+// Put takes the value of a key at a revision.
 func (c *fixtureKeeper) Put(p feed.Pair) {
 	if name, ok := strings.CutPrefix(p.Key, namespacesPrefix); ok {
 		switch {
@@ -164,16 +166,16 @@ func (c *fixtureKeeper) Put(p feed.Pair) {
 var namespacesPrefix = backend.ResourcePrefix(namespaces.GroupResource()) + "/"
 
 const (
-	// mendedAtOnce is how often an object is put back without delay, mendedLater the first delay after it, and
+	// mendedAtOnce limits the corrections without delay. mendedLater is the first delay after these, and
 	// mendedLatest the longest.
 	mendedAtOnce = 5
 	mendedLater  = time.Second
 	mendedLatest = 5 * time.Minute
-	// mendedFor is after how much time in peace it is forgotten that an object had to be put back.
+	// After mendedFor without a change, the count starts anew.
 	mendedFor = 2 * mendedLatest
 )
 
-// pause is how long an object stays as somebody else has changed it.
+// pause returns the delay before another writer's change of an object is corrected.
 func (c *fixtureKeeper) pause(namespace string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,7 +206,7 @@ func (c *fixtureKeeper) forget(namespace string) {
 	delete(c.mended, namespace)
 }
 
-// keep has a namespace have the object as it should be.
+// keep creates or corrects the object in a namespace.
 func (c *fixtureKeeper) keep(ctx context.Context, namespace string, cause int64) error {
 	lives, err := c.lives(ctx, namespace)
 	if err != nil || !lives {
@@ -228,7 +230,7 @@ func (c *fixtureKeeper) keep(ctx context.Context, namespace string, cause int64)
 	return c.update(ctx, namespace, want, cause)
 }
 
-// lives says whether a namespace is there, and not ending.
+// lives reports whether a namespace exists and is not ending.
 func (c *fixtureKeeper) lives(ctx context.Context, name string) (bool, error) {
 	namespace, found, err := c.spaces.Get(ctx, name, name)
 	if err != nil {
@@ -248,7 +250,7 @@ func (c *fixtureKeeper) create(ctx context.Context, namespace string, cause int6
 	if err != nil {
 		return work.UnlessOvertaken(err)
 	}
-	// A namespace that began to end before this was made may be taken for empty already.
+	// A namespace that began to end before the creation may already be considered empty.
 	if lives, err := c.lives(ctx, namespace); err != nil || lives {
 		return err
 	}
@@ -301,24 +303,23 @@ const (
 	authorityName           = "kube-root-ca.crt"
 	authorityKey            = "ca.crt"
 	authorityDescriptionKey = "kubernetes.io/description"
-	// authorityDescription is what kube-controller-manager writes.
-	authorityDescription = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as " +
-		"the internal service IP " +
-		"or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+	// authorityDescription is kube-controller-manager's text.
+	authorityDescription = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal " +
+		"endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
-// authorityFixture is the config map by which pods know whom to trust.
+// authorityFixture is the config map with the authority that pods trust.
 type authorityFixture struct{ kit *work.Kit }
 
-// data is what is to be there instead of have.
+// data returns the correct content in place of have.
 func (a authorityFixture) data(have map[string]string) map[string]string {
 	return map[string]string{authorityKey: string(a.kit.Trust([]byte(have[authorityKey])))}
 }
 
 func (a authorityFixture) make() runtime.Object {
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: authorityName,
-			Annotations: map[string]string{authorityDescriptionKey: authorityDescription}}, Data: a.data(nil),
+		ObjectMeta: metav1.ObjectMeta{Name: authorityName, Annotations: map[string]string{authorityDescriptionKey: authorityDescription}},
+		Data:       a.data(nil),
 	}
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// keepFlowControl keeps the flow schemas and priority levels that every server has, until ctx ends. The mandatory ones
-// always are as they should be. The suggested ones are until a user changes one, or turns that off with an annotation.
-// They are looked at once a minute. It returns at once if the server has no such objects.
+// keepFlowControl keeps the flow schemas and priority levels that every server has, until ctx ends. It always
+// corrects the mandatory ones. It corrects a suggested one until a user changes it, or turns that off with an
+// annotation. It checks them once a minute, and returns at once if the server has no such objects.
 func keepFlowControl(ctx context.Context, kit *work.Kit) {
 	installed := kit.Storages()
 	levels, ok := installed[priorityLevels].(work.OwnedStorage)
@@ -67,7 +67,7 @@ func keepFlowControl(ctx context.Context, kit *work.Kit) {
 	}
 }
 
-// flowControlEvery is the pause between looks.
+// flowControlEvery is the pause between checks.
 const flowControlEvery = time.Minute
 
 var (
@@ -75,13 +75,13 @@ var (
 	flowSchemas    = flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas")
 )
 
-// flowControl are the objects of flow control.
+// flowControl keeps the objects of flow control.
 type flowControl struct {
 	levels  ownedFlow[*flowcontrolv1.PriorityLevelConfiguration]
 	schemas ownedFlow[*flowcontrolv1.FlowSchema]
 }
 
-// sameLevel compares specs. Users may change how much the exempt level lends.
+// sameLevel compares specs, without the part of the exempt level that users may change.
 func sameLevel(want, have *flowcontrolv1.PriorityLevelConfiguration) bool {
 	if want.Name != flowcontrolv1.PriorityLevelConfigurationNameExempt {
 		return apiequality.Semantic.DeepEqual(want.Spec, have.Spec)
@@ -91,7 +91,7 @@ func sameLevel(want, have *flowcontrolv1.PriorityLevelConfiguration) bool {
 	return have.Spec.Exempt != nil && apiequality.Semantic.DeepEqual(spec, have.Spec)
 }
 
-// ensure makes all objects what they should be: levels before the schemas that name them, and unwanted schemas deleted
+// ensure corrects all objects: levels before the schemas that name them, and unwanted schemas are deleted
 // before their levels.
 func (c *flowControl) ensure(ctx context.Context) error {
 	levels, err := c.levels.List(ctx)
@@ -117,11 +117,11 @@ func (c *flowControl) ensure(ctx context.Context) error {
 	return nil
 }
 
-// ownedFlow are the objects of a resource as they should be.
+// ownedFlow holds the wanted objects of a resource.
 type ownedFlow[T builtin.Object] struct {
 	work.Owned[T]
 	suggested, mandatory []T
-	// sameSpec says whether the spec of an object is as it should be, and setSpec makes it so.
+	// sameSpec reports whether the spec of an object is correct, and setSpec copies the spec.
 	sameSpec func(want, have T) bool
 	setSpec  func(to, from T)
 }
@@ -144,7 +144,7 @@ func (k ownedFlow[T]) ensure(ctx context.Context, wanted []T, always bool, there
 	return nil
 }
 
-// revise updates an object whose spec or annotation is not as it should be.
+// revise updates an object whose spec or annotation is not correct.
 func (k ownedFlow[T]) revise(ctx context.Context, want, have T, always bool) error {
 	update := always || updatesItself(have)
 	noted, err := strconv.ParseBool(have.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey])
@@ -169,8 +169,8 @@ func (k ownedFlow[T]) revise(ctx context.Context, want, have T, always bool) err
 	return err
 }
 
-// updatesItself says whether a suggested object follows the suggestion: as its annotation says, or else until it is
-// changed.
+// updatesItself reports whether a suggested object follows the suggestion: its annotation decides, or else
+// whether it was ever changed.
 func updatesItself(obj metav1.Object) bool {
 	if update, err := strconv.ParseBool(obj.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey]); err == nil {
 		return update
@@ -178,7 +178,7 @@ func updatesItself(obj metav1.Object) bool {
 	return obj.GetGeneration() == 1
 }
 
-// removeUnwanted deletes the objects of an older or newer server that no user has taken over.
+// removeUnwanted deletes the objects of an older or newer server that no user has changed.
 func (k ownedFlow[T]) removeUnwanted(ctx context.Context, there map[string]T) error {
 	wanted := map[string]bool{}
 	for _, list := range [][]T{k.suggested, k.mandatory} {

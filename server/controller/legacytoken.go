@@ -16,14 +16,14 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// legacyTokenCleaning retires the tokens of service accounts that Secrets hold and that nobody uses. A Secret gets the
-// label kubernetes.io/legacy-token-invalid-since, from which day on authentication refuses the token, and later it is
-// deleted.
+// legacyTokenCleaning retires unused tokens of service accounts in Secrets. A Secret first gets the label
+// kubernetes.io/legacy-token-invalid-since: from that day on, authentication refuses the token. Later the
+// Secret is deleted.
 //
-// Tokens are retired that were made for an account, which lists their Secret, as Kubernetes did before 1.24. One that a
-// client asked for stays. So does one whose Secret a pod names. A Secret is labelled and deleted as it was judged. One
-// that changes meanwhile is judged again. Nothing looks regularly at a Secret before its day comes. From then on one
-// that stays is looked at once a day.
+// It retires only tokens that were created automatically for an account, whose list names their Secret, as in
+// Kubernetes before 1.24. A token that a client requested stays. So does one whose Secret a pod names. A Secret
+// is labelled and deleted only in its judged state. If it changes meanwhile, it is judged again. A Secret is
+// not examined before its day comes. From then on, a Secret that stays is examined once a day.
 var legacyTokenCleaning = controller{
 	name: "legacy-serviceaccount-token-cleaner-controller", short: "legacy-service-account-token-cleaner",
 	does: "retire tokens of service accounts that nobody uses", account: "legacy-service-account-token-cleaner",
@@ -31,10 +31,10 @@ var legacyTokenCleaning = controller{
 }
 
 const (
-	// unusedFor is how long a token may be unused, and then invalid, before it goes: upstream's default.
+	// unusedFor is the time that a token may be unused, and then invalid, before it goes: upstream's default.
 	unusedFor = 365 * 24 * time.Hour
-	// lookAgain is how long it takes to look again at a Secret whose day has come, and that stays for now. Upstream
-	// looks as often.
+	// lookAgain is the pause between looks at a Secret whose day has come but that stays for now. Upstream has
+	// the same.
 	lookAgain = 24 * time.Hour
 )
 
@@ -59,13 +59,13 @@ func cleanLegacyTokens(kit *work.Kit, self controller) follower {
 	return c
 }
 
-// Begin and End need not know what there was.
+// Begin and End do nothing: each key stands for itself.
 func (c *legacyTokenCleaner) Begin() {}
 
 // End ends a look at all keys.
 func (c *legacyTokenCleaner) End(int64) {}
 
-// Put has a Secret with a token looked at when its day comes.
+// Put schedules the look at a Secret with a token, for its day.
 func (c *legacyTokenCleaner) Put(p feed.Pair) {
 	if p.Value == nil {
 		return
@@ -83,7 +83,8 @@ func (c *legacyTokenCleaner) Put(p feed.Pair) {
 	}
 }
 
-// tokenComesUp is when a token is unused for long enough. A label that is no day does not say.
+// tokenComesUp returns the time from which a token counts as unused for long enough. It is unknown if the label
+// holds no day.
 func tokenComesUp(s *corev1.Secret) (time.Time, bool) {
 	comes := s.CreationTimestamp.Add(unusedFor)
 	used, ok := s.Labels[tokenUsedLabel]
@@ -97,13 +98,13 @@ func tokenComesUp(s *corev1.Secret) (time.Time, bool) {
 	return comes, ok
 }
 
-// longUnusedAt is when a day is over for long enough.
+// longUnusedAt returns the time at which a day is long enough ago.
 func longUnusedAt(text string) (time.Time, bool) {
 	began, err := time.Parse(tokenDay, text)
 	return began.AddDate(0, 0, 1).Add(unusedFor), err == nil
 }
 
-// try retires a token, or says when to look again.
+// try retires a token, or schedules the next look.
 func (c *legacyTokenCleaner) try(ctx context.Context, name types.NamespacedName, cause int64) error {
 	s, found, err := c.secrets.Get(ctx, name.Namespace, name.Name)
 	if err != nil {
@@ -146,7 +147,8 @@ func (c *legacyTokenCleaner) try(ctx context.Context, name types.NamespacedName,
 	return c.secrets.Delete(ctx, s, metav1.DeletePropagationBackground, work.Decide(cause, trace.TokenInvalid))
 }
 
-// trackedLongSince is when a token that was not used since its use is written down is unused for long enough.
+// trackedLongSince returns the time from which a token without a recorded use counts as unused: uses are
+// recorded only since some day.
 func (c *legacyTokenCleaner) trackedLongSince(ctx context.Context) (time.Time, error) {
 	m, found, err := c.maps.Get(ctx, metav1.NamespaceSystem, tokenTrackingName)
 	if err != nil {
@@ -160,7 +162,7 @@ func (c *legacyTokenCleaner) trackedLongSince(ctx context.Context) (time.Time, e
 	return time.Now().Add(lookAgain), nil // nobody knows
 }
 
-// needed says whether a token has to stay: somebody has asked for it, or a pod uses it.
+// needed reports whether a token has to stay: a client has requested it, or a pod uses it.
 func (c *legacyTokenCleaner) needed(ctx context.Context, s *corev1.Secret) (bool, error) {
 	name, uid := s.Annotations[corev1.ServiceAccountNameKey], s.Annotations[corev1.ServiceAccountUIDKey]
 	if name == "" {
@@ -181,7 +183,7 @@ func (c *legacyTokenCleaner) needed(ctx context.Context, s *corev1.Secret) (bool
 	return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return namesSecret(&pod.Spec, s.Name) }), nil
 }
 
-// namesSecret says whether a pod names a secret.
+// namesSecret reports whether a pod names a secret.
 func namesSecret(pod *corev1.PodSpec, secret string) bool {
 	is := func(ref *corev1.LocalObjectReference) bool { return ref != nil && ref.Name == secret }
 	inContainer := func(c *corev1.Container) bool {

@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// legacyTokenTracking keeps the config map that says since when the use of tokens is written down. Like [MarkTokens],
-// which writes it down, it is a Kubernetes API server's.
+// legacyTokenTracking keeps the config map with the day since which the use of tokens is recorded. Like
+// [MarkTokens], which records the use, it belongs to a Kubernetes API server.
 var legacyTokenTracking = controller{
 	name: "legacy-token-tracking-controller", follows: []schema.GroupVersionResource{configMaps}, workers: 1, make: trackLegacyTokens,
 }
@@ -23,15 +23,15 @@ var legacyTokenTracking = controller{
 const (
 	tokenUsedLabel    = "kubernetes.io/legacy-token-last-used"
 	tokenInvalidLabel = "kubernetes.io/legacy-token-invalid-since"
-	// tokenDay is how days are written in labels, and in the config map. They are those of UTC. A label that is no day
-	// says nothing.
+	// tokenDay is the format of days in labels and in the config map, in UTC. A label that holds no day counts
+	// as missing.
 	tokenDay = time.DateOnly
 
 	tokenTrackingName  = "kube-apiserver-legacy-service-account-token-tracking"
 	tokenTrackingKey   = "configmaps/" + metav1.NamespaceSystem + "/" + tokenTrackingName
 	tokensTrackedSince = "since"
-	// trackingSeldom is how often the config map is created at most: a Kubernetes API server that does not track tokens
-	// deletes it.
+	// trackingSeldom is the shortest pause between creations of the config map: a Kubernetes API server that
+	// does not track tokens deletes it.
 	trackingSeldom = 30 * time.Minute
 )
 
@@ -39,9 +39,9 @@ const (
 type legacyTokenTracker struct {
 	*work.Loop[string]
 	maps *work.Objects[*corev1.ConfigMap]
-	// found says that the look at hand has shown it. Only the feed's goroutine uses it.
+	// found means that the present look has found it. Only the feed's goroutine uses it.
 	found bool
-	// created is when it was created last. Only the worker of the loop uses it.
+	// created is the time of its last creation. Only the worker of the loop uses it.
 	created time.Time
 }
 
@@ -74,7 +74,7 @@ func (c *legacyTokenTracker) Put(p feed.Pair) {
 	c.Add(tokenTrackingKey, cause)
 }
 
-// try creates the config map, or replaces what is no day in it.
+// try creates the config map, or replaces a value in it that is no day.
 func (c *legacyTokenTracker) try(ctx context.Context, _ string, cause int64) error {
 	is, found, err := c.maps.Get(ctx, metav1.NamespaceSystem, tokenTrackingName)
 	if err != nil {
@@ -116,9 +116,9 @@ func isTokenDay(text string) bool {
 	return err == nil
 }
 
-// MarkTokens returns a function that labels a Secret with the day on which its token was used last, unless the label
-// says so already. The clock of another server may be in tomorrow. A token that authenticates stays valid where its use
-// can't be written down: that is logged, and tried again at the next use.
+// MarkTokens returns a function that labels a Secret with the day on which its token was last used, unless the
+// label already has it. The clock of another server may already be at tomorrow. A token stays valid if its use
+// can't be recorded: that is logged, and retried at the next use.
 func MarkTokens(kit *work.Kit) func(context.Context, *corev1.Secret) {
 	all := work.ObjectsOf[*corev1.Secret](kit, kit.Self("legacy-token-tracking"), secrets)
 	return func(ctx context.Context, secret *corev1.Secret) {

@@ -10,12 +10,12 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// policyStatus says in the status of ValidatingAdmissionPolicies what is wrong with the types in their expressions. The
-// server itself says which kinds their rules are about, and what objects of these look like.
+// policyStatus reports type errors in the expressions of ValidatingAdmissionPolicies, in their status. The
+// server itself knows the kinds that match their rules, and the schemas of these.
 //
-// A policy is checked once for each of its generations. A kind that comes to be served later makes no difference. A
-// check decides nothing: the policy holds as it is. Schemas and environments are made for one check. What a policy can
-// cost is bounded: [mostPolicyKinds] kinds for a rule.
+// A policy is checked once for each of its generations. A kind that is served later makes no difference. A
+// check decides nothing: the policy applies in any case. Schemas and environments are built for one check. The
+// cost of a policy is limited: [mostPolicyKinds] kinds for a rule.
 var policyStatus = controller{
 	name: "validatingadmissionpolicy-status-controller", does: "check the types of policies' expressions",
 	account: "validatingadmissionpolicy-status-controller", manager: "validatingadmissionpolicy-status", workers: 5,
@@ -23,10 +23,10 @@ var policyStatus = controller{
 	make:    each(checkPolicy),
 }
 
-// policies are the ValidatingAdmissionPolicies.
+// policies reads and writes the ValidatingAdmissionPolicies.
 type policies = work.Objects[*registrationv1.ValidatingAdmissionPolicy]
 
-// checkPolicy checks a policy, unless its status is about what it is now.
+// checkPolicy checks a policy, unless its status already describes this generation.
 func checkPolicy(ctx context.Context, all *policies, p *registrationv1.ValidatingAdmissionPolicy, cause int64) error {
 	if p.Generation <= p.Status.ObservedGeneration {
 		return nil

@@ -26,18 +26,18 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// mostPolicyKinds is how many kinds of a rule are looked at, as upstream.
+// mostPolicyKinds limits the kinds of a rule that are checked, as upstream.
 const mostPolicyKinds = 10
 
-// policyChecker finds errors of type, as the library's checker does. That one makes an environment for each expression,
-// and brings client-go's fakes into the binary.
+// policyChecker finds type errors, as the library's checker does. That one builds an environment for each
+// expression, and brings client-go's fakes into the binary.
 type policyChecker struct {
 	mapper func(context.Context) meta.RESTMapper
 	schema func(schema.GroupVersionKind) (*spec.Schema, error)
 	log    *slog.Logger
 }
 
-// policy returns what is wrong with the expressions of a policy, and for how many kinds that was looked at.
+// policy returns the errors in the expressions of a policy, and the number of kinds that it checked.
 func (c *policyChecker) policy(ctx context.Context,
 	p *registrationv1.ValidatingAdmissionPolicy) (warnings []registrationv1.ExpressionWarning, kinds int, err error) {
 	var environments []policyEnvironment
@@ -81,7 +81,7 @@ func (c *policyChecker) policy(ctx context.Context,
 	return warnings, len(environments), nil
 }
 
-// kindsOfPolicy are the kinds of the resources that a policy's rules name one by one, in their order.
+// kindsOfPolicy returns the kinds of the resources that a policy's rules name individually, sorted.
 func kindsOfPolicy(p *registrationv1.ValidatingAdmissionPolicy, mapper meta.RESTMapper) []schema.GroupVersionKind {
 	kinds := sets.New[schema.GroupVersionKind]()
 	if p.Spec.MatchConstraints != nil {
@@ -96,7 +96,7 @@ func kindsOfPolicy(p *registrationv1.ValidatingAdmissionPolicy, mapper meta.REST
 	})
 }
 
-// addKindsOfRule adds the kinds of a rule, and returns how many it found.
+// addKindsOfRule adds the kinds of a rule, and returns their number.
 func addKindsOfRule(kinds sets.Set[schema.GroupVersionKind], rule *registrationv1.Rule, mapper meta.RESTMapper) (count int) {
 	wild := func(s string) bool { return strings.Contains(s, "*") }
 	if slices.ContainsFunc(rule.APIGroups, wild) || slices.ContainsFunc(rule.APIVersions, wild) {
@@ -125,7 +125,7 @@ func addKindsOfRule(kinds sets.Set[schema.GroupVersionKind], rule *registrationv
 	return count
 }
 
-// params is the type of a policy's params, nil without params.
+// params returns the type of a policy's params, nil without params.
 func (c *policyChecker) params(k *registrationv1.ParamKind) *paramsDeclaration {
 	if k == nil {
 		return nil
@@ -137,11 +137,11 @@ func (c *policyChecker) params(k *registrationv1.ParamKind) *paramsDeclaration {
 	return params
 }
 
-// paramsDeclaration is of a variable that is there, whose type may be unknown.
+// paramsDeclaration is the type of an existing params variable. declared is nil if the type is unknown.
 type paramsDeclaration struct{ declared *apiservercel.DeclType }
 
-// declared is the type of a kind, if something is known of the kind. Its name ends with something that tells params
-// from objects, and either from the types of the language.
+// declared returns the type of a kind, if its schema is known. suffix ends the type's name: it distinguishes
+// params from objects, and either from the types of CEL.
 func (c *policyChecker) declared(kind schema.GroupVersionKind, suffix string) (declared *apiservercel.DeclType, known bool) {
 	s, err := c.schema(kind)
 	if err != nil {
@@ -205,7 +205,7 @@ func newPolicyEnvironment(kind schema.GroupVersionKind, object *apiservercel.Dec
 	return policyEnvironment{kind, env}, nil
 }
 
-// problem says what is wrong with an expression, "" if nothing is.
+// problem returns the error in an expression, "" if it has none.
 func (e *policyEnvironment) problem(expression string) string {
 	_, issues := e.env.Compile(expression)
 	if issues == nil {
@@ -214,7 +214,7 @@ func (e *policyEnvironment) problem(expression string) string {
 	return issues.String()
 }
 
-// variableTypes finds the type of a variable's value, and makes no program.
+// variableTypes determines the type of a variable's value, and builds no program.
 type variableTypes struct{ env *celgo.Env }
 
 func (o variableTypes) CompileCELExpression(e cel.ExpressionAccessor, _ cel.OptionalVariableDeclarations,
@@ -226,7 +226,7 @@ func (o variableTypes) CompileCELExpression(e cel.ExpressionAccessor, _ cel.Opti
 	return cel.CompilationResult{OutputType: ast.OutputType()}
 }
 
-// policyVariable is one of a policy.
+// policyVariable is a variable of a policy.
 type policyVariable registrationv1.Variable
 
 func (v policyVariable) GetName() string            { return v.Name }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Known are the names of the controllers that can be turned on and off.
+// Known returns the names of the controllers that can be turned on and off.
 func Known() (names []string) {
 	for _, c := range known {
 		names = append(names, c.name)
@@ -15,11 +15,11 @@ func Known() (names []string) {
 	return names
 }
 
-// Selection is the value of --controllers: * runs all, a name runs that one, and -name does not, nor -* any.
-// The first item that names a controller decides, whatever is said of all.
+// Selection is the value of --controllers: * runs all, a name runs that one, -name does not run it, and -* runs
+// none. The first item that names a controller decides, whatever * says.
 type Selection []string
 
-// Validate returns an error for each name that is not known.
+// Validate returns an error for each unknown name.
 func (s Selection) Validate() error {
 	var errs []error
 	for _, item := range s {
@@ -31,7 +31,7 @@ func (s Selection) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Has says whether a controller is to run.
+// Has reports whether a controller runs.
 func (s Selection) Has(name string) bool {
 	all := false
 	for _, item := range s {
@@ -45,10 +45,10 @@ func (s Selection) Has(name string) bool {
 	return all && slices.Contains(Known(), name)
 }
 
-// any says whether any controller is to run.
+// any reports whether any controller runs.
 func (s Selection) any() bool { return slices.ContainsFunc(Known(), s.Has) }
 
-// canonical returns the name of the controller that has such a name or short name.
+// canonical returns the name of the controller with that name or short name.
 func canonical(name string) string {
 	for _, c := range known {
 		if c.short != "" && c.short == name {

@@ -19,13 +19,13 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// serviceCIDRProtection keeps ranges of addresses for services while addresses of them are in use: each has a finalizer
-// and the condition Ready. The finalizer goes when the range is being deleted and each address in it is also in another
-// one.
+// serviceCIDRProtection keeps ranges of service addresses while their addresses are in use: each range has a
+// finalizer and the condition Ready. The finalizer is removed when the range is being deleted and each of its
+// addresses is also in another range.
 //
-// What is known here only says which to wake: a range is judged by the ranges and addresses that exist at that moment,
-// and stays if they can't be read. It stays for a grace period after its deletion, so that every server has seen that
-// no more addresses come from it.
+// The known state only selects the ranges to wake: a range is judged by the ranges and addresses that exist at
+// that moment, and stays if they can't be read. It stays for a grace period after its deletion, so that every
+// server has seen that no more addresses come from it.
 var serviceCIDRProtection = controller{
 	name: "service-cidr-controller", does: "keep ranges of service addresses in use", account: "service-cidrs-controller",
 	follows: []schema.GroupVersionResource{serviceCIDRs, addresses}, workers: 5, make: protectServiceCIDRs,
@@ -38,7 +38,7 @@ var (
 
 const (
 	rangeFinalizer = "networking.k8s.io/service-cidr-finalizer"
-	// rangeGrace is how long other servers may take to see that a range is being deleted.
+	// rangeGrace is the time within which other servers see that a range is being deleted.
 	rangeGrace = 10 * time.Second
 
 	rangeReadyText = "Kubernetes Service CIDR is ready"
@@ -52,16 +52,17 @@ type rangeProtector struct {
 	ranges    *work.Objects[*networkingv1.ServiceCIDR]
 	addresses *work.Objects[*networkingv1.IPAddress]
 
-	// known are the ranges by name, and round counts the looks at all. Only the feed's goroutine uses them.
+	// known holds the ranges by name, and round counts the looks at all keys. Only the feed's goroutine uses
+	// them.
 	known map[string]*knownRange
 	round int
 }
 
-// knownRange is what is known of a range.
+// knownRange holds the parts of a range that decide about wake-ups.
 type knownRange struct {
 	prefixes []netip.Prefix
 	deleted  bool
-	// kept says that it has, or had, the finalizer.
+	// kept means that it has, or had, the finalizer.
 	kept  bool
 	round int
 }
@@ -79,8 +80,8 @@ func protectServiceCIDRs(kit *work.Kit, self controller) follower {
 // Begin begins a look at all ranges and addresses.
 func (c *rangeProtector) Begin() { c.round++ }
 
-// End forgets the ranges that are gone, and wakes those that are being deleted: addresses may have gone that nobody was
-// told of.
+// End forgets the ranges that are gone, and wakes those that are being deleted: the feed may have missed the
+// end of addresses.
 func (c *rangeProtector) End(int64) {
 	for name, k := range c.known {
 		if k.round != c.round {
@@ -91,7 +92,7 @@ func (c *rangeProtector) End(int64) {
 	}
 }
 
-// Put has a range looked at, and the ranges that are being deleted and may have waited for this change.
+// Put queues a range, and the ranges that are being deleted and may have waited for this change.
 func (c *rangeProtector) Put(p feed.Pair) {
 	if name, ok := strings.CutPrefix(p.Key, addresses.Resource+"/"); ok {
 		if address, err := netip.ParseAddr(name); err == nil && p.Changed {
@@ -125,7 +126,7 @@ func (c *rangeProtector) Put(p feed.Pair) {
 	c.wake(p.Revision, func(prefix netip.Prefix) bool { return slices.ContainsFunc(is.prefixes, prefix.Overlaps) })
 }
 
-// wake wakes the ranges that are being deleted and have such a prefix.
+// wake queues the ranges that are being deleted and have such a prefix.
 func (c *rangeProtector) wake(cause int64, concerns func(netip.Prefix) bool) {
 	for name, k := range c.known {
 		if k.deleted && slices.ContainsFunc(k.prefixes, concerns) {
@@ -134,7 +135,7 @@ func (c *rangeProtector) wake(cause int64, concerns func(netip.Prefix) bool) {
 	}
 }
 
-// try gives a range what it lacks, or lets it go.
+// try adds the finalizer and the condition to a range, or removes the finalizer.
 func (c *rangeProtector) try(ctx context.Context, name string, cause int64) error {
 	r, found, err := c.ranges.Get(ctx, "", name)
 	if err != nil || !found {
@@ -171,14 +172,14 @@ func (c *rangeProtector) try(ctx context.Context, name string, cause int64) erro
 	})
 }
 
-// rangeDecision decides on what a range lacks. Without a cause that is no journey.
+// rangeDecision returns the decision for a write. Without a cause, it records no journey.
 func rangeDecision(cause int64, reason trace.Reason) work.Decision {
 	d := work.Decide(cause, reason)
 	d.Quiet = cause == 0
 	return d
 }
 
-// used says whether an address is in a range and in no other one.
+// used reports whether an address is in this range and in no other one.
 func (c *rangeProtector) used(ctx context.Context, r *networkingv1.ServiceCIDR) (bool, error) {
 	ranges, err := c.ranges.List(ctx, "")
 	if err != nil {
@@ -207,7 +208,7 @@ func (c *rangeProtector) used(ctx context.Context, r *networkingv1.ServiceCIDR) 
 	}), nil
 }
 
-// isAllocatedAddress says whether an address was given to a service.
+// isAllocatedAddress reports whether an address was allocated to a service.
 func isAllocatedAddress(ip *networkingv1.IPAddress, address netip.Addr) bool {
 	family := corev1.IPv6Protocol
 	if address.Is4() {
@@ -216,7 +217,7 @@ func isAllocatedAddress(ip *networkingv1.IPAddress, address netip.Addr) bool {
 	return ip.Labels[networkingv1.LabelManagedBy] == service.AllocatorName && ip.Labels[networkingv1.LabelIPAddressFamily] == string(family)
 }
 
-// tell sets the condition Ready, unless it is so.
+// tell sets the condition Ready, unless it is already set.
 func (c *rangeProtector) tell(ctx context.Context, r *networkingv1.ServiceCIDR, status metav1.ConditionStatus, reason, message string,
 	d work.Decision) error {
 	is := apimeta.FindStatusCondition(r.Status.Conditions, networkingv1.ServiceCIDRConditionReady)

@@ -17,47 +17,47 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// controller is a controller as a value: what it is called, what it follows, and what runs.
+// controller describes a controller: its names, the resources that it follows, and how to create it.
 //
-// It has what is known before a server does. What a controller remembers is in what make returns: this process may run
-// the controllers several times, each time from the beginning.
+// It is known before a server exists. All state of a controller is in the value that make returns: this process
+// may run the controllers several times, each time from the beginning.
 type controller struct {
 	name string
-	// short (optional) is another name that kube-controller-manager has for it.
+	// short (optional) is kube-controller-manager's other name for it.
 	short string
 	does  string
-	// account is the service account that it writes as. Without one it writes as the server itself.
+	// account is the service account for its writes. Without one it writes as the server itself.
 	account string
-	// manager (optional) owns the fields that it writes, instead of the name.
+	// manager (optional) is the field manager of its writes, instead of the name.
 	manager string
-	// follows are the resources that the feed puts, all if there are none.
+	// follows lists the resources that the feed puts; empty means all.
 	follows []schema.GroupVersionResource
-	// workers is how many keys are worked on at a time.
+	// workers limits the keys that are worked on at a time.
 	workers int
-	// make returns what runs in one term. It is nil for the controller of namespaces, which [Start] makes before all
-	// others.
+	// make creates the runner of one term. It is nil for the controller of namespaces, which [Start] creates
+	// before all others.
 	make func(*work.Kit, controller) follower
 }
 
-// runner is a controller that was made.
+// runner is a controller in one term.
 type runner interface {
 	// Run works until ctx ends.
 	Run(ctx context.Context)
 	State() work.State
 }
 
-// follower is a runner of what the feed puts. Most embed a [work.Loop], which has Run and State.
+// follower is a runner that the feed calls. Most embed a [work.Loop], which has Run and State.
 type follower interface {
 	runner
 	feed.Follower
 }
 
-// of makes a controller that knows its name and its workers by itself.
+// of adapts a controller that knows its name and its workers by itself.
 func of[F follower](make func(*work.Kit) F) func(*work.Kit, controller) follower {
 	return func(kit *work.Kit, _ controller) follower { return make(kit) }
 }
 
-// start makes a controller, and has it follow what it does.
+// start creates a controller, and registers it with the feed.
 func (c controller) start(kit *work.Kit, from *feed.Feed) follower {
 	made := c.make(kit, c)
 	var resources []schema.GroupResource
@@ -68,7 +68,7 @@ func (c controller) start(kit *work.Kit, from *feed.Feed) follower {
 	return made
 }
 
-// writer begins the requests of a controller.
+// writer returns the writer of a controller.
 func (c controller) writer(kit *work.Kit) *work.Writer {
 	if c.account == "" {
 		return kit.Self(c.name)
@@ -76,15 +76,16 @@ func (c controller) writer(kit *work.Kit) *work.Writer {
 	return kit.Writer(cmp.Or(c.manager, c.name), c.account)
 }
 
-// loopOf makes the loop of a controller. A method could not have keys of any type.
+// loopOf creates the loop of a controller. It is no method because methods have no type parameters.
 func loopOf[K comparable](kit *work.Kit, c controller, try func(ctx context.Context, key K, cause int64) error) *work.Loop[K] {
 	return work.NewLoop(c.name, c.workers, kit.Metrics, kit.Log, try)
 }
 
-// each makes a controller that tries each object of the resource that it follows: those that exist at first, then each
-// that changes.
-func each[T builtin.Object](try func(ctx context.Context, all *work.Objects[T], obj T, cause int64) error) func(*work.Kit,
-	controller) follower {
+// each creates a controller that calls try for each object of the resource that it follows: the existing ones
+// at first, then each that changes.
+func each[T builtin.Object](
+	try func(ctx context.Context, all *work.Objects[T], obj T, cause int64) error,
+) func(*work.Kit, controller) follower {
 	return func(kit *work.Kit, c controller) follower {
 		all := work.ObjectsOf[T](kit, c.writer(kit), c.follows[0])
 		return &objects{try: try, prefix: backend.ResourcePrefix(c.follows[0].GroupResource()) + "/",
@@ -106,7 +107,7 @@ func each[T builtin.Object](try func(ctx context.Context, all *work.Objects[T], 
 type objects struct {
 	*work.Loop[string]
 	prefix string
-	// try is the function that [each] has, for those who show the source.
+	// try is the function passed to [each], for showing the source.
 	try any
 }
 
@@ -119,7 +120,7 @@ func (o *objects) Put(p feed.Pair) {
 	}
 }
 
-// source is what does the work of a controller: a function, or the type that runs.
+// source returns the function that does the work of a controller, or the runner itself.
 func source(r runner) any {
 	if all, ok := r.(*objects); ok {
 		return all.try
@@ -127,7 +128,7 @@ func source(r runner) any {
 	return r
 }
 
-// Names of controllers that kube-controller-manager has too.
+// Names of kube-controller-manager's controllers.
 const (
 	Garbage         = "garbage-collector-controller"
 	Namespace       = "namespace-controller"
@@ -136,7 +137,7 @@ const (
 	Quota           = "resourcequota-controller"
 )
 
-// known are the controllers of kube-controller-manager that kx has.
+// known lists the controllers of kube-controller-manager that kx has.
 var known = []controller{
 	{name: Garbage, short: "garbagecollector", does: "delete objects whose owners are gone", make: of(garbage.New)},
 	{name: Namespace, short: "namespace", does: "empty deleted namespaces"},
@@ -155,7 +156,7 @@ var known = []controller{
 	policyStatus,
 }
 
-// own are a Kubernetes API server's own, which run wherever it makes initial objects.
+// own lists a Kubernetes API server's own controllers, which run whenever it creates initial objects.
 var own = []controller{
 	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AddressResource, repair.RangeResource},
 		make: of(repair.NewAddresses)},

@@ -17,41 +17,41 @@ import (
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
-// tokenSecrets fills the Secrets that ask for a token of a service account, and deletes those whose account is gone. A
-// Secret that was deleted also leaves the list of secrets of its account.
+// tokenSecrets fills the Secrets that request a token of a service account, and deletes those whose account is
+// gone. A deleted Secret also leaves the list of secrets of its account.
 //
-// It owns the type kubernetes.io/service-account-token: the token, the authority and the namespace in such a Secret,
-// and the annotation with the UID of its account. Package serviceaccount makes the tokens. They have no end, so whoever
-// holds such a Secret is its account until the Secret is deleted.
+// It owns the type kubernetes.io/service-account-token: the token, the authority and the namespace in such a
+// Secret, and the annotation with the UID of its account. Package serviceaccount creates the tokens. They do
+// not expire, so every client with such a Secret can act as its account until the Secret is deleted.
 //
-// A Secret is filled or deleted as it is read at that moment, together with its account. One that changed meanwhile is
-// looked at again. It is never deleted because its account can't be read. What exists already stays: a token is made
-// where there is none, and never replaced. What is as it should be costs nothing at a start: only Secrets that lack
-// something, or their account, are read. In memory are the names of these Secrets and of their accounts. A token is in
-// no log and in no journey.
+// A Secret is filled or deleted only in the state that was read together with its account. If it changed
+// meanwhile, it is examined again. An unreadable account is no reason to delete it. Existing tokens stay: a
+// token is created only where there is none, and never replaced. A correct Secret costs nothing at a start:
+// only Secrets that lack something, or their account, are read. Memory holds the names of these Secrets and of
+// their accounts. No log and no journey has a token.
 var tokenSecrets = controller{
 	name: "serviceaccount-token-controller", short: "serviceaccount-token", does: "fill secrets with tokens of service accounts",
 	account: "tokens-controller", follows: []schema.GroupVersionResource{secrets, accounts}, workers: 5, make: keepTokenSecrets,
 }
 
-// secretKey is a Secret to be looked at, or one that was deleted.
+// secretKey is a Secret to examine, or a deleted one.
 type secretKey struct {
 	namespace, name string
-	// of is the account of a Secret that was deleted.
+	// of is the account of a deleted Secret.
 	of secretOwner
 }
 
 // secretOwner is the account that a Secret names. Its UID is empty until the Secret is filled.
 type secretOwner struct{ name, uid string }
 
-// is says whether an account is the one that is meant.
+// is reports whether the account with this UID is the owner.
 func (o secretOwner) is(uid string) bool { return o.uid == "" || o.uid == uid }
 
 func secretOwnerOf(s *corev1.Secret) secretOwner {
 	return secretOwner{s.Annotations[corev1.ServiceAccountNameKey], s.Annotations[corev1.ServiceAccountUIDKey]}
 }
 
-// tokenKeeper fills and deletes Secrets.
+// tokenKeeper fills and deletes Secrets. mu guards known.
 type tokenKeeper struct {
 	*work.Loop[secretKey]
 	kit      *work.Kit
@@ -59,10 +59,10 @@ type tokenKeeper struct {
 	accounts *work.Objects[*corev1.ServiceAccount]
 	renewals *work.Renewals
 
-	// look is what was seen since Begin; nil between looks.
+	// look holds the findings since Begin; nil between looks. Only the feed's goroutine uses it.
 	look *secretLook
 
-	// mu guards what is known.
+	// mu guards known.
 	mu    sync.Mutex
 	known secretIndex
 }
@@ -77,7 +77,7 @@ func keepTokenSecrets(kit *work.Kit, self controller) follower {
 	return c
 }
 
-// Run works until ctx ends, and returns when all has ended.
+// Run works until ctx ends, and returns when all goroutines have ended.
 func (c *tokenKeeper) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -128,7 +128,7 @@ func (c *tokenKeeper) try(ctx context.Context, k secretKey, cause int64) error {
 	return c.secrets.Delete(ctx, s, metav1.DeletePropagationBackground, work.Decide(cause, trace.AccountGone))
 }
 
-// fill adds what a Secret lacks.
+// fill adds the missing data of a Secret.
 func (c *tokenKeeper) fill(ctx context.Context, s *corev1.Secret, sa *corev1.ServiceAccount, cause int64) error {
 	lacks := c.missing(s)
 	if len(lacks) == 0 {
@@ -163,7 +163,7 @@ func (c *tokenKeeper) fill(ctx context.Context, s *corev1.Secret, sa *corev1.Ser
 	})
 }
 
-// missing is what a Secret has to have and does not. The value of a token is not made yet.
+// missing returns the data that a Secret lacks. The value of a token is empty: it is created later.
 func (c *tokenKeeper) missing(s *corev1.Secret) map[string][]byte {
 	lacks := map[string][]byte{}
 	if ca := c.kit.Trust(s.Data[corev1.ServiceAccountRootCAKey]); len(ca) > 0 &&
@@ -179,7 +179,7 @@ func (c *tokenKeeper) missing(s *corev1.Secret) map[string][]byte {
 	return lacks
 }
 
-// forget takes a deleted Secret off the list of its account.
+// forget removes a deleted Secret from the list of its account.
 func (c *tokenKeeper) forget(ctx context.Context, k secretKey, cause int64) error {
 	sa, found, err := c.accounts.Get(ctx, k.namespace, k.of.name)
 	if err != nil {

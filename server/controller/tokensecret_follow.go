@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// secretIndex has the Secrets of the type, by namespace and name, and whose they are.
+// secretIndex maps the Secrets of the type, by namespace and name, to their accounts.
 type secretIndex map[string]map[string]secretOwner
 
 func (i secretIndex) put(namespace, name string, of secretOwner) {
@@ -20,7 +20,7 @@ func (i secretIndex) put(namespace, name string, of secretOwner) {
 	i[namespace][name] = of
 }
 
-// drop drops a Secret, and returns whose it was.
+// drop removes a Secret, and returns its account.
 func (i secretIndex) drop(namespace, name string) (of secretOwner, known bool) {
 	of, known = i[namespace][name]
 	delete(i[namespace], name)
@@ -30,12 +30,12 @@ func (i secretIndex) drop(namespace, name string) (of secretOwner, known bool) {
 	return of, known
 }
 
-// secretLook is what a look at all keys has shown so far.
+// secretLook holds the findings of a look at all keys so far.
 type secretLook struct {
 	known secretIndex
-	// queued are Secrets that lack something.
+	// queued lists the Secrets that lack something.
 	queued []secretKey
-	// accounts are the UIDs of the accounts, by namespace and name.
+	// accounts maps the accounts, by namespace and name, to their UIDs.
 	accounts map[secretKey]string
 }
 
@@ -44,7 +44,8 @@ func (c *tokenKeeper) Begin() {
 	c.look = &secretLook{known: secretIndex{}, accounts: map[secretKey]string{}}
 }
 
-// End queues the Secrets that lack something or whose account was not put, and those that were known and were not put.
+// End queues the Secrets that lack something, those whose account was not put, and known ones that were not
+// put.
 func (c *tokenKeeper) End(int64) {
 	seen := c.look
 	c.look = nil
@@ -72,7 +73,7 @@ func (c *tokenKeeper) End(int64) {
 
 var accountKeys = backend.ResourcePrefix(accounts.GroupResource()) + "/"
 
-// Put takes what a key has at a revision.
+// Put takes the value of a key at a revision.
 func (c *tokenKeeper) Put(p feed.Pair) {
 	if strings.HasPrefix(p.Key, accountKeys) {
 		c.putAccount(p)
@@ -106,7 +107,7 @@ func (c *tokenKeeper) Put(p feed.Pair) {
 	c.Add(k, p.Revision)
 }
 
-// keep has a Secret that can't be read now stay what it was.
+// keep preserves the known state of a Secret that can't be read now.
 func (c *tokenKeeper) keep(namespace, name string) {
 	if c.look == nil {
 		return
@@ -118,7 +119,7 @@ func (c *tokenKeeper) keep(namespace, name string) {
 	}
 }
 
-// drop takes note that a key has no such Secret any more.
+// drop records that a key no longer holds such a Secret.
 func (c *tokenKeeper) drop(namespace, name string, revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,11 +128,11 @@ func (c *tokenKeeper) drop(namespace, name string, revision int64) {
 	}
 }
 
-// putAccount queues the Secrets of an account that has gone. Of one that was made anew, the deletion comes first.
+// putAccount queues the Secrets of a deleted account. If an account is created again, its deletion comes first.
 func (c *tokenKeeper) putAccount(p feed.Pair) {
 	namespace, name := p.Name(accounts.GroupResource())
 	if c.look != nil {
-		// One that can't be read leaves its Secrets to be looked at, which then fails and says so.
+		// If it can't be read, its Secrets are queued, and their look fails and reports the error.
 		if m, err := c.kit.Decoder.Metadata(strings.TrimSuffix(c.kit.Decoder.Prefix, "/")+"/"+p.Key, p.Value); err == nil {
 			c.look.accounts[secretKey{namespace: namespace, name: name}] = string(m.UID)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// volumeProtection keeps persistent volumes while they are bound: a volume has a finalizer until it is deleted and not
-// bound.
+// volumeProtection keeps persistent volumes while they are bound: a volume has a finalizer until it is deleted
+// and not bound.
 var volumeProtection = controller{
 	name: "persistentvolume-protection-controller", short: "pv-protection", does: "keep volumes while they are bound",
 	account: "pv-protection-controller", workers: 1,

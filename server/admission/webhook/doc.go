@@ -21,9 +21,9 @@
 //     judge them, and run first.
 //  4. A call ends with the request or with the webhook's timeout, whichever is first. The timeout counts only
 //     the call itself, not the time that a request is held at a step.
-//  5. The answers to one write share one size limit (see package server/webhook). Webhooks get copies of
-//     objects: none sees the changes of another, unless it is called later.
+//  5. Each answer has a size limit (see package server/webhook), which also limits its warnings and annotations.
+//     Webhooks get copies of objects: none sees the changes of another, unless it is called later.
 //
-// Controllers of this process write without admission, and so without webhooks. The kube-controller-manager of
-// a cluster sends the same writes over HTTP, where webhooks judge them.
+// Webhooks also judge the writes of kube-controller-manager's controllers in this process, as those of their
+// service accounts. They do not judge the server's writes for itself (see package server/controller/work).
 package webhook

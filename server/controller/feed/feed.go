@@ -17,16 +17,16 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// Pair is a key below the prefix, such as configmaps/default/a, with what is stored there as of a revision.
+// Pair is a key below the prefix, such as configmaps/default/a, with its stored value at a revision.
 type Pair struct {
 	Key      string
 	Value    []byte // nil if the key is gone
 	Revision int64
-	// Changed says that a change brought this, and not a look at what is there.
+	// Changed is true for a change, and false for a key found by a look at all keys.
 	Changed bool
 }
 
-// Name splits a key of a resource into namespace and name. The namespace is empty for resources without.
+// Name splits a key of a resource into namespace and name. The namespace is empty for cluster-scoped resources.
 func (p *Pair) Name(resource schema.GroupResource) (namespace, name string) {
 	rest := strings.TrimPrefix(p.Key, backend.ResourcePrefix(resource)+"/")
 	if namespace, name, ok := strings.Cut(rest, "/"); ok {
@@ -35,20 +35,21 @@ func (p *Pair) Name(resource schema.GroupResource) (namespace, name string) {
 	return "", rest
 }
 
-// Follower is told of keys and values. It may not keep a value.
+// Follower receives keys and values. It may not keep a value.
 type Follower interface {
 	Begin()
 	Put(Pair)
-	// End says that all has been put as of a revision.
+	// End follows the last key of a look, as of a revision.
 	End(revision int64)
 }
 
 // Feed follows etcd for its followers.
 type Feed struct {
 	etcd *admin.Live
-	// keys are those with which followers read values.
+	// keys are the encryption keys with which followers read values.
 	keys *transform.Resources
-	// prefix begins all keys and ends in a slash, and part is how the rest of those begins that are followed.
+	// prefix is the common prefix of all keys, with a slash at its end. The feed follows the keys that continue
+	// with part.
 	prefix    string
 	part      string
 	log       *slog.Logger
@@ -57,10 +58,10 @@ type Feed struct {
 	looked    atomic.Bool
 }
 
-// Looked says whether all keys have been looked at once.
+// Looked reports whether all keys have been read once.
 func (f *Feed) Looked() bool { return f.looked.Load() }
 
-// New makes a feed of the keys below the prefix of a decoder, by which followers read values.
+// New creates a feed of the keys below the prefix of a decoder, which followers use to read values.
 func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Feed {
 	return &Feed{
 		etcd: etcd, keys: decoder.Encryption, prefix: strings.TrimSuffix(decoder.Prefix, "/") + "/", log: log,
@@ -68,14 +69,13 @@ func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Feed {
 	}
 }
 
-// Only has the feed read nothing but keys whose part after the prefix begins with part. It must not be called after
-// Run.
+// Only limits the feed to keys that begin with part after the prefix. It must not be called after Run.
 func (f *Feed) Only(part string) *Feed {
 	f.part = part
 	return f
 }
 
-// Follow adds a follower of resources, or of all of them if none is named. It must not be called after Run.
+// Follow adds a follower of resources, or of all if none is named. It must not be called after Run.
 func (f *Feed) Follow(to Follower, resources ...schema.GroupResource) {
 	f.all = append(f.all, to)
 	if len(resources) == 0 {
@@ -87,8 +87,8 @@ func (f *Feed) Follow(to Follower, resources ...schema.GroupResource) {
 	}
 }
 
-// Run looks at all keys and then watches them, again and again, until ctx ends. It looks again when there are other
-// keys of encryption: what no follower could read may be readable by then.
+// Run reads all keys and then watches them, again and again, until ctx ends. It also reads them again when the
+// encryption keys change: values that no follower could read may be readable by then.
 func (f *Feed) Run(ctx context.Context) {
 	if len(f.all) == 0 {
 		return
@@ -129,7 +129,7 @@ func (f *Feed) look(ctx context.Context) (revision int64, err error) {
 	return revision, nil
 }
 
-// watch tells of changes until etcd ends the watch, or there are other keys.
+// watch passes on changes until etcd ends the watch, or the encryption keys change.
 func (f *Feed) watch(ctx context.Context, revision int64, otherKeys <-chan struct{}) (err error) {
 	defer recovered(&err)
 	ctx, stop := context.WithCancel(ctx)
@@ -161,7 +161,7 @@ func (f *Feed) changed(events []*clientv3.Event) {
 	}
 }
 
-// stored is the value of a key that exists. etcd's client has nil for an empty one.
+// stored returns the value of an existing key, never nil. etcd's client returns nil for an empty value.
 func stored(value []byte) []byte {
 	if value == nil {
 		return []byte{}
@@ -169,13 +169,13 @@ func stored(value []byte) []byte {
 	return value
 }
 
-// put tells the followers of a key.
+// put passes a key to its followers.
 func (f *Feed) put(key string, p Pair) {
 	p.Key = strings.TrimPrefix(key, f.prefix)
 	for _, to := range f.resources[""] {
 		to.Put(p)
 	}
-	// The prefix of a resource has one part or two: of a built-in one, or with its group.
+	// The prefix of a resource has one part (built-in resources) or two (with the group).
 	for at, parts := 0, 0; parts < 2; parts++ {
 		next := strings.IndexByte(p.Key[at:], '/')
 		if next < 0 {

@@ -19,28 +19,28 @@ import (
 )
 
 var (
-	// errUnserved says that an owner is of a kind that is not served now.
+	// errUnserved means that the kind of an owner is not served at present.
 	errUnserved = errors.New("no resource of this kind is served")
-	// errChanged says that an object has changed since it was judged.
+	// errChanged means that an object has changed since it was judged.
 	errChanged = errors.New("the object has changed since it was looked at")
-	// errUnreadable says that a stored value can't be read.
+	// errUnreadable means that a stored value can't be read.
 	errUnreadable = errors.New("the stored value can't be read")
-	// errNever says that a reference can't be right, however often it is looked at.
+	// errNever means that a reference is invalid, and will be at every look.
 	errNever = errors.New("no such owner can be")
 )
 
-// object is one that is there now.
+// object is an object in its present state.
 type object struct {
 	*found
 	*target
 	namespace, name string
 	key             string
 	revision        int64
-	// cause is the revision that had it looked at, 0 if none did.
+	// cause is the revision that caused the look, 0 if it is unknown.
 	cause int64
 }
 
-// read reads what etcd has at a key below the prefix; nil if nothing.
+// read reads the value of a key below the prefix from etcd; nil if there is none.
 func (c *Controller) read(ctx context.Context, key string) (*found, int64, error) {
 	kv, err := c.etcd.Get(ctx, c.prefix+key, 0)
 	if err != nil || kv == nil {
@@ -53,7 +53,7 @@ func (c *Controller) read(ctx context.Context, key string) (*found, int64, error
 	return f, kv.ModRevision, nil
 }
 
-// now reads the object with a UID, nil if it is not at its key any more.
+// now reads the object with a UID, nil if it is no longer at its key.
 func (c *Controller) now(ctx context.Context, uid id, key string, cause int64) (*object, error) {
 	f, revision, err := c.read(ctx, key)
 	if err != nil || f == nil || idOf(f.uid) != uid {
@@ -117,7 +117,7 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 	case solid && len(dangling)+len(waiting) == 0:
 		return nil
 	case solid:
-		// An owner that waits for its dependents would wait for this one for ever.
+		// An owner that waits for its dependents would otherwise wait for this one for ever.
 		return c.dropOwners(ctx, o, append(dangling, waiting...), because(trace.ReferencesDropped, len(dangling)+len(waiting)))
 	case len(waiting) > 0 && dependents:
 		if circle {
@@ -137,7 +137,7 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 	return c.remove(ctx, o, policy, because(trace.OwnersGone, len(o.owners)))
 }
 
-// why tells the first step of a write what was decided.
+// why records the decision in the first step of a write.
 type why func(*trace.Step)
 
 func because(reason trace.Reason, numbers ...int) why {
@@ -150,8 +150,8 @@ func because(reason trace.Reason, numbers ...int) why {
 	}
 }
 
-// classify looks at the owners of an object: whether any of them is there to stay, which are not there, and which wait
-// for their dependents to be deleted.
+// classify examines the owners of an object. solid reports whether any owner exists and stays. dangling lists
+// those that do not exist, and waiting those that wait for their dependents to be deleted.
 func (c *Controller) classify(ctx context.Context, o *object) (solid bool, dangling, waiting []types.UID, err error) {
 	for i := range o.owners {
 		r := &o.owners[i]
@@ -195,8 +195,8 @@ func (c *Controller) ownerOf(ctx context.Context, o *object, r *metav1.OwnerRefe
 	return owner, err
 }
 
-// hasGone says whether an owner was seen to go, of a kind that is not served any more: nobody has to know the kind for
-// that.
+// hasGone reports whether the watch has seen an owner go whose kind is no longer served. That needs no
+// knowledge of the kind.
 func (c *Controller) hasGone(o *object, r *metav1.OwnerReference) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,13 +204,13 @@ func (c *Controller) hasGone(o *object, r *metav1.OwnerReference) bool {
 	return ok && was.name == c.index.nameOf(groupOf(r.APIVersion), r.Kind, r.Name) && (was.namespace == "" || was.namespace == o.namespace)
 }
 
-// absent remembers owners that are gone: a UID does not come back.
+// absent remembers owners that are gone: a UID does not come back. mu guards known.
 type absent struct {
 	mu    sync.Mutex
 	known map[string]types.UID
 }
 
-// absentMost is how many are remembered.
+// absentMost limits the remembered owners.
 const absentMost = 500
 
 func (a *absent) has(key string, uid types.UID) bool {
@@ -229,7 +229,8 @@ func (a *absent) add(key string, uid types.UID) {
 	a.known[key] = uid
 }
 
-// release drops the references to an object that is being deleted with the finalizer orphan, and then the finalizer.
+// release drops the references to an object that is being deleted with the finalizer orphan, and then removes
+// the finalizer.
 func (c *Controller) release(ctx context.Context, uid id, cause int64) error {
 	c.mu.Lock()
 	n := c.index.byUID[uid]
@@ -264,7 +265,8 @@ func (c *Controller) release(ctx context.Context, uid id, cause int64) error {
 	return c.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents, because(trace.NobodyLeft))
 }
 
-// remove deletes an object as it was judged. One that has changed is still deleted if it has the same owners.
+// remove deletes an object in the state in which it was judged. If it has changed, it is still deleted if its
+// owners are the same.
 func (c *Controller) remove(ctx context.Context, o *object, policy metav1.DeletionPropagation, why why) error {
 	err := c.delete(ctx, o, policy, true, why)
 	if err == nil {
@@ -286,7 +288,7 @@ func (c *Controller) remove(ctx context.Context, o *object, policy metav1.Deleti
 	return err
 }
 
-// dropOwners takes references away from an object.
+// dropOwners removes references from an object.
 func (c *Controller) dropOwners(ctx context.Context, o *object, gone []types.UID, why why) error {
 	return c.update(ctx, o, why, func(m metav1.Object) (changed bool) {
 		owners := m.GetOwnerReferences()
@@ -296,7 +298,7 @@ func (c *Controller) dropOwners(ctx context.Context, o *object, gone []types.UID
 	})
 }
 
-// unblock has an object block the deletion of none of its owners.
+// unblock makes an object stop blocking the deletion of its owners.
 func (c *Controller) unblock(ctx context.Context, o *object) error {
 	return c.update(ctx, o, because(trace.OwnersUnblocked), func(m metav1.Object) (changed bool) {
 		owners := slices.Clone(m.GetOwnerReferences())

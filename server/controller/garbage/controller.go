@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// mostAtOnce is how many objects are worked on at a time: etcd syncs its disk once for writes that come together.
+// mostAtOnce limits the objects that are worked on at a time. etcd syncs its disk once for concurrent writes.
 const mostAtOnce = 16
 
 // Controller is the garbage collector.
@@ -19,38 +19,38 @@ type Controller struct {
 	storages work.Storages
 	etcd     *admin.Live
 	decoder  *admin.Decoder
-	// prefix begins all keys and ends in a slash.
+	// prefix is the common prefix of all keys, with a slash at its end.
 	prefix string
 	writer *work.Writer
 	log    *slog.Logger
-	// loop works on all tasks but those on slow resources and events.
+	// loop works on all tasks except those on slow resources (slow) and events (telling).
 	loop, slow, telling *work.Loop[task]
 	targets             targets
 	absent              absent
 	slowness            slowness
 	events              events
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu    sync.Mutex
 	index *index
 	round uint32
-	// revision is that of the change at hand.
+	// revision is the revision of the present change.
 	revision int64
-	// unserved are the objects with owners of kinds that are not served.
+	// unserved holds the objects with owners of kinds that are not served.
 	unserved map[id]bool
-	// unreadable are the keys whose values can't be read, and blind the tasks that failed for such a value.
+	// unreadable holds the keys whose values can't be read, and blind the tasks that failed because of such a
+	// value.
 	unreadable map[string]bool
 	blind      map[task]bool
-	// untold are, by object, the owners in other namespaces about which no event has been tried yet.
+	// untold holds, by object, the owners in other namespaces whose event has not been tried yet.
 	untold map[id]map[id]bool
 }
 
-// mostUntold is for how many objects the collector waits until their events have been tried. If there are more, events
-// can't keep up, and objects go before them.
+// mostUntold limits the objects that wait until their events have been tried. If there are more, events can't
+// keep up, and objects are collected before their events.
 const mostUntold = 100
 
-// task is something to do about the object with a UID. Other is the UID of the owner that it is about, if it is about
-// one.
+// task is a task about the object with a UID. other is the UID of the owner that it concerns, if any.
 type task struct {
 	what       what
 	uid, other id
@@ -59,15 +59,15 @@ type task struct {
 type what uint8
 
 const (
-	// collect deletes an object if it is garbage, and drops references to owners that are gone.
+	// collect deletes an object if it is garbage, and drops its references to owners that are gone.
 	collect what = iota
 	// release drops the references to an object that is being deleted, and orphans its dependents.
 	release
-	// tell makes the event about a reference into another namespace.
+	// tell creates the event about a reference into another namespace.
 	tell
 )
 
-// New makes a controller, which does nothing until it runs.
+// New creates a controller. It does nothing until it runs.
 func New(kit *work.Kit) *Controller {
 	c := &Controller{
 		storages: kit.Storages, etcd: kit.Etcd, decoder: kit.Decoder, log: kit.Log,
@@ -84,7 +84,7 @@ func New(kit *work.Kit) *Controller {
 	return c
 }
 
-// add queues a task because of the change at hand. The caller holds mu.
+// add queues a task with the present change as its cause. The caller holds mu.
 func (c *Controller) add(t task) { c.loop.Add(t, c.revision) }
 
 // invalid queues the event about a reference into another namespace. The caller holds mu.
@@ -96,8 +96,8 @@ func (c *Controller) invalid(n *node, owner id) {
 	c.telling.Add(task{tell, n.uid, owner}, c.revision)
 }
 
-// told lets an object be collected when all events about it have been tried: they name the object as it is. The caller
-// holds mu.
+// told queues an object for collection when all events about it have been tried: the events read the object.
+// The caller holds mu.
 func (c *Controller) told(t task, cause int64) {
 	owners, waits := c.untold[t.uid]
 	delete(owners, t.other)
@@ -107,7 +107,7 @@ func (c *Controller) told(t task, cause int64) {
 	}
 }
 
-// Run works until ctx ends, and returns when all has ended.
+// Run works until ctx ends, and returns when all goroutines have ended.
 func (c *Controller) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, l := range c.loops() {
@@ -118,7 +118,7 @@ func (c *Controller) Run(ctx context.Context) {
 
 func (c *Controller) loops() []*work.Loop[task] { return []*work.Loop[task]{c.loop, c.slow, c.telling} }
 
-// State returns what it is about.
+// State returns the sum of its loops' states.
 func (c *Controller) State() (sum work.State) {
 	for _, l := range c.loops() {
 		s := l.State()
@@ -130,7 +130,7 @@ func (c *Controller) State() (sum work.State) {
 	return sum
 }
 
-// try does a task because of a revision.
+// try performs a task, with a revision as its cause.
 func (c *Controller) try(ctx context.Context, t task, cause int64) (err error) {
 	switch t.what {
 	case release:

@@ -18,8 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// events remembers the events that were made, as recorders of controllers do: the same one again is counted, similar
-// ones are made one, and an object that has too many gets no more for a while.
+// events remembers the created events, as recorders of controllers do: it counts repetitions, merges similar
+// events, and pauses for an object that has too many.
 type events struct {
 	once       sync.Once
 	correlator *record.EventCorrelator
@@ -30,7 +30,7 @@ func (e *events) correlate(event *corev1.Event) (*record.EventCorrelateResult, e
 	return e.correlator.EventCorrelate(event)
 }
 
-// tell makes an event: an object names an owner that is in another namespace.
+// tell creates an event about an object that names an owner in another namespace.
 func (c *Controller) tell(ctx context.Context, uid, owner id, cause int64) error {
 	c.mu.Lock()
 	n := c.index.byUID[uid]
@@ -68,7 +68,7 @@ func (c *Controller) tell(ctx context.Context, uid, owner id, cause int64) error
 	return nil
 }
 
-// writeEvent counts an event that there is, or creates it.
+// writeEvent updates the count of an existing event, or creates the event.
 func (c *Controller) writeEvent(ctx context.Context, t *target, event *corev1.Event, cause int64) (*corev1.Event, error) {
 	if event.Count > 1 {
 		counted, err := c.countEvent(ctx, t, event, cause)
@@ -91,7 +91,7 @@ func (c *Controller) createEvent(ctx context.Context, t *target, event *corev1.E
 	return asEvent(made, err)
 }
 
-// countEvent writes what the same event, or a similar one, changes.
+// countEvent writes the changes that a repeated or similar event makes.
 func (c *Controller) countEvent(ctx context.Context, t *target, event *corev1.Event, cause int64) (_ *corev1.Event, err error) {
 	storage, ok := t.storage.(rest.Updater)
 	if !ok {
@@ -119,7 +119,7 @@ func asEvent(obj runtime.Object, err error) (*corev1.Event, error) {
 	return builtin.As[*corev1.Event](obj)
 }
 
-// invalidNamespace is the event that kube-controller-manager makes.
+// invalidNamespace returns the event in kube-controller-manager's form.
 func invalidNamespace(o *object, r *metav1.OwnerReference, now time.Time) *corev1.Event {
 	namespace := o.namespace
 	if namespace == "" {

@@ -7,16 +7,16 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/feed"
 )
 
-// definitions begins the keys of definitions of custom resources.
+// definitions is the key prefix of definitions of custom resources.
 const definitions = "apiextensions.k8s.io/customresourcedefinitions/"
 
-// definitionsKnown is how long a definition that is served may take to be known to the storages.
+// definitionsKnown is the time within which the storages know a newly served definition.
 const definitionsKnown = 500 * time.Millisecond
 
 // Begin begins a look at all keys.
 func (c *Controller) Begin() { c.round++ }
 
-// End removes what was not put since Begin, and wakes all that may be garbage.
+// End removes the keys that were not put since Begin, and wakes all possible garbage.
 func (c *Controller) End(int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *Controller) End(int64) {
 	}
 }
 
-// collected says whether anybody collects what is at a key.
+// collected reports whether a controller collects the object of a key.
 func collected(key string) bool {
 	if strings.HasPrefix(key, "events/") {
 		return false
@@ -41,7 +41,7 @@ func collected(key string) bool {
 	return ok
 }
 
-// Put enters what a key has at a revision.
+// Put updates the index with the value of a key at a revision.
 func (c *Controller) Put(p feed.Pair) {
 	if !collected(p.Key) {
 		return
@@ -74,7 +74,7 @@ func (c *Controller) Put(p feed.Pair) {
 	}
 }
 
-// removed enters the end of a key.
+// removed removes a key from the index.
 func (c *Controller) removed(key string, revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,8 +83,9 @@ func (c *Controller) removed(key string, revision int64) {
 	c.index.remove(key)
 }
 
-// readable enters that a key has no value any more that can't be read. What failed for one is tried again now: the
-// index does not know who waits for this key, for it may never have known the object.
+// readable records that a key no longer has an unreadable value. It retries all tasks that failed because of
+// one: the index may never have known the object of this key, so it can't tell which tasks wait for it. The
+// caller holds mu.
 func (c *Controller) readable(key string) {
 	if !c.unreadable[key] {
 		return

@@ -15,11 +15,11 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// id is a UID in short.
+// id is a UID in 16 bytes.
 type id [16]byte
 
-// idOf returns the bytes of a UUID as it is usually written, and of anything else, which clients may write into
-// references, a hash.
+// idOf returns the bytes of a UUID in its usual form. For any other text, which clients may write into
+// references, it returns a hash.
 func idOf(uid types.UID) id {
 	if u, err := uuid.Parse(string(uid)); err == nil && u.String() == string(uid) {
 		return id(u)
@@ -28,41 +28,41 @@ func idOf(uid types.UID) id {
 	return id(sum[:])
 }
 
-// node is an object that there is.
+// node is an existing object.
 type node struct {
-	// key is below the prefix.
+	// key is the key below the prefix.
 	key    string
 	owners []owner
 	kind   *schema.GroupKind
 	uid    id
-	// round is the look in which it was seen last.
+	// round is the number of the last look that found it.
 	round uint32
-	// deleting says that it is being deleted. Then orphan and foreground say what is done with its dependents before it
-	// goes.
+	// deleting means that it is being deleted. orphan and foreground then select the treatment of its
+	// dependents.
 	deleting, orphan, foreground bool
 }
 
 // owner is a reference to an owner.
 type owner struct {
 	uid id
-	// name stands for its kind and its name.
+	// name is a hash of its kind and its name.
 	name   uint64
 	blocks bool
 }
 
-// gone is what an owner was: name stands for its kind and its name.
+// gone describes an owner that is gone. name is a hash of its kind and its name.
 type gone struct {
 	namespace string
 	name      uint64
 }
 
-// set is a set of nodes, mostly a small one.
+// set is a set of nodes, usually a small one.
 type set struct {
 	few  []*node
 	many map[*node]struct{}
 }
 
-// fewMost is how many nodes a slice has at most.
+// fewMost limits the nodes in the slice.
 const fewMost = 16
 
 func (s *set) add(n *node) {
@@ -81,7 +81,7 @@ func (s *set) add(n *node) {
 	s.few = nil
 }
 
-// remove says whether nothing is left.
+// remove reports whether the set is empty afterwards.
 func (s *set) remove(n *node) bool {
 	delete(s.many, n)
 	for i := range s.few {
@@ -111,20 +111,20 @@ func (s *set) all(yield func(*node) bool) {
 	}
 }
 
-// index is what there is. Its caller locks.
+// index holds the existing objects and their owners. The caller holds the controller's mu.
 type index struct {
 	byKey map[string]*node
 	byUID map[id]*node
-	// dependents are by the UID of their owner, whether that exists or not.
+	// dependents maps the UID of an owner, existing or not, to its dependents.
 	dependents map[id]*set
-	// gone are owners that are gone while somebody still names them.
+	// gone holds former owners that an object still names.
 	gone  map[id]gone
 	kinds map[schema.GroupKind]*schema.GroupKind
 	seed  maphash.Seed
-	// wake is told who may have become garbage.
+	// wake is called with possible garbage.
 	wake func(n *node)
-	// release is told of an owner whose dependents are to be released, and invalid of a reference into another
-	// namespace.
+	// release is called with an owner whose dependents are to be released, and invalid with a reference into
+	// another namespace.
 	release func(n *node)
 	invalid func(n *node, owner id)
 }
@@ -158,7 +158,7 @@ func blocks(r *metav1.OwnerReference) bool {
 	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
 }
 
-// groupOf is the group of an apiVersion.
+// groupOf returns the group of an apiVersion.
 func groupOf(apiVersion string) string {
 	group, _, ok := strings.Cut(apiVersion, "/")
 	if !ok {
@@ -167,7 +167,7 @@ func groupOf(apiVersion string) string {
 	return group
 }
 
-// kindOf is the one copy of a kind.
+// kindOf returns the shared copy of a kind.
 func (x *index) kindOf(f *found) *schema.GroupKind {
 	kind := schema.GroupKind{Group: groupOf(f.apiVersion), Kind: f.kind}
 	if x.kinds[kind] == nil {
@@ -177,7 +177,8 @@ func (x *index) kindOf(f *found) *schema.GroupKind {
 	return x.kinds[kind]
 }
 
-// put enters what a key has now. Without judge it wakes nobody: a first look sees owners after their dependents.
+// put stores the present state of a key. Without judge it wakes no object: a first look may find owners after
+// their dependents.
 func (x *index) put(key string, f *found, round uint32, judge bool) {
 	uid := idOf(f.uid)
 	n := x.byKey[key]
@@ -207,15 +208,16 @@ func (x *index) put(key string, f *found, round uint32, judge bool) {
 		x.begin(n)
 	}
 	if fresh {
-		// Dependents that name another kind, name or namespace may have been right to take it for absent, or wrong.
+		// Dependents that name another kind, name or namespace may have considered it absent, rightly or
+		// wrongly.
 		for dependent := range x.dependents[uid].all {
 			x.checkOwner(dependent, uid)
 		}
 	}
 }
 
-// setOwners says whether the owners are others than before. Owners that wait for it to be gone are told if it holds
-// them no longer.
+// setOwners reports whether the owners have changed. It wakes owners that waited for this object and no longer
+// do.
 func (x *index) setOwners(n *node, owners []owner) (changed bool) {
 	old := n.owners
 	if slices.Equal(old, owners) {
@@ -239,8 +241,8 @@ func (x *index) setOwners(n *node, owners []owner) (changed bool) {
 	return true
 }
 
-// tellOwners wakes those owners that waited for dependents which blocked them, and wait for none any more. Not at each
-// dependent that goes: an owner of thousands would look at thousands each time.
+// tellOwners wakes the owners in foreground deletion that no dependent blocks any more. It does not wake them
+// at each dependent that goes: an owner of thousands would be examined thousands of times.
 func (x *index) tellOwners(owners []owner) {
 	for _, o := range owners {
 		if owner := x.byUID[o.uid]; owner != nil && owner.foreground && !x.blocked(owner) {
@@ -268,7 +270,7 @@ func (x *index) forget(dependent *node, owner id) {
 	}
 }
 
-// begin wakes whoever the deletion of n concerns.
+// begin wakes the objects that the deletion of n affects.
 func (x *index) begin(n *node) {
 	if n.orphan {
 		x.release(n)
@@ -313,7 +315,7 @@ func (x *index) checkOwner(n *node, uid id) {
 	}
 }
 
-// remove is the end of a key.
+// remove removes a key.
 func (x *index) remove(key string) {
 	n := x.byKey[key]
 	if n == nil {
@@ -353,7 +355,7 @@ func (x *index) blocked(n *node) bool {
 	return false
 }
 
-// locate says which object a key below the prefix is of.
+// locate returns the object of a key below the prefix.
 func locate(key string) (admin.Location, bool) { return admin.Locate("", "/"+key) }
 
 func namespaceOf(key string) string {

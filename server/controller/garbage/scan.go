@@ -12,18 +12,18 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// found is what a stored value says of an object, as far as it matters here.
+// found holds the parts of a stored value that the collector needs.
 type found struct {
 	apiVersion, kind string
 	uid              types.UID
 	owners           []metav1.OwnerReference
-	// deleting says that it is being deleted; orphan and foreground are its finalizers for that.
+	// deleting means that it is being deleted; orphan and foreground are its finalizers for that.
 	deleting, orphan, foreground bool
 }
 
 var errDamaged = errors.New("the value is damaged or cut off")
 
-// scan reads a stored value. It reads over all that it does not need.
+// scan reads a stored value. It skips the parts that it does not need.
 func scan(d *admin.Decoder, key string, value []byte) (*found, error) {
 	plain, format, err := d.Plain(key, value)
 	if err != nil {
@@ -44,7 +44,7 @@ func scan(d *admin.Decoder, key string, value []byte) (*found, error) {
 	return f, err
 }
 
-// whole is for rarer formats.
+// whole reads values in rarer formats, by decoding all metadata.
 func (f *found) whole(d *admin.Decoder, key string, value []byte) error {
 	m, err := d.Metadata(key, value)
 	if err != nil {
@@ -62,7 +62,7 @@ func (f *found) finalizer(name string) {
 	f.foreground = f.foreground || name == metav1.FinalizerDeleteDependents
 }
 
-// fields calls each for the fields of a protobuf message that have a length.
+// fields calls each for the length-delimited fields of a protobuf message.
 func fields(message []byte, each func(number protowire.Number, value []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
@@ -89,8 +89,8 @@ func fields(message []byte, each func(number protowire.Number, value []byte) err
 	return nil
 }
 
-// protobuf reads a runtime.Unknown, whose first field has the kind and whose second one is the object. The numbers are
-// those of generated.proto.
+// protobuf reads a runtime.Unknown: its first field has the kind, its second one the object. generated.proto
+// has these numbers.
 func (f *found) protobuf(unknown []byte) error {
 	return fields(unknown, func(number protowire.Number, value []byte) error {
 		switch number {
@@ -137,7 +137,7 @@ func (f *found) metadata(message []byte) error {
 	})
 }
 
-// json reads an object as far as to the last of apiVersion, kind and metadata, which kx and Kubernetes API servers
+// json reads an object up to the last of apiVersion, kind and metadata, which kx and Kubernetes API servers
 // write first.
 func (f *found) json(object []byte) error {
 	missing := 3
@@ -223,7 +223,7 @@ func members(object []byte, each func(name, value []byte) error) error {
 	return nil
 }
 
-// space returns where the spaces at i end.
+// space returns the end of the spaces at i.
 func space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
@@ -231,7 +231,7 @@ func space(b []byte, i int) int {
 	return i
 }
 
-// text returns where the string at i ends, or -1 if there is none.
+// text returns the end of the string at i, or -1 if there is none.
 func text(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
@@ -247,7 +247,7 @@ func text(b []byte, i int) int {
 	return -1
 }
 
-// value returns where the value at i ends, or -1 if there is none.
+// value returns the end of the value at i, or -1 if there is none.
 func value(b []byte, i int) int {
 	start, depth := i, 0
 	for i < len(b) {

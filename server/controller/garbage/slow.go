@@ -9,18 +9,19 @@ import (
 )
 
 const (
-	// quickWork bounds an attempt that holds up others, and slowWork is from when on a failed attempt makes its
-	// resource a slow one.
+	// quickWork limits an attempt that holds up others. An attempt that fails after slowWork or more makes its
+	// resource slow.
 	quickWork = 5 * time.Second
 	slowWork  = time.Second
-	// slowFor is for how long a resource is slow then, and slowAtOnce is how many objects of slow ones are worked on at
-	// a time.
+	// A resource then is slow for slowFor. slowAtOnce limits the objects of slow resources that are worked on
+	// at a time.
 	slowFor    = time.Minute
 	slowAtOnce = 4
 )
 
-// slowness is which resources are slow, by the beginnings of their keys. A webhook that does not answer holds up each
-// object of its resource for half a minute: they wait for each other, and no others for them.
+// slowness holds the slow resources, by the prefixes of their keys. A webhook that does not answer holds up
+// each object of its resource for half a minute: they wait for each other, and no others wait for them. mu
+// guards until.
 type slowness struct {
 	mu    sync.Mutex
 	until map[string]time.Time
@@ -46,7 +47,7 @@ func (s *slowness) add(resource string) {
 	s.until[resource] = time.Now().Add(slowFor)
 }
 
-// resourceOf is the beginning of the key of the object that a task is about, nothing if that is gone.
+// resourceOf returns the key prefix of a task's object, empty if the object is gone.
 func (c *Controller) resourceOf(t task) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,14 +59,14 @@ func (c *Controller) resourceOf(t task) string {
 	return path
 }
 
-// any says whether there may be slow resources.
+// any reports whether there may be slow resources.
 func (s *slowness) any() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.until) > 0
 }
 
-// quickly tries a task for a short time, or leaves it to those who have more.
+// quickly tries a task for a short time, or moves it to the slow loop.
 func (c *Controller) quickly(ctx context.Context, t task, cause int64) error {
 	if c.slowness.any() && c.slowness.has(c.resourceOf(t)) {
 		c.slow.Add(t, cause)
@@ -76,7 +77,7 @@ func (c *Controller) quickly(ctx context.Context, t task, cause int64) error {
 	return c.slowly(ctx, t, cause)
 }
 
-// slowly tries a task, and remembers its resource if it fails late.
+// slowly tries a task, and marks its resource as slow if it fails late.
 func (c *Controller) slowly(ctx context.Context, t task, cause int64) error {
 	began := time.Now()
 	err := c.try(ctx, t, cause)

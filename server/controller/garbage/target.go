@@ -24,7 +24,7 @@ type target struct {
 	storage    rest.Storage
 }
 
-// key is that of an object, below the prefix of all.
+// key returns the key of an object, below the common prefix.
 func (t *target) key(namespace, name string) string {
 	if t.namespaced {
 		return t.prefix + "/" + namespace + "/" + name
@@ -32,10 +32,11 @@ func (t *target) key(namespace, name string) string {
 	return t.prefix + "/" + name
 }
 
-// targetsFor is how long an answer of the storages is used: a cascade has many objects of few resources.
+// targetsFor is the time for which the storages' answer is cached: a cascade has many objects of few resources.
 const targetsFor = time.Second
 
-// targets are the resources that are served, by the beginning of their keys and by the kinds of their objects.
+// targets caches the served resources, by the prefixes of their keys and by the kinds of their objects. mu
+// guards all fields.
 type targets struct {
 	mu       sync.Mutex
 	since    time.Time

@@ -15,16 +15,16 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// component is what events, journeys and metrics call the controller.
+// component is the controller's name in events, journeys and metrics.
 const component = "garbage-collector-controller"
 
-// begin returns the context of a write, and records it as a journey. end ends that with *err.
+// begin returns the context of a write, and records the write as a journey. end ends that with *err.
 func (c *Controller) begin(ctx context.Context, t *target, verb, namespace, name string, cause int64,
 	why why) (_ context.Context, end func(err *error)) {
 	return c.writer.Begin(ctx, work.Write{Verb: verb, Resource: t.resource, Namespace: namespace, Name: name, Cause: cause, Why: why})
 }
 
-// delete deletes an object, exactly as it was judged or whatever it is now.
+// delete deletes an object: exactly in its judged state, or in any state.
 func (c *Controller) delete(ctx context.Context, o *object, policy metav1.DeletionPropagation, exactly bool, why why) (err error) {
 	deleter := o.storage.(rest.GracefulDeleter) // it is a target
 	ctx, end := c.begin(ctx, o.target, "delete", o.namespace, o.name, o.cause, why)
@@ -36,10 +36,10 @@ func (c *Controller) delete(ctx context.Context, o *object, policy metav1.Deleti
 	return c.writer.Delete(ctx, deleter, o.name, &metav1.DeleteOptions{Preconditions: preconditions, PropagationPolicy: &policy})
 }
 
-// errAsItIs ends an update that is not needed.
+// errAsItIs ends an update that has nothing to change.
 var errAsItIs = errors.New("nothing is to be changed")
 
-// update changes the metadata of an object, if it is still the one that was seen.
+// update changes the metadata of an object, if the object has not changed since it was read.
 func (c *Controller) update(ctx context.Context, o *object, why why, change func(metav1.Object) (changed bool)) (err error) {
 	updater, ok := o.storage.(rest.Updater)
 	if !ok {

@@ -1,14 +1,14 @@
-// Package lease has one of several processes on an etcd be the one whose controllers run, by a Lease in kube-system, as
-// kube-controller-manager does with its own.
+// Package lease chooses the one of several processes on an etcd that runs the controllers, by a Lease in
+// kube-system, as kube-controller-manager does with its own.
 //
-// In come the installed storages and what is to be done while the Lease is held. Out goes the Lease, renewed every two
-// seconds, and who holds it, for who looks at the server.
+// In come the installed storages, and a function to run while the Lease is held. Out goes the Lease, renewed
+// every two seconds, and its holder, for the server's status.
 //
 // # Invariants
 //
-//  1. What is to be done ends before this process may hold the Lease again. When it is lost because etcd can't be
-//     reached, the other process may have begun by then: controllers bear that, by their own invariants.
-//  2. A process that stops in order gives the Lease back, so that the next one begins at once. One that is killed has
-//     it for at most 15 seconds.
-//  3. Renewals are no journeys: they would be most of what is recorded on an idle server.
+//  1. The function ends before this process may hold the Lease again. If the Lease is lost because etcd can't
+//     be reached, another process may have begun by then: the invariants of controllers allow that.
+//  2. A process that stops in order gives the Lease back, so that the next one begins at once. A killed
+//     process keeps it for at most 15 seconds.
+//  3. Renewals are no journeys: they would be most of the records of an idle server.
 package lease

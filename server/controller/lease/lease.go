@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// Name is that of the Lease, in kube-system.
+	// Name is the name of the Lease, in kube-system.
 	Name = "kx-controllers"
 
 	// These are kube-controller-manager's.
@@ -35,44 +35,45 @@ const (
 
 var (
 	leases = coordinationv1.SchemeGroupVersion.WithResource("leases")
-	// Resource is that of Leases.
+	// Resource is the resource of Leases.
 	Resource = leases.GroupResource()
 )
 
-// Elector has one process of several do something.
+// Elector runs a function in one of several processes. mu guards holder and failure.
 type Elector struct {
 	storages work.Storages
 	identity string
 	log      *slog.Logger
-	// seen is the Lease as it was seen last, by the election's goroutine.
+	// seen is the last known Lease. Only the election's goroutine uses it.
 	seen *coordinationv1.Lease
 
 	mu     sync.Mutex
 	holder string
-	// failure is why the Lease could not be read at last, nil if it could.
+	// failure is the error of the last read of the Lease, nil if it succeeded.
 	failure error
 }
 
-// New makes an Elector for the process of that name, which must be another one for each process.
+// New creates an Elector for a process. identity must be unique among the processes.
 func New(storages work.Storages, identity string, log *slog.Logger) *Elector {
 	return &Elector{storages: storages, identity: identity, log: log}
 }
 
-// Holder is who was seen to hold the Lease last, and whether that is this process.
+// Holder returns the last known holder of the Lease, and whether that is this process.
 func (e *Elector) Holder() (name string, own bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.holder, e.holder == e.identity
 }
 
-// Failure is why it is not known who holds the Lease, nil if it could be read at last.
+// Failure returns the error of the last read of the Lease, nil if it succeeded. With an error, the holder is
+// unknown.
 func (e *Elector) Failure() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.failure
 }
 
-// read notes whether the Lease could be read, and logs the first failure.
+// read records whether the Lease could be read, and logs the first failure.
 func (e *Elector) read(err error) {
 	if apierrors.IsNotFound(err) {
 		err = nil
@@ -86,7 +87,7 @@ func (e *Elector) read(err error) {
 	e.failure = err
 }
 
-// Run does what is to be done whenever this process holds the Lease, until ctx ends, and returns when all has ended.
+// Run calls do whenever this process holds the Lease, until ctx ends, and returns when the last call has ended.
 func (e *Elector) Run(ctx context.Context, do func(ctx context.Context)) {
 	ctx = klog.NewContext(ctx, klog.Logger{}) // it says nothing
 	var pause work.Backoff
@@ -98,7 +99,7 @@ func (e *Elector) Run(ctx context.Context, do func(ctx context.Context)) {
 	}
 }
 
-// term waits for the Lease, and does what is to be done until it is lost.
+// term waits for the Lease, and runs do until the Lease is lost.
 func (e *Elector) term(ctx context.Context, do func(ctx context.Context)) error {
 	held, over := make(chan context.Context), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -132,23 +133,23 @@ func (e *Elector) term(ctx context.Context, do func(ctx context.Context)) error 
 	return nil
 }
 
-// see notes who holds the Lease.
+// see records the holder of the Lease.
 func (e *Elector) see(holder string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.holder = holder
 }
 
-// Identity is that of this process, and Describe names the Lease.
+// Identity returns the identity of this process, and Describe the name of the Lease.
 func (e *Elector) Identity() string { return e.identity }
 func (e *Elector) Describe() string { return metav1.NamespaceSystem + "/" + Name }
 
-// RecordEvent makes no event: who holds the Lease is in it.
+// RecordEvent creates no event: the Lease itself names its holder.
 func (e *Elector) RecordEvent(string) {}
 
 var _ resourcelock.Interface = &Elector{}
 
-// storage is that of Leases.
+// storage is the storage of Leases.
 type storage interface {
 	rest.Getter
 	rest.Creater
@@ -170,7 +171,7 @@ func (e *Elector) request(ctx context.Context, verb string) context.Context {
 	}))
 }
 
-// Get returns who holds the Lease, by the election's words.
+// Get returns the Lease in the election library's form.
 func (e *Elector) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	s, err := e.storage()
 	if err != nil {
@@ -193,7 +194,7 @@ func (e *Elector) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, 
 	return record, bytes, err
 }
 
-// Create makes the Lease.
+// Create creates the Lease.
 func (e *Elector) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	s, err := e.storage()
 	if err != nil {
@@ -211,7 +212,7 @@ func (e *Elector) Create(ctx context.Context, record resourcelock.LeaderElection
 	return err
 }
 
-// Update takes the Lease, renews it or gives it back, unless another process has changed it since it was looked at.
+// Update takes the Lease, renews it or gives it back, unless another process has changed it since it was read.
 func (e *Elector) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	s, err := e.storage()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // manager is the Lease of kube-controller-manager.
 const manager = "kube-controller-manager"
 
-// Other warns of a kube-controller-manager that does the same work.
+// Other warns of a kube-controller-manager that does the same work. mu guards holder and until.
 type Other struct {
 	decoder *admin.Decoder
 	log     *slog.Logger
@@ -27,16 +27,16 @@ type Other struct {
 	until  time.Time
 }
 
-// NewOther makes a follower of Leases.
+// NewOther creates a follower of Leases.
 func NewOther(decoder *admin.Decoder, log *slog.Logger) *Other {
 	return &Other{decoder: decoder, log: log}
 }
 
-// Begin and End mean nothing to it.
+// Begin and End do nothing: the last Lease stays known.
 func (o *Other) Begin()    {}
 func (o *Other) End(int64) {}
 
-// Put looks at one Lease.
+// Put examines one Lease.
 func (o *Other) Put(p feed.Pair) {
 	if namespace, name := p.Name(Resource); namespace != metav1.NamespaceSystem || name != manager {
 		return
@@ -56,7 +56,7 @@ func (o *Other) Put(p feed.Pair) {
 	o.see(&spec, p.Changed)
 }
 
-// see takes a Lease that has just been renewed for held, and any other one by what it says of the time.
+// see treats a Lease that has just been renewed as held. For any other one it goes by the times in the Lease.
 func (o *Other) see(spec *coordinationv1.LeaseSpec, renewed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,7 +80,7 @@ func (o *Other) see(spec *coordinationv1.LeaseSpec, renewed bool) {
 	}
 }
 
-// Holder is the kube-controller-manager that runs, empty if none does.
+// Holder returns the running kube-controller-manager, empty if there is none.
 func (o *Other) Holder() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

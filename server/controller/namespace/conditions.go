@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// conditions has the conditions about a namespace's deletion, in their order: the message of each when all is well, and
-// the reason when it is not.
+// conditions lists the conditions about a namespace's deletion, in their order, with the reason and message if
+// all is well, and the reason if not.
 var conditions = []struct {
 	kind            corev1.NamespaceConditionType
 	reason, message string
@@ -25,8 +25,8 @@ var conditions = []struct {
 	{corev1.NamespaceFinalizersRemaining, "ContentHasNoFinalizers", "All content-preserving finalizers finished", "SomeFinalizersRemain"},
 }
 
-// setConditions updates the status, and says whether that changed it. bad has a message for each condition that is
-// true.
+// setConditions updates the status, and reports whether that changed it. bad has a message for each condition
+// that is true.
 func setConditions(status *corev1.NamespaceStatus, bad map[corev1.NamespaceConditionType]string, now metav1.Time) (changed bool) {
 	for _, c := range conditions {
 		next := corev1.NamespaceCondition{

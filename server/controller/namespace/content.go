@@ -28,7 +28,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// collection is a namespaced resource whose objects can be deleted all at once.
+// collection is a namespaced resource that supports deletecollection.
 type collection struct {
 	resource schema.GroupVersionResource
 	storage  collectionStorage
@@ -71,24 +71,24 @@ func podsFirst(a, b collection) int {
 	return 0
 }
 
-// mostCollections is how many collections of a namespace are deleted at a time: etcd syncs its disk once for writes
-// that come together. Each deletes several of its objects at once.
+// mostCollections limits the collections of a namespace that are deleted at a time. etcd syncs its disk once
+// for concurrent writes. Each deletes several of its objects at once.
 const mostCollections = 8
 
-// content describes what remains in a namespace, and why.
+// content describes the remaining content of a namespace, and the reasons. mu guards all fields.
 type content struct {
 	mu sync.Mutex
-	// left are the resources of which something remains, or may remain.
+	// left holds the resources of which something remains, or may remain.
 	left map[schema.GroupResource]bool
-	// objects counts the remaining objects of each resource, and finalizers the objects that each finalizer is on.
+	// objects counts the remaining objects of each resource, and finalizers the objects with each finalizer.
 	objects    map[schema.GroupResource]int
 	finalizers map[string]int
 	failures   []error
-	// unknown says why there may be resources that nobody looked at.
+	// unknown is set if there may be resources that were not examined.
 	unknown error
 }
 
-// isGone says whether it is certain that nothing remains.
+// isGone reports whether it is certain that nothing remains.
 func (c *content) isGone() bool {
 	return len(c.objects) == 0 && len(c.failures) == 0 && c.unknown == nil
 }
@@ -122,11 +122,10 @@ func (c *content) bad() map[corev1.NamespaceConditionType]string {
 	return bad
 }
 
-// deleteContent deletes the objects in a namespace and reports what remains. If one collection fails, the others are
-// still deleted. Only has the resources to look at, or is nil for all.
+// deleteContent deletes the objects in a namespace and reports what remains. If one collection fails, the
+// others are still deleted. only limits the resources; nil means all.
 func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schema.GroupVersionResource]rest.Storage, writer *work.Writer,
-	guard rest.ValidateObjectFunc,
-	only map[schema.GroupResource]bool) *content {
+	guard rest.ValidateObjectFunc, only map[schema.GroupResource]bool) *content {
 	remains := &content{left: map[schema.GroupResource]bool{}, objects: map[schema.GroupResource]int{}, finalizers: map[string]int{}}
 	all := collections(storages)
 	if only != nil {
@@ -151,8 +150,8 @@ func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schem
 	return remains
 }
 
-// empty deletes the collection, and adds what is left of it to remains. It recovers from a panic, which would end the
-// process.
+// empty deletes the collection, and adds its remaining objects to remains. It recovers from a panic, which
+// would end the process.
 func (c collection) empty(ctx context.Context, ns *corev1.Namespace, writer *work.Writer, guard rest.ValidateObjectFunc, remains *content) {
 	objects, finalizers := 0, map[string]int{}
 	err := func() (err error) {
@@ -181,7 +180,7 @@ func (c collection) empty(ctx context.Context, ns *corev1.Namespace, writer *wor
 	}
 }
 
-// delete deletes the collection, counts what is left of it, and adds their finalizers.
+// delete deletes the collection, counts its remaining objects, and adds their finalizers.
 func (c collection) delete(ctx context.Context, ns *corev1.Namespace, writer *work.Writer, guard rest.ValidateObjectFunc,
 	finalizers map[string]int) (objects int, err error) {
 	found, err := c.deleteAll(ctx, ns, writer, guard)
@@ -209,7 +208,7 @@ func (c collection) delete(ctx context.Context, ns *corev1.Namespace, writer *wo
 	return objects, fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %v", ns.Name, c.resource)
 }
 
-// deleteAll deletes the collection, and returns what was in it, nil if nothing was.
+// deleteAll deletes the collection, and returns its objects, nil if it had none.
 func (c collection) deleteAll(ctx context.Context, ns *corev1.Namespace, writer *work.Writer,
 	guard rest.ValidateObjectFunc) (found runtime.Object, err error) {
 	void := false
@@ -240,7 +239,7 @@ func (c collection) deleteAll(ctx context.Context, ns *corev1.Namespace, writer 
 	return found, nil
 }
 
-// hasItems says whether a list has items.
+// hasItems reports whether a list has items.
 func hasItems(ctx context.Context, list runtime.Object) (bool, error) {
 	if items, ok := list.(*object.List); ok {
 		return items.Items.Any(ctx)
@@ -248,8 +247,8 @@ func hasItems(ctx context.Context, list runtime.Object) (bool, error) {
 	return meta.LenList(list) > 0, nil
 }
 
-// mayStillStop says whether a list has pods whose grace period, counted from the deletion of their namespace, has not
-// passed. Nothing else has one. It says no of pods that can't be read.
+// mayStillStop reports whether a list has pods whose grace period, counted from the deletion of their
+// namespace, has not passed. Only pods have one. It returns false for pods that can't be read.
 func mayStillStop(ctx context.Context, found runtime.Object, since time.Time) bool {
 	var longest int64
 	err := object.Each(ctx, found, func(item runtime.Object) error {

@@ -22,17 +22,19 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// firstLookMost bounds how long a server's start waits for etcd.
+// firstLookMost limits how long a server's start waits for etcd.
 const firstLookMost = 10 * time.Second
 
-// user is who empties namespaces.
+// user is the user for emptying namespaces.
 var user = work.ServiceAccount("namespace-controller")
 
 // Controller creates the namespaces that every cluster has, and empties deleted ones.
 //
-// One goroutine follows all namespaces, and a few work on those that are ending, which wait in queues until they are
-// gone or no longer have our finalizer. They are known by UID, since a namespace can be created again under its name
-// before anybody has noticed.
+// One goroutine follows all namespaces, and a few work on the ending ones, which wait in queues until they are
+// gone or no longer have our finalizer. Namespaces are known by UID: a namespace may be created again under its
+// name before the controller notices the end of the first.
+//
+// mu guards ending, working and term.
 type Controller struct {
 	namespaces namespaceStorage
 	status     rest.Updater
@@ -47,19 +49,19 @@ type Controller struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	// fresh has namespaces that were not worked on yet, again those that are not empty or have failed, and slow those
-	// of them that took long.
+	// fresh queues namespaces before their first attempt, again those that are not empty or have failed, and
+	// slow those whose attempt took long.
 	fresh       workqueue.TypedDelayingInterface[types.UID]
 	again, slow workqueue.TypedRateLimitingInterface[types.UID]
-	// beside has a place for each attempt that the next one does not wait for.
+	// beside has a slot for each attempt that the next one does not wait for.
 	beside chan struct{}
 	counts *work.Counts
 
 	mu     sync.Mutex
 	ending map[types.UID]*ending
-	// working is how many of them are worked on.
+	// working counts the namespaces that are being worked on.
 	working int
-	// term is for as long as this process is to empty namespaces. It is nil when it is not.
+	// term ends when this process stops emptying namespaces. It is nil while another process does.
 	term context.Context
 }
 
@@ -70,9 +72,9 @@ type namespaceStorage interface {
 	rest.Watcher
 }
 
-// New returns nil if the server has no namespaces. Elsewhere (optional) has resources of other servers, and complete
-// returns an error if there are, or may be, resources that nobody has. Unless it runs, the controller only creates some
-// namespaces, and leaves deleted ones to somebody else.
+// New returns nil if the server has no namespaces. elsewhere (optional) returns resources of other servers.
+// complete returns an error if resources exist, or may exist, that neither has. Before Run, the controller only
+// creates namespaces, and does not empty deleted ones.
 func New(kit *work.Kit, elsewhere work.Storages, complete func(context.Context) error) *Controller {
 	c := &Controller{
 		storages: kit.Storages, elsewhere: elsewhere, complete: complete, log: kit.Log, ending: map[types.UID]*ending{},
@@ -122,7 +124,7 @@ func (c *Controller) Run(ctx context.Context) {
 	c.term = nil
 }
 
-// State returns what it is about.
+// State returns the numbers of waiting, working and failing namespaces.
 func (c *Controller) State() (s work.State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +143,7 @@ func (c *Controller) State() (s work.State) {
 	return s
 }
 
-// begin follows namespaces from a revision on, and works on those that are ending.
+// begin follows namespaces from a revision on, and works on ending ones.
 func (c *Controller) begin(revision string) {
 	c.running.Go(func() { c.follow(revision) })
 	for range mostAtOnce {
@@ -177,7 +179,7 @@ func (c *Controller) follow(revision string) {
 	}
 }
 
-// look lists namespaces: it starts to empty ending ones and creates missing ones. Those that can't be read stay as they
+// look lists namespaces: it queues ending ones and creates missing ones. Those that can't be read stay as they
 // are. It returns the list's revision, or "".
 func (c *Controller) look(ctx context.Context) (revision string, err error) {
 	obj, unreadable, err := builtin.ListReadable(c.request(ctx, user, "list", ""), c.namespaces, &metainternalversion.ListOptions{})
@@ -203,7 +205,7 @@ func (c *Controller) look(ctx context.Context) (revision string, err error) {
 	return list.ResourceVersion, nil
 }
 
-// watch handles all changes after a revision until it ends, and says whether there were any.
+// watch handles all changes after a revision until the watch ends. saw reports whether there were any.
 func (c *Controller) watch(revision string) (saw bool) {
 	w, err := c.namespaces.Watch(c.request(c.ctx, user, "watch", ""), &metainternalversion.ListOptions{ResourceVersion: revision})
 	if err != nil {

@@ -20,11 +20,11 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// namespaces are their resource.
+// namespaces is the resource of namespaces.
 var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 
-// empty deletes the content of a namespace, writes into its status what remains, and removes our finalizer if nothing
-// does. It says whether our work is done.
+// empty deletes the content of a namespace, records the remaining content in its status, and removes our
+// finalizer if nothing remains. done reports whether our work is done.
 func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done bool, err error) {
 	ns, err := c.stillEnding(ctx, e.name, uid)
 	if err != nil {
@@ -48,8 +48,9 @@ func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done 
 	return err == nil || gone(err), unlessGone(err)
 }
 
-// deleteContent deletes what is in a namespace: all at first, then what is left. When nothing is left, all is looked at
-// once more. That nothing remains is only known if all resources are, and were before their storages were asked.
+// deleteContent deletes the content of a namespace: of all resources at first, then of those with remaining
+// objects. When nothing is left, it examines all once more. Nothing remains for certain only if all resources
+// are known, and were before their storages were read.
 func (c *Controller) deleteContent(ctx context.Context, ns *corev1.Namespace, e *ending) *content {
 	guard := c.guard(e.name, ns.UID)
 	var unknown error
@@ -68,7 +69,7 @@ func (c *Controller) deleteContent(ctx context.Context, ns *corev1.Namespace, e 
 	return remains
 }
 
-// everything has the storages of this server and of others.
+// everything returns the storages of this server and of others.
 func (c *Controller) everything() map[schema.GroupVersionResource]rest.Storage {
 	all := c.storages()
 	if c.elsewhere != nil {
@@ -77,8 +78,8 @@ func (c *Controller) everything() map[schema.GroupVersionResource]rest.Storage {
 	return all
 }
 
-// stillEnding reads the namespace. The error is errNotEnding if it is gone, if another one has its name, or if it has
-// no finalizers any more.
+// stillEnding reads the namespace. The error is errNotEnding if the namespace is gone, if another one has its
+// name, or if it has no finalizers.
 func (c *Controller) stillEnding(ctx context.Context, name string, uid types.UID) (*corev1.Namespace, error) {
 	ns, err := c.get(ctx, name)
 	if err == nil && (ns.UID != uid || len(ns.Spec.Finalizers) == 0) {
@@ -87,8 +88,8 @@ func (c *Controller) stillEnding(ctx context.Context, name string, uid types.UID
 	return ns, err
 }
 
-// guard admits the deletion of an object that certainly belongs to the namespace. The object was read before: if the
-// namespace exists now, it existed then.
+// guard admits the deletion of an object only if the object certainly belongs to the namespace. The object was
+// read before: if the namespace exists now, it existed then.
 func (c *Controller) guard(name string, uid types.UID) rest.ValidateObjectFunc {
 	return func(ctx context.Context, _ runtime.Object) error {
 		_, err := c.stillEnding(ctx, name, uid)
@@ -105,7 +106,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// tell writes into the namespace's status what remains, unless the status says so already.
+// tell records the remaining content in the namespace's status, unless the status already has it.
 func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, remains *content) error {
 	bad, now := remains.bad(), metav1.Now()
 	if ns.Status.Phase == corev1.NamespaceTerminating && !setConditions(ns.Status.DeepCopy(), bad, now) {
@@ -121,8 +122,8 @@ func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, remains *co
 	})
 }
 
-// update changes the current state of the namespace, provided it is the one that was seen. Storage repeats the change
-// if somebody else writes meanwhile.
+// update changes the current state of the namespace, provided it has the UID of seen. Storage repeats the
+// change if another client writes meanwhile.
 func (c *Controller) update(ctx context.Context, to rest.Updater, subresource string, seen *corev1.Namespace, why func(*trace.Step),
 	change func(*corev1.Namespace)) (err error) {
 	next := func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
@@ -145,7 +146,7 @@ func (c *Controller) update(ctx context.Context, to rest.Updater, subresource st
 	return err
 }
 
-// revisionOf is the revision of the write that made a namespace what it is; 0 if it has none.
+// revisionOf returns the revision of a namespace's last write; 0 if it has none.
 func revisionOf(ns *corev1.Namespace) int64 {
 	revision, err := strconv.ParseInt(ns.ResourceVersion, 10, 64)
 	if err != nil {

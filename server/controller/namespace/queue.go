@@ -16,43 +16,42 @@ import (
 )
 
 const (
-	// settle is how long a namespace has been ending before its content is deleted. Admission refuses creates 20 ms
-	// after the deletion at the latest, since concurrent creates may share one read of the namespace for so long. A
-	// create that was admitted just before reaches etcd much faster than settle. Upstream, whose admission reads a
-	// cache, waits 5 s.
+	// settle is the time from the end of a namespace to the deletion of its content. Admission refuses creates
+	// 20 ms after the deletion at the latest, since concurrent creates may share one read of the namespace for
+	// so long. A create that was admitted just before reaches etcd much faster than settle. Upstream, whose
+	// admission reads a cache, waits 5 s.
 	settle = work.ShortestPause
-	// mostAtOnce is how many namespaces are emptied at a time for the first time, how many are looked at again, and how
-	// many that take long.
+	// mostAtOnce is the number of workers of each queue.
 	mostAtOnce = 4
-	// quickAttempt bounds an attempt that holds up others, and longestAttempt one at a namespace that has taken longer
-	// than that: a webhook that does not answer holds up its namespace for half a minute.
+	// quickAttempt limits an attempt that holds up others. longestAttempt limits one at a namespace that has
+	// taken longer than that: a webhook that does not answer holds up its namespace for half a minute.
 	quickAttempt   = 5 * time.Second
 	longestAttempt = time.Minute
-	// patience is how long the next namespace waits for an attempt. One that takes longer goes on beside it, for what
-	// takes long waits for others: there are mostBeside of them.
+	// patience is the time that the next namespace waits for an attempt. A longer attempt goes on beside the
+	// next: it takes long because it waits for other servers. At most mostBeside do.
 	patience   = 200 * time.Millisecond
 	mostBeside = 256
-	// soon is how many times a namespace is looked at again whatever the others need. After that, all of them have
-	// perSecond looks together: thousands that nobody lets end cost no more than a few do.
+	// soon limits the attempts at a namespace that do not count against the others. After that, all namespaces
+	// share perSecond attempts: thousands that can't end cost no more than a few.
 	soon      = 5
 	perSecond = 50
 )
 
-// ending is a namespace that is being deleted. It is in one of the queues, or it is being worked on.
+// ending is a namespace that is being deleted. It is in one of the queues, or is being worked on.
 type ending struct {
 	name string
-	// since is when it began to wait.
+	// since is the start of its wait.
 	since time.Time
-	// left are the resources of which something remained after the last attempt. Nil stands for all.
+	// left holds the resources with remaining objects after the last attempt. Nil stands for all.
 	left map[schema.GroupResource]bool
-	// working says that it is being worked on, and failure why that failed last. The controller's mu guards them.
+	// working means that it is being worked on, and failure is its last error. The controller's mu guards them.
 	working bool
 	failure string
-	// incomplete says that not all resources were known then.
+	// incomplete means that not all resources were known then.
 	incomplete bool
 }
 
-// pauses says when to look at a namespace again.
+// pauses computes the pause before the next attempt at a namespace.
 type pauses struct {
 	workqueue.TypedRateLimiter[types.UID]
 	shared *workqueue.TypedBucketRateLimiter[types.UID]
@@ -73,7 +72,7 @@ func (p *pauses) When(uid types.UID) time.Duration {
 	return pause
 }
 
-// see queues an ending namespace that has our finalizer, unless it is known.
+// see queues an ending namespace that has our finalizer, unless it is already known.
 func (c *Controller) see(ns *corev1.Namespace) {
 	if ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0 {
 		return
@@ -102,11 +101,12 @@ func (c *Controller) dropPauses(uid types.UID) {
 	c.slow.Forget(uid)
 }
 
-// waiting is how many namespaces nobody works on, but for some that have just gone. The caller holds mu.
+// waiting returns the approximate number of waiting namespaces: it may include some that have just gone. The
+// caller holds mu.
 func (c *Controller) waiting() int { return max(0, len(c.ending)-c.working) }
 
-// work empties one namespace of a queue after the other. Those that did not end at once have a queue of their own, and
-// so have those whose last attempt was cut off: they may take long, and delay no others.
+// work empties the namespaces of a queue, one after the other. It starts the next one when an attempt ends, or
+// takes longer than patience.
 func (c *Controller) work(queue workqueue.TypedInterface[types.UID], longest time.Duration) {
 	for {
 		uid, over := queue.Get()
@@ -123,7 +123,7 @@ func (c *Controller) work(queue workqueue.TypedInterface[types.UID], longest tim
 	}
 }
 
-// await waits for the end of an attempt, or until there is room for it beside the others.
+// await waits for the end of an attempt, or until a slot beside the others is free.
 func (c *Controller) await(ended <-chan struct{}) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -142,7 +142,7 @@ func (c *Controller) await(ended <-chan struct{}) {
 	}
 }
 
-// take works on a namespace, if that is still needed.
+// take works on a namespace, if it is still ending and this process may work.
 func (c *Controller) take(uid types.UID, longest time.Duration) {
 	c.mu.Lock()
 	e, term := c.ending[uid], c.term

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// systemNamespaces are those that every cluster has.
+// systemNamespaces lists the namespaces that every cluster has.
 var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 
 // makeMissing creates the missing ones concurrently, so that etcd syncs its disk once.

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// AddressesName is what a Kubernetes API server calls the controller.
+	// AddressesName is the controller's name in a Kubernetes API server.
 	AddressesName = "ipallocator-repair-controller"
 
-	// workers is how many services and addresses are worked on at a time, as upstream.
+	// workers limits the services and addresses that are worked on at a time, as upstream.
 	workers = 5
-	// serviceComes is how long an IPAddress waits for its service: as long as a request may take.
+	// serviceComes is the time that an IPAddress waits for its service: the longest time of a request.
 	serviceComes = time.Minute
-	// addressGoes is how long an IPAddress stays that a request took for a service, and failed.
+	// addressGoes is the time that an IPAddress stays after its request failed to create the service.
 	addressGoes = 5 * time.Second
 
 	allocation        = "ClusterIPAllocation"
@@ -37,20 +37,20 @@ const (
 	addressAllocation = "IPAddressAllocation"
 )
 
-// The resources that are followed.
+// The resources that the controllers follow.
 var (
 	ServiceResource = corev1.SchemeGroupVersion.WithResource("services")
 	AddressResource = networkingv1.SchemeGroupVersion.WithResource("ipaddresses")
 	RangeResource   = networkingv1.SchemeGroupVersion.WithResource("servicecidrs")
 )
 
-// key is a service to be looked at, or an address.
+// key is a service or an address to examine.
 type key struct {
 	service types.NamespacedName
 	ip      netip.Addr
 }
 
-// Addresses puts right which service has which cluster IP.
+// Addresses corrects the allocation of cluster IPs to services. mu guards known and told.
 type Addresses struct {
 	*work.Loop[key]
 	kit       *work.Kit
@@ -60,16 +60,16 @@ type Addresses struct {
 	ranges    *work.Objects[*networkingv1.ServiceCIDR]
 	recorder  recorder
 
-	// look is what was put since Begin; nil between looks.
+	// look holds the keys that were put since Begin; nil between looks. Only the feed's goroutine uses it.
 	look *index
 
 	mu    sync.Mutex
 	known *index
-	// told are the troubles of each service that events were made of.
+	// told holds the problems of each service that already have an event.
 	told map[types.NamespacedName][]trouble
 }
 
-// NewAddresses makes the controller, which does nothing until it runs.
+// NewAddresses creates the controller. It does nothing until it runs.
 func NewAddresses(kit *work.Kit) *Addresses {
 	writer := kit.Self(AddressesName)
 	c := &Addresses{
@@ -90,7 +90,8 @@ func (c *Addresses) try(ctx context.Context, k key, cause int64) error {
 	return c.tryService(ctx, k.service, cause)
 }
 
-// tryService has each cluster IP of a service have its IPAddress, and tells what it can't put right.
+// tryService ensures an IPAddress for each cluster IP of a service, and reports the problems that it can't
+// correct.
 func (c *Addresses) tryService(ctx context.Context, name types.NamespacedName, cause int64) error {
 	svc, found, err := c.services.Get(ctx, name.Namespace, name.Name)
 	if err != nil {
@@ -119,7 +120,7 @@ func (c *Addresses) tryService(ctx context.Context, name types.NamespacedName, c
 	return errors.Join(errs...)
 }
 
-// settle notes what is wrong with a service, and returns what nobody has been told yet.
+// settle stores the problems of a service, and returns the new ones.
 func (c *Addresses) settle(name types.NamespacedName, now []trouble) (untold []trouble) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +147,7 @@ func (c *Addresses) storedRanges(ctx context.Context) (ranges, error) {
 	return all, nil
 }
 
-// tryIP has one cluster IP of a service have its IPAddress.
+// tryIP ensures the IPAddress of one cluster IP of a service.
 func (c *Addresses) tryIP(ctx context.Context, svc *corev1.Service, text string, all ranges, cause int64) (t trouble, err error) {
 	ip, ok := parse(text)
 	if !ok {
@@ -190,12 +191,12 @@ func (c *Addresses) tryIP(ctx context.Context, svc *corev1.Service, text string,
 	return t, nil
 }
 
-// give creates the IPAddress by which a service has an address.
+// give creates the IPAddress that allocates an address to a service.
 func (c *Addresses) give(ctx context.Context, svc *corev1.Service, ip netip.Addr, d work.Decision) error {
 	return c.addresses.Create(ctx, service.NewAddress(svc, ip), d)
 }
 
-// replace gives a service an address whose IPAddress is not as it should be. What an IPAddress names can't be changed.
+// replace replaces an incorrect IPAddress of a service. The reference of an IPAddress can't be changed.
 func (c *Addresses) replace(ctx context.Context, svc *corev1.Service, ip netip.Addr, address *networkingv1.IPAddress, cause int64) error {
 	d := work.Decide(cause, trace.AddressWrong)
 	if err := c.addresses.Delete(ctx, address, metav1.DeletePropagationBackground, d); err != nil {
@@ -204,7 +205,7 @@ func (c *Addresses) replace(ctx context.Context, svc *corev1.Service, ip netip.A
 	return c.give(ctx, svc, ip, d)
 }
 
-// tryAddress deletes an IPAddress of the allocator whose service does not have it.
+// tryAddress deletes an IPAddress of the allocator whose service does not use it.
 func (c *Addresses) tryAddress(ctx context.Context, k key, cause int64) error {
 	c.mu.Lock()
 	strays, _ := c.known.stray(k.ip)
@@ -255,7 +256,7 @@ func (c *Addresses) remove(ctx context.Context, address *networkingv1.IPAddress,
 	)
 }
 
-// clusterIPs are the addresses of a service as they are written.
+// clusterIPs returns the addresses of a service, in their written form.
 func clusterIPs(svc *corev1.Service) []string {
 	switch svc.Spec.ClusterIP {
 	case "", corev1.ClusterIPNone:
@@ -270,7 +271,7 @@ func clusterIPs(svc *corev1.Service) []string {
 	return svc.Spec.ClusterIPs
 }
 
-// has says whether a service has an address.
+// has reports whether a service has an address.
 func has(svc *corev1.Service, ip netip.Addr) bool {
 	return slices.ContainsFunc(clusterIPs(svc), func(text string) bool {
 		other, ok := parse(text)
@@ -278,7 +279,7 @@ func has(svc *corev1.Service, ip netip.Addr) bool {
 	})
 }
 
-// parse reads an address. Old services may have one with leading zeros.
+// parse parses an address. Old services may have one with leading zeros.
 func parse(text string) (netip.Addr, bool) {
 	ip, ok := netip.AddrFromSlice(netutils.ParseIPSloppy(text))
 	return ip.Unmap(), ok
@@ -296,12 +297,12 @@ func namesService(address *networkingv1.IPAddress) bool {
 	return ref != nil && ref.Group == "" && ref.Resource == ServiceResource.Resource
 }
 
-// managed says whether the allocator has made an IPAddress.
+// managed reports whether the allocator has created an IPAddress.
 func managed(address *networkingv1.IPAddress) bool {
 	return address.Labels[networkingv1.LabelManagedBy] == service.AllocatorName
 }
 
-// labelled says whether an IPAddress is labelled as the allocator does.
+// labelled reports whether an IPAddress has the allocator's labels.
 func labelled(address *networkingv1.IPAddress, ip netip.Addr) bool {
 	return managed(address) && address.Labels[networkingv1.LabelIPAddressFamily] == string(familyOf(ip))
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// trouble is what an event says.
+// trouble is the content of an event.
 type trouble struct{ reason, action, note string }
 
-// recorder makes events of one controller.
+// recorder creates the events of one controller.
 type recorder struct {
 	name, instance string
 	events         *work.Objects[*corev1.Event]
@@ -33,7 +33,7 @@ func newRecorder(kit *work.Kit, writer *work.Writer) recorder {
 		work.ObjectsOf[*corev1.Event](kit, writer, eventsv1.SchemeGroupVersion.WithResource("events"))}
 }
 
-// tell makes an event about an object.
+// tell creates an event about an object.
 func (r recorder) tell(ctx context.Context, about corev1.ObjectReference, t trouble, cause int64) error {
 	namespace := about.Namespace
 	if namespace == "" {

@@ -25,7 +25,7 @@ var (
 // Begin begins a look at all keys.
 func (c *Addresses) Begin() { c.look = newIndex() }
 
-// End queues all with which something is wrong. What was known and was not put is gone.
+// End queues everything that needs repair. A known key that was not put is gone.
 func (c *Addresses) End(int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +37,7 @@ func (c *Addresses) End(int64) {
 	}
 }
 
-// Put takes what a key has at a revision.
+// Put takes the value of a key at a revision.
 func (c *Addresses) Put(p feed.Pair) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +73,8 @@ func (c *Addresses) putService(is *index, p feed.Pair) {
 	}
 	c.queueServices(slices.Values([]types.NamespacedName{k}), p.Revision)
 	for _, ip := range was.ips {
-		// Who deletes a service, or changes its type, gives its addresses back next. Nobody does it if the process was
-		// killed.
+		// The request that deletes a service, or changes its type, releases its addresses next. A killed
+		// process does not.
 		if strays, _ := is.stray(ip); strays {
 			c.AddAfter(key{ip: ip}, p.Revision, serviceComes)
 		}
@@ -118,7 +118,7 @@ func (c *Addresses) putRange(is *index, p feed.Pair, name string) {
 	}
 }
 
-// queueServices queues those of some services with which something is wrong, or was.
+// queueServices queues the services among names that have, or had, problems.
 func (c *Addresses) queueServices(names func(func(types.NamespacedName) bool), cause int64) {
 	for name := range names {
 		if len(c.told[name]) > 0 || c.known.wrong(name) {
@@ -127,7 +127,7 @@ func (c *Addresses) queueServices(names func(func(types.NamespacedName) bool), c
 	}
 }
 
-// queueStray queues an IPAddress that is without its service, as soon as it may go.
+// queueStray queues an IPAddress without its service, for the time when it may be deleted.
 func (c *Addresses) queueStray(ip netip.Addr, cause int64) {
 	strays, g := c.known.stray(ip)
 	if !strays {

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/service"
 )
 
-// index is who has which address, as far as it takes to see that something is wrong.
+// index holds the allocations of addresses, in as much detail as detecting problems needs.
 type index struct {
 	services  map[types.NamespacedName]holder
 	holders   map[netip.Addr][]types.NamespacedName
@@ -23,7 +23,7 @@ type index struct {
 // holder is a service with cluster IPs.
 type holder struct {
 	ips []netip.Addr
-	// invalid says that one of them is no address.
+	// invalid means that one of them is no address.
 	invalid bool
 }
 
@@ -41,7 +41,7 @@ func holderOf(svc *corev1.Service) (h holder) {
 
 // given is an IPAddress.
 type given struct {
-	// to is the service that it names, if it names one.
+	// to is the service that it names, if any.
 	to                types.NamespacedName
 	managed, labelled bool
 	created           time.Time
@@ -55,10 +55,10 @@ func givenOf(address *networkingv1.IPAddress, ip netip.Addr) given {
 	return g
 }
 
-// ranges are the prefixes of ServiceCIDRs, by name.
+// ranges maps the names of ServiceCIDRs to their prefixes.
 type ranges map[string][]netip.Prefix
 
-// offer says whether a service may have an address. The default range is there also if nobody has stored it.
+// offer reports whether a service may have an address. The default range exists even if it is not stored.
 func (r ranges) offer(ip netip.Addr) bool {
 	if _, stored := r[service.DefaultCIDR]; !stored && service.Offers(defaultRange, ip) {
 		return true
@@ -80,7 +80,7 @@ func newIndex() *index {
 	}
 }
 
-// put notes what a service has, and returns what it had.
+// put stores the addresses of a service, and returns the previous ones.
 func (i *index) put(name types.NamespacedName, now holder) (was holder) {
 	was = i.services[name]
 	for _, ip := range was.ips {
@@ -98,7 +98,7 @@ func (i *index) put(name types.NamespacedName, now holder) (was holder) {
 	return was
 }
 
-// wrong says whether there is something to put right with a service, or to tell of it.
+// wrong reports whether a service has a problem to correct or to report.
 func (i *index) wrong(name types.NamespacedName) bool {
 	h := i.services[name]
 	return h.invalid || slices.ContainsFunc(h.ips, func(ip netip.Addr) bool {
@@ -107,7 +107,7 @@ func (i *index) wrong(name types.NamespacedName) bool {
 	})
 }
 
-// stray says whether an IPAddress of the allocator is without its service.
+// stray reports whether an IPAddress of the allocator lacks its service.
 func (i *index) stray(ip netip.Addr) (bool, given) {
 	g, found := i.addresses[ip]
 	return found && g.managed && !slices.Contains(i.holders[ip], g.to), g

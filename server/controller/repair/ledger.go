@@ -11,19 +11,19 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/service"
 )
 
-// ledger is which node ports are taken, and which services have.
+// ledger holds the taken node ports, and the ports of services.
 type ledger struct {
-	// revision is up to when it is true.
+	// revision is the last revision that it includes.
 	revision int64
-	// readable says that it is known what is taken.
+	// readable means that the taken ports are known.
 	readable bool
 	service.Allocation
-	// services have ports, by namespace and name. users says how many have a port.
+	// services maps namespace and name to the ports of a service. users counts the services with a port.
 	services map[string][]uint32
 	users    map[uint32]int
-	// unreadable are services of which nobody knows what they have.
+	// unreadable holds the services whose ports are unknown.
 	unreadable map[string]bool
-	// unused are the taken ports that no service has, and since when that is known.
+	// unused maps the taken ports without a service to the time when that was first seen.
 	unused map[uint32]time.Time
 }
 
@@ -33,14 +33,14 @@ func newLedger() *ledger {
 	return l
 }
 
-// allocate notes what is taken.
+// allocate stores the taken ports.
 func (l *ledger) allocate(stored *corev1.RangeAllocation) (err error) {
 	l.Allocation, err = service.AllocationOf(stored)
 	l.readable = err == nil
 	return err
 }
 
-// put notes what a service has, and says whether something is wrong with one of its ports.
+// put stores the ports of a service, and reports whether one of them has a problem.
 func (l *ledger) put(name string, ports []uint32) (wrong bool) {
 	for _, port := range l.services[name] {
 		if l.users[port]--; l.users[port] == 0 {
@@ -56,10 +56,10 @@ func (l *ledger) put(name string, ports []uint32) (wrong bool) {
 	return l.readable && slices.ContainsFunc(ports, l.odd)
 }
 
-// odd says whether a port that services have is not taken by one.
+// odd reports whether a port has several services, or is not marked as taken.
 func (l *ledger) odd(port uint32) bool { return l.users[port] > 1 || !l.Taken(port) }
 
-// wrong says whether something is wrong with a port of any service.
+// wrong reports whether a port of any service has a problem.
 func (l *ledger) wrong() bool {
 	for port := range l.users {
 		if l.odd(port) {
@@ -69,14 +69,15 @@ func (l *ledger) wrong() bool {
 	return false
 }
 
-// finding is a port of a service with which something is wrong.
+// finding is a problem with a port of a service.
 type finding struct {
 	service string
 	port    uint32
 	trouble
 }
 
-// findings are all of them, and how many ports are not marked. Of several services the first one has a port.
+// findings returns all problems, and the number of ports that are not marked. Of several services with a port,
+// the first one keeps it.
 func (l *ledger) findings() (all []finding, unmarked int) {
 	if !l.readable {
 		return nil, 0
@@ -104,7 +105,7 @@ func (l *ledger) findings() (all []finding, unmarked int) {
 	return all, unmarked
 }
 
-// suspect notes which taken ports no service has.
+// suspect updates the taken ports without a service.
 func (l *ledger) suspect(now time.Time) {
 	was := l.unused
 	l.unused = map[uint32]time.Time{}
@@ -123,8 +124,8 @@ func (l *ledger) suspect(now time.Time) {
 	}
 }
 
-// leaked are the ports that no service has since a time, and next is the earliest time since which no service has
-// another one. While a service can't be read, it may have any.
+// leaked returns the ports without a service since a time or longer. next is the earliest time of the other
+// unused ports. While a service can't be read, there is no result: the service may have any port.
 func (l *ledger) leaked(before time.Time) (ports []uint32, next time.Time) {
 	if len(l.unreadable) > 0 {
 		return nil, time.Time{}

@@ -19,23 +19,23 @@ import (
 )
 
 const (
-	// PortsName is what a Kubernetes API server calls the controller.
+	// PortsName is the controller's name in a Kubernetes API server.
 	PortsName = "portallocator-repair-controller"
 
-	// PortsPrefix is where the RangeAllocations are.
+	// PortsPrefix is the key prefix of the RangeAllocations.
 	PortsPrefix = "ranges"
 	portsKey    = PortsPrefix + "/servicenodeports"
-	// leakedAfter is how long a port stays taken without a service. Upstream looks each 3 minutes, and frees it at the
-	// 4th time.
+	// leakedAfter is the time that a port stays taken without a service. Upstream looks every 3 minutes, and
+	// frees it at the 4th look.
 	leakedAfter = 9 * time.Minute
 
 	portAllocation = "PortAllocation"
 )
 
-// allocations are what the stored ports are called. Nobody serves them.
+// allocations is the name of the stored ports as a resource. No API serves it.
 var allocations = corev1.SchemeGroupVersion.WithResource("servicenodeportallocations")
 
-// AllocationResource is what a controller follows to see what is taken.
+// AllocationResource is the resource that a controller follows for the taken ports.
 var AllocationResource = schema.GroupVersionResource{Resource: PortsPrefix}
 
 // mender is the storage of services.
@@ -43,7 +43,7 @@ type mender interface {
 	MendPorts(ctx context.Context, since int64, leaked []uint32) (changed bool, err error)
 }
 
-// Ports puts right which node ports are taken.
+// Ports corrects the taken node ports. mu guards known and told.
 type Ports struct {
 	*work.Loop[string]
 	kit      *work.Kit
@@ -54,16 +54,16 @@ type Ports struct {
 	// patience is [leakedAfter].
 	patience time.Duration
 
-	// look is what was put since Begin; nil between looks.
+	// look holds the keys that were put since Begin; nil between looks. Only the feed's goroutine uses it.
 	look *ledger
 
 	mu    sync.Mutex
 	known *ledger
-	// told are the findings that events were made of.
+	// told holds the findings that already have an event.
 	told map[finding]bool
 }
 
-// NewPorts makes the controller, which does nothing until it runs.
+// NewPorts creates the controller. It does nothing until it runs.
 func NewPorts(kit *work.Kit) *Ports {
 	writer := kit.Self(PortsName)
 	c := &Ports{
@@ -78,7 +78,7 @@ func NewPorts(kit *work.Kit) *Ports {
 // Begin begins a look at all keys.
 func (c *Ports) Begin() { c.look = newLedger() }
 
-// End judges what was put. Nobody knows what happened before: ports without a service begin to wait anew.
+// End judges what was put. The time before is unknown: ports without a service start to wait anew.
 func (c *Ports) End(revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *Ports) End(revision int64) {
 	c.waitForLeaks(0)
 }
 
-// Put takes what a key has at a revision.
+// Put takes the value of a key at a revision.
 func (c *Ports) Put(p feed.Pair) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +152,7 @@ func (c *Ports) putService(is *ledger, p feed.Pair) (odd bool) {
 	return is.put(key, nodePorts(svc))
 }
 
-// waitForLeaks looks again when a port has been without a service for long enough.
+// waitForLeaks returns the leaked ports, and schedules a look for the next ones.
 func (c *Ports) waitForLeaks(cause int64) (leaked []uint32) {
 	leaked, next := c.known.leaked(time.Now().Add(-c.patience))
 	if !next.IsZero() {
@@ -161,7 +161,7 @@ func (c *Ports) waitForLeaks(cause int64) (leaked []uint32) {
 	return leaked
 }
 
-// try tells what can't be put right, marks ports that services have, and frees leaked ones.
+// try reports problems that it can't correct, marks ports that services have, and frees leaked ones.
 func (c *Ports) try(ctx context.Context, _ string, cause int64) error {
 	c.mu.Lock()
 	findings, unmarked := c.known.findings()
@@ -186,7 +186,7 @@ func (c *Ports) try(ctx context.Context, _ string, cause int64) error {
 	return errors.Join(errs...)
 }
 
-// tell makes an event about a service, if it still has the port.
+// tell creates an event about a service, if it still has the port.
 func (c *Ports) tell(ctx context.Context, f finding, cause int64) error {
 	namespace, name, _ := strings.Cut(f.service, "/")
 	svc, found, err := c.services.Get(ctx, namespace, name)
@@ -199,7 +199,7 @@ func (c *Ports) tell(ctx context.Context, f finding, cause int64) error {
 	return c.recorder.tell(ctx, aboutService(svc), f.trouble, cause)
 }
 
-// mend writes which ports are taken.
+// mend corrects the stored ports.
 func (c *Ports) mend(ctx context.Context, since int64, unmarked int, leaked []uint32, cause int64) (err error) {
 	services, ok := c.kit.Storages()[ServiceResource].(mender)
 	if !ok {
@@ -216,8 +216,8 @@ func (c *Ports) mend(ctx context.Context, since int64, unmarked int, leaked []ui
 	return err
 }
 
-// nodePorts are the node ports of a service, each once for all protocols that share it. Two entries of one protocol
-// can't.
+// nodePorts returns the node ports of a service. Several protocols can share a port, which counts once. Two
+// entries of one protocol can't share it.
 func nodePorts(svc *corev1.Service) (ports []uint32) {
 	type port struct {
 		number   int32

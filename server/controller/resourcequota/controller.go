@@ -32,25 +32,25 @@ const (
 	mostAtOnce = 4
 )
 
-// Controller counts what is used of quotas.
+// Controller counts the usage of quotas.
 type Controller struct {
-	// The loop is of namespaces.
+	// The keys of the loop are namespaces.
 	*work.Loop[string]
 	storages work.Storages
 	etcd     *admin.Live
 	decoder  *admin.Decoder
-	// prefix begins all keys and ends in a slash.
+	// prefix is the common prefix of all keys, with a slash at its end.
 	prefix string
 	writer *work.Writer
 	log    *slog.Logger
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu     sync.Mutex
 	spaces map[string]*space
 	round  uint32
 }
 
-// New makes a controller, which does nothing until it runs.
+// New creates a controller. It does nothing until it runs.
 func New(kit *work.Kit) *Controller {
 	c := &Controller{
 		storages: kit.Storages, etcd: kit.Etcd, decoder: kit.Decoder, log: kit.Log,
@@ -62,7 +62,7 @@ func New(kit *work.Kit) *Controller {
 	return c
 }
 
-// count makes the status of all quotas of a namespace what its objects use.
+// count writes the usage of a namespace's objects into the status of all its quotas.
 func (c *Controller) count(ctx context.Context, namespace string, cause int64) error {
 	storages := c.storages()
 	serves := served(storages)
@@ -82,7 +82,8 @@ func (c *Controller) count(ctx context.Context, namespace string, cause int64) e
 	return errors.Join(errs...)
 }
 
-// served says which resources can be counted: those whose objects come and go by requests, in namespaces.
+// served returns a function that reports whether a resource can be counted: its objects are in namespaces, and
+// requests create and delete them.
 func served(storages map[schema.GroupVersionResource]rest.Storage) func(schema.GroupResource) bool {
 	all := map[schema.GroupResource]bool{}
 	for resource, storage := range storages {
@@ -100,8 +101,8 @@ func served(storages map[schema.GroupVersionResource]rest.Storage) func(schema.G
 	return func(resource schema.GroupResource) bool { return all[resource] }
 }
 
-// begin makes the kinds that the quotas of a namespace count, and drops those that they don't. It returns the ones that
-// are still to be read, by the beginnings of their keys, and the names of the quotas.
+// begin adds the kinds that the quotas of a namespace count, and drops the others. It returns the kinds that
+// have yet to be read, by their key prefixes, and the names of the quotas.
 func (c *Controller) begin(namespace string, serves func(schema.GroupResource) bool) (unread map[string]*kind, names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +135,8 @@ func (c *Controller) begin(namespace string, serves func(schema.GroupResource) b
 	return unread, names
 }
 
-// read counts all objects of a kind, as of one revision, and then the events that came meanwhile and are later.
+// read counts all objects of a kind, as of one revision, and then applies the later events that arrived during
+// the read.
 func (c *Controller) read(ctx context.Context, namespace, prefix string, k *kind) error {
 	c.mu.Lock()
 	round := c.round
@@ -169,7 +171,7 @@ func (c *Controller) read(ctx context.Context, namespace, prefix string, k *kind
 	return nil
 }
 
-// expire ends the usage of pods whose time has come, and has the namespace counted again when the next one's has.
+// expire ends the usage of pods whose time has come, and schedules the next count for the end of the next one.
 func (c *Controller) expire(namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,10 +186,10 @@ func (c *Controller) expire(namespace string) {
 	}
 }
 
-// errAsItIs ends an update that is not needed.
+// errAsItIs ends an update that has nothing to change.
 var errAsItIs = errors.New("nothing is to be changed")
 
-// keep writes the status of a quota if it is not right.
+// keep writes the status of a quota if it is not correct.
 func (c *Controller) keep(
 	ctx context.Context, storages map[schema.GroupVersionResource]rest.Storage, serves func(schema.GroupResource) bool, namespace,
 	name string, cause int64,
@@ -242,8 +244,8 @@ func (c *Controller) keep(
 	return err
 }
 
-// right returns the status that a quota should have, and the names that change in it: nil if it has that, or if what it
-// counts is not known yet.
+// right returns the correct status of a quota, and the names that change in it: nil if the status is correct,
+// or if the usage is not known yet.
 func (c *Controller) right(q *corev1.ResourceQuota,
 	serves func(schema.GroupResource) bool) (right *corev1.ResourceQuotaStatus, changed []string) {
 	c.mu.Lock()
@@ -263,7 +265,7 @@ func (c *Controller) right(q *corev1.ResourceQuota,
 	c.spare(s, q, used)
 	right = &corev1.ResourceQuotaStatus{Hard: q.Spec.Hard, Used: used}
 	for name := range q.Spec.Hard {
-		// What nobody counts at present stays as it was.
+		// A name that is not counted at present keeps its value.
 		if was, ok := q.Status.Used[name]; ok {
 			if _, counted := used[name]; !counted {
 				used[name] = was
@@ -280,7 +282,7 @@ func (c *Controller) right(q *corev1.ResourceQuota,
 	return right, changed
 }
 
-// spare leaves in a sum what admission has charged a moment ago: the objects may not be there yet. They are counted
+// spare keeps what admission has charged a moment ago in a sum: the objects may not exist yet. They are counted
 // again later. The caller holds mu.
 func (c *Controller) spare(s *space, q *corev1.ResourceQuota, sum corev1.ResourceList) {
 	l, now := s.quotas[q.Name], time.Now()
@@ -299,7 +301,7 @@ func (c *Controller) spare(s *space, q *corev1.ResourceQuota, sum corev1.Resourc
 	}
 }
 
-// differ returns the names of which two lists do not have the same amounts.
+// differ returns the names whose amounts differ between two lists.
 func differ(a, b corev1.ResourceList) (names []string) {
 	for _, name := range amount.Names(a) {
 		had := a[name]

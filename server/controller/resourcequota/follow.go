@@ -20,15 +20,15 @@ const (
 	quotas      = "resourcequotas"
 	definitions = "apiextensions.k8s.io/customresourcedefinitions"
 
-	// soon is how long a change waits for others that come with it, and between is from one write of a status to the
-	// next.
+	// soon is the time that a change waits for others that follow at once. between is the time between two
+	// writes of a status.
 	soon    = 50 * time.Millisecond
 	between = time.Second
-	// definitionsKnown is how long a definition that is served may take to be known to the storages.
+	// definitionsKnown is the time within which the storages know a newly served definition.
 	definitionsKnown = 500 * time.Millisecond
 )
 
-// split takes a key of an object in a namespace apart.
+// split splits the key of an object in a namespace.
 func split(key string) (prefix, namespace, name string, ok bool) {
 	at := strings.LastIndexByte(key, '/')
 	if at < 0 {
@@ -48,7 +48,7 @@ func (c *Controller) Begin() {
 	c.round++
 }
 
-// End drops what was not put since Begin, and has all quotas counted.
+// End drops the keys that were not put since Begin, and counts all quotas again.
 func (c *Controller) End(revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *Controller) End(revision int64) {
 	}
 }
 
-// Put enters what a key has at a revision.
+// Put applies the value of a key at a revision.
 func (c *Controller) Put(p feed.Pair) {
 	prefix, namespace, name, ok := split(p.Key)
 	if !ok {
@@ -90,7 +90,7 @@ func (c *Controller) Put(p feed.Pair) {
 	defer c.mu.Unlock()
 	switch s := c.spaces[namespace]; {
 	case s == nil || s.kinds[prefix] != k:
-		// Nobody counts it any more.
+		// No quota counts it any more.
 	case !k.ready:
 		k.early[name] = e
 	case k.set(name, e.usage, c.round):
@@ -100,8 +100,8 @@ func (c *Controller) Put(p feed.Pair) {
 	}
 }
 
-// counted returns the kind of a key, if it is counted and not known already. A changed definition may bring a resource
-// that a quota names.
+// counted returns the kind of a key, if a quota counts it and the object is not known already. A changed
+// definition may bring a resource that a quota names.
 func (c *Controller) counted(prefix, namespace string, p feed.Pair) *kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +134,7 @@ func (c *Controller) changed(namespace string, s *space, p feed.Pair) {
 	c.AddAfter(namespace, cause, max(soon, time.Until(s.written.Add(between))))
 }
 
-// putQuota enters a quota. One that can't be read limits nothing.
+// putQuota stores a quota. An unreadable one limits nothing.
 func (c *Controller) putQuota(namespace, name string, p feed.Pair) {
 	var spec *corev1.ResourceQuotaSpec
 	var used corev1.ResourceList
@@ -158,7 +158,7 @@ func (c *Controller) putQuota(namespace, name string, p feed.Pair) {
 	if l := s.quotas[name]; l != nil && equality.Semantic.DeepEqual(l.spec, *spec) {
 		l.round = c.round
 		l.says(used, time.Now())
-		// Others may have written its status: admission does so before the object is there that it counts.
+		// Another writer may have changed its status: admission does so before the object exists.
 		c.AddAfter(namespace, 0, between)
 		return
 	}
@@ -168,7 +168,7 @@ func (c *Controller) putQuota(namespace, name string, p feed.Pair) {
 	c.Add(namespace, p.Revision)
 }
 
-// forget drops a quota, and with the last one of a namespace all that is known of it. The caller holds mu.
+// forget drops a quota, and with the last one of a namespace the whole namespace. The caller holds mu.
 func (c *Controller) forget(namespace, name string) {
 	s := c.spaces[namespace]
 	if s == nil {
@@ -181,7 +181,7 @@ func (c *Controller) forget(namespace, name string) {
 	c.Add(namespace, 0)
 }
 
-// measure returns what a stored object uses, nil if there is none, or none that can be read.
+// measure returns the usage of a stored object, nil if it does not exist or can't be read.
 func (c *Controller) measure(resource schema.GroupResource, key string, value []byte) *quota.Usage {
 	if value == nil {
 		return nil
@@ -201,7 +201,8 @@ func (c *Controller) measure(resource schema.GroupResource, key string, value []
 	return u
 }
 
-// decode decodes a stored value. Of objects that only count, it makes sure that they can be read, and returns nil.
+// decode decodes a stored value. For objects that are only counted, it checks that they can be read, and
+// returns nil.
 func (c *Controller) decode(resource schema.GroupResource, key string, value []byte) (obj runtime.Object, ok bool) {
 	var err error
 	if !quota.Typed(resource) && resource.Resource != quotas {

@@ -13,27 +13,27 @@ import (
 	"github.com/kx-apiserver/kx/server/quota"
 )
 
-// space is a namespace that has a quota.
+// space is a namespace that has a quota. The controller's mu guards it.
 type space struct {
 	quotas map[string]*limits
-	// kinds are what its quotas count, by the beginnings of their keys.
+	// kinds maps key prefixes to the kinds that its quotas count.
 	kinds map[string]*kind
-	// unserved says that a quota names a resource that is not served.
+	// unserved means that a quota names a resource that is not served.
 	unserved bool
-	// written is when the status of one of its quotas was written last.
+	// written is the time of the last write to one of its quotas.
 	written time.Time
 }
 
-// limits are what is known of a quota.
+// limits holds the known state of a quota.
 type limits struct {
 	spec  corev1.ResourceQuotaSpec
 	round uint32
-	// used is what its status says, and raised is when what it says of a name became more.
+	// used is the usage in its status, and raised maps names to the time of their last increase.
 	used   corev1.ResourceList
 	raised map[corev1.ResourceName]time.Time
 }
 
-// says enters what the status of the quota says.
+// says stores the usage in the status of the quota.
 func (l *limits) says(used corev1.ResourceList, now time.Time) {
 	for name, amount := range used {
 		if was, ok := l.used[name]; ok && amount.Cmp(was) <= 0 {
@@ -47,8 +47,8 @@ func (l *limits) says(used corev1.ResourceList, now time.Time) {
 	l.used = used
 }
 
-// early says how long what the status says of a name must not be lowered: who raised it may not have made the object
-// yet.
+// early returns how long the amount of a name must not be lowered: the request that raised it may not have
+// created the object yet.
 func (l *limits) early(name corev1.ResourceName, amount resource.Quantity, now time.Time) time.Duration {
 	if was, ok := l.used[name]; !ok || amount.Cmp(was) > 0 {
 		return between // its event is on the way
@@ -56,34 +56,34 @@ func (l *limits) early(name corev1.ResourceName, amount resource.Quantity, now t
 	return l.raised[name].Add(between).Sub(now)
 }
 
-// kind are the objects of a resource in one namespace.
+// kind holds the objects of a resource in one namespace.
 type kind struct {
 	resource schema.GroupResource
-	// ready says that all objects are known as of the revision at, and the events after it.
+	// ready means that all objects are known as of the revision at, and later events are applied.
 	ready   bool
 	at      int64
 	objects map[string]object
 	groups  map[string]*group
-	// early are the last events of objects that came while the kind was read.
+	// early holds the last events of objects that arrived while the kind was read.
 	early map[string]event
-	// ends are the objects whose usage ends at a time.
+	// ends maps objects to the time at which their usage ends.
 	ends map[string]time.Time
 }
 
-// object is one that is counted.
+// object is a counted object.
 type object struct {
 	*group
 	round uint32
 }
 
-// group is of objects that use the same.
+// group counts the objects with the same usage.
 type group struct {
 	*quota.Usage
 	signature string
 	n         int64
 }
 
-// event is what became of an object: its usage is nil if it is gone, or can't be read.
+// event is the new state of an object: its usage is nil if it is gone, or can't be read.
 type event struct {
 	usage    *quota.Usage
 	revision int64
@@ -96,7 +96,7 @@ func newKind(resource schema.GroupResource) *kind {
 	}
 }
 
-// set enters an object, or removes it if its usage is nil. It says whether that changes what is used.
+// set stores an object, or removes it if its usage is nil. changed reports whether that changes the sum.
 func (k *kind) set(name string, u *quota.Usage, round uint32) (changed bool) {
 	old, had := k.objects[name]
 	if u == nil {
@@ -131,7 +131,7 @@ func (k *kind) leave(name string, g *group) {
 	}
 }
 
-// expire ends what has its end behind it, and returns when the next one ends.
+// expire ends the usages whose time has come, and returns the time of the next.
 func (k *kind) expire(now time.Time) (next time.Time) {
 	for name, until := range k.ends {
 		switch o := k.objects[name]; {
@@ -144,8 +144,8 @@ func (k *kind) expire(now time.Time) (next time.Time) {
 	return next
 }
 
-// usages yields what objects use, and how many they are. The order does not change while they don't, and so a sum keeps
-// its format.
+// usages yields the usages of objects with the number of objects. The order is stable, and so a sum keeps its
+// format.
 func (k *kind) usages() iter.Seq2[*quota.Usage, int64] {
 	return func(yield func(*quota.Usage, int64) bool) {
 		for _, signature := range slices.Sorted(maps.Keys(k.groups)) {

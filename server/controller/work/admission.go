@@ -12,10 +12,11 @@ import (
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
-// Scope returns what the handlers know of a resource, or of "resource/subresource", nil if nothing serves it.
+// Scope returns the handlers' request scope of a resource, or of "resource/subresource", nil if it is not
+// served.
 type Scope func(ctx context.Context, resource schema.GroupVersionResource) (*handler.RequestScope, error)
 
-// scope returns that of the write that ctx was begun for. It is nil where nobody is to be asked.
+// scope returns the scope of the write in ctx. It is nil if the write skips admission.
 func (w *Writer) scope(ctx context.Context) (*handler.RequestScope, *request.RequestInfo, error) {
 	info, _ := request.RequestInfoFrom(ctx)
 	if w.Scope == nil {
@@ -29,7 +30,8 @@ func (w *Writer) scope(ctx context.Context) (*handler.RequestScope, *request.Req
 	return scope, info, err
 }
 
-// Create creates an object by a storage, after admission was asked as about a client's. ctx is that of Begin.
+// Create creates an object through a storage, and runs admission as for a client's request. ctx comes from
+// Begin.
 func (w *Writer) Create(ctx context.Context, storage rest.Creater, name string, obj runtime.Object) (runtime.Object, error) {
 	scope, info, err := w.scope(ctx)
 	if err != nil {
@@ -44,7 +46,7 @@ func (w *Writer) Create(ctx context.Context, storage rest.Creater, name string, 
 	return storage.Create(ctx, obj, validate, options)
 }
 
-// Update changes an object by a storage, after admission was asked about its next state.
+// Update changes an object through a storage, and runs admission on its next state.
 func (w *Writer) Update(ctx context.Context, storage rest.Updater, name string, next rest.UpdatedObjectInfo) (runtime.Object, error) {
 	scope, info, err := w.scope(ctx)
 	if err != nil {
@@ -60,7 +62,7 @@ func (w *Writer) Update(ctx context.Context, storage rest.Updater, name string, 
 	return updated, err
 }
 
-// Delete deletes an object by a storage, after admission was asked.
+// Delete deletes an object through a storage, and runs admission first.
 func (w *Writer) Delete(ctx context.Context, storage rest.GracefulDeleter, name string, options *metav1.DeleteOptions) error {
 	validate, err := w.Deleting(ctx, name, options)
 	if err == nil {
@@ -69,7 +71,7 @@ func (w *Writer) Delete(ctx context.Context, storage rest.GracefulDeleter, name 
 	return err
 }
 
-// Deleting returns what asks admission about each object that is to be deleted. Without a name it is a collection.
+// Deleting returns a function that runs admission on each object to delete. Without a name it is a collection.
 func (w *Writer) Deleting(ctx context.Context, name string, options *metav1.DeleteOptions) (rest.ValidateObjectFunc, error) {
 	scope, info, err := w.scope(ctx)
 	if err != nil || scope == nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// watched is a storage whose changes can be followed.
+// watched is a storage with list and watch.
 type watched interface {
 	rest.Lister
 	rest.Watcher
 }
 
-// Changes sends a signal for each change of an object of a resource that is wanted, as the server's own user, until ctx
-// ends. Nobody waits for a signal to be taken: one stands for all changes since the last was. When a watch ends it
-// begins another, with a signal for what it may have missed.
+// Changes sends a signal for each change of a wanted object of a resource, as the server's own user, until ctx
+// ends. It does not wait for the receiver: one pending signal stands for all changes since the last. When a
+// watch ends it starts another, with a signal for changes that it may have missed.
 func Changes(ctx context.Context, storages Storages, resource schema.GroupVersionResource, wanted func(metav1.Object) bool,
 	changes chan<- struct{}) {
 	tell := func() {

@@ -6,12 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LacksFinalizer says whether an object that is there to stay is without a finalizer.
+// LacksFinalizer reports whether an object that is not being deleted lacks a finalizer.
 func LacksFinalizer(obj metav1.Object, finalizer string) bool {
 	return obj.GetDeletionTimestamp() == nil && !slices.Contains(obj.GetFinalizers(), finalizer)
 }
 
-// WaitsForFinalizer says whether an object that is being deleted has a finalizer.
+// WaitsForFinalizer reports whether an object that is being deleted has a finalizer.
 func WaitsForFinalizer(obj metav1.Object, finalizer string) bool {
 	return obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), finalizer)
 }

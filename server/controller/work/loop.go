@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// shortestRetry and longestRetry are between attempts at one key.
+	// shortestRetry and longestRetry limit the pause between attempts at one key.
 	shortestRetry = 20 * time.Millisecond
 	longestRetry  = 5 * time.Minute
-	// longestWork bounds one attempt.
+	// longestWork limits one attempt.
 	longestWork = time.Minute
 )
 
-// ErrLater says that it is too early for what is to be done. It is no failure, and tried again like one.
+// ErrLater means that it is too early for the task. It is retried like a failure, but does not count as one.
 var ErrLater = errors.New("it is too early for this")
 
-// after says when a key is looked at again.
+// after is the pause until the next look at a key.
 type after time.Duration
 
 func (a after) Error() string { return "it is looked at again in " + time.Duration(a).String() }
 
-// After returns an error that has a key looked at again after some time, because of the same revision. It is no
+// After returns an error that schedules another look at a key after some time, with the same cause. It is no
 // failure.
 func After(d time.Duration) error { return after(d) }
 
-// Loop works on keys that are added to it.
+// Loop works on keys that are added to it. mu guards waiting, working, failing and last.
 type Loop[K comparable] struct {
 	name    string
 	workers int
@@ -45,26 +45,26 @@ type Loop[K comparable] struct {
 	waiting map[K]waiting
 	working int
 	failing map[K]string
-	// last is the error of the last attempt that failed, of those that still do.
+	// last is the last error of the keys that still fail.
 	last string
 }
 
-// waiting is why a key waits, and since when.
+// waiting holds the cause of a waiting key, and the start of its wait.
 type waiting struct {
 	cause int64
 	since time.Time
 }
 
-// State is what a loop is about at the moment.
+// State is the present state of a loop.
 type State struct {
-	// Waiting are keys that nobody works on yet, Working those that are worked on, and Failing those whose last attempt
-	// failed.
+	// Waiting counts keys in the queue, Working those in work, and Failing those whose last attempt failed.
 	Waiting, Working, Failing int
-	// Error is that of the last attempt that failed.
+	// Error is the error of the last attempt that failed.
 	Error string
 }
 
-// NewLoop makes a loop of so many workers, which does nothing until it runs. Of a cause of 0 nothing is known.
+// NewLoop creates a loop with a number of workers. It does nothing until it runs. A cause of 0 means that the
+// cause is unknown.
 func NewLoop[K comparable](name string, workers int, metrics *Metrics, log *slog.Logger,
 	do func(ctx context.Context, key K, cause int64) error) *Loop[K] {
 	return &Loop[K]{
@@ -75,13 +75,13 @@ func NewLoop[K comparable](name string, workers int, metrics *Metrics, log *slog
 	}
 }
 
-// Add has a key looked at because of a revision.
+// Add queues a key, with a revision as its cause.
 func (l *Loop[K]) Add(key K, cause int64) {
 	l.wait(key, cause, time.Now())
 	l.queue.Add(key)
 }
 
-// AddAfter has a key looked at after some time.
+// AddAfter queues a key after some time.
 func (l *Loop[K]) AddAfter(key K, cause int64, after time.Duration) {
 	l.wait(key, cause, time.Now().Add(after))
 	l.queue.AddAfter(key, after)
@@ -101,7 +101,7 @@ func (l *Loop[K]) wait(key K, cause int64, since time.Time) {
 	l.counts.Added(len(l.waiting))
 }
 
-// Run works until ctx ends, and returns when all has ended.
+// Run works until ctx ends, and returns when all workers have ended.
 func (l *Loop[K]) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -179,7 +179,7 @@ func (l *Loop[K]) done(ctx context.Context, key K, cause int64, err error) {
 	l.log.Warn("a controller cannot do what it should: trying again", "controller", l.name, "key", key, "error", err)
 }
 
-// State returns what the loop is about.
+// State returns the present state of the loop.
 func (l *Loop[K]) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Metrics count what loops do, by the names that client-go's work queues have for it.
+// Metrics counts the work of loops, under the names of client-go's work queues.
 type Metrics struct {
 	depth                         *prometheus.GaugeVec
 	adds, retries, errors, writes *prometheus.CounterVec
@@ -21,7 +21,7 @@ type Counts struct {
 	waited, worked        prometheus.Observer
 }
 
-// NewMetrics registers the metrics with reg; without a registry (nil) they count, and nobody reads them.
+// NewMetrics registers the metrics with reg. Without a registry (nil) they count, but are not exported.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f, labels := promauto.With(reg), []string{"name"}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -43,7 +43,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 }
 
-// Of returns the metrics of a controller. Without Metrics (nil) they count, and nobody reads them.
+// Of returns the metrics of a controller. Without Metrics (nil) they count, but are not exported.
 func (m *Metrics) Of(name string) *Counts {
 	if m == nil {
 		m = NewMetrics(nil)
@@ -54,14 +54,14 @@ func (m *Metrics) Of(name string) *Counts {
 	}
 }
 
-// Added counts a key, after which so many wait.
+// Added counts a key. waiting is the new number of waiting keys.
 func (c *Counts) Added(waiting int) {
 	c.adds.Inc()
 	c.depth.Set(float64(waiting))
 }
 
-// Taken counts the beginning of an attempt at a key that has waited since a time, after which so many wait. That may be
-// the zero time, for one of which it is not known.
+// Taken counts the start of an attempt at a key that has waited since a time, zero if that is unknown. waiting
+// is the new number of waiting keys.
 func (c *Counts) Taken(waiting int, since time.Time) {
 	c.depth.Set(float64(waiting))
 	if !since.IsZero() {
@@ -72,7 +72,7 @@ func (c *Counts) Taken(waiting int, since time.Time) {
 // Worked counts the end of an attempt.
 func (c *Counts) Worked(began time.Time) { c.worked.Observe(time.Since(began).Seconds()) }
 
-// Again counts that another attempt is needed, and whether that is because the last one failed.
+// Again counts another attempt, and whether the last one failed.
 func (c *Counts) Again(failed bool) {
 	c.retries.Inc()
 	if failed {

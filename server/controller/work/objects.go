@@ -23,10 +23,10 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 )
 
-// Objects are those of one built-in resource, as a controller reads and writes them. Where the resource is not served
-// there are none.
+// Objects reads and writes the objects of one built-in resource for a controller. If the resource is not
+// served, it has none.
 type Objects[T builtin.Object] struct {
-	// Kit is what the controller was made with.
+	// Kit is the kit of the controller.
 	Kit      *Kit
 	writer   *Writer
 	resource schema.GroupVersionResource
@@ -37,30 +37,30 @@ func ObjectsOf[T builtin.Object](kit *Kit, writer *Writer, resource schema.Group
 	return &Objects[T]{Kit: kit, writer: writer, resource: resource}
 }
 
-// Decision is why something is written.
+// Decision is the reason for a write, and how to perform it.
 type Decision struct {
-	// Cause is the revision that gave cause to it, 0 if none is known.
+	// Cause is the revision that caused it, 0 if it is unknown.
 	Cause int64
-	// Why tells the first step of the write what was decided.
+	// Why records the decision in the first step of the write.
 	Why func(*trace.Step)
-	// Quiet leaves no journey of the write.
+	// Quiet records no journey of the write.
 	Quiet bool
-	// AsSeen has an object stay as it is if it has changed since it was seen: whoever follows it is told of that
+	// AsSeen skips the write if the object has changed since it was read: its followers will receive that
 	// change.
 	AsSeen bool
 }
 
-// Decide makes a decision of a reason that needs no values.
+// Decide returns a decision with a reason that has no values.
 func Decide(cause int64, reason trace.Reason) Decision {
 	return Decision{Cause: cause, Why: func(step *trace.Step) { step.Why(reason) }}
 }
 
-// Get returns an object as it is now. It may be shared: the caller must not change it.
+// Get returns the current object. It may be shared: the caller must not change it.
 func (o *Objects[T]) Get(ctx context.Context, namespace, name string) (obj T, found bool, err error) {
 	return o.get(ctx, namespace, name, &metav1.GetOptions{})
 }
 
-// Cached is Get of an object as some cache has it, which may be a moment behind.
+// Cached returns an object from a cache, which may be a moment behind.
 func (o *Objects[T]) Cached(ctx context.Context, namespace, name string) (obj T, found bool, err error) {
 	return o.get(ctx, namespace, name, &metav1.GetOptions{ResourceVersion: "0"})
 }
@@ -80,8 +80,8 @@ func (o *Objects[T]) get(ctx context.Context, namespace, name string, options *m
 	return obj, err == nil, err
 }
 
-// List returns the objects of a namespace, or all of them if it is empty. It fails if one of them can't be read. They
-// may be shared.
+// List returns the objects of a namespace, or of all namespaces if it is empty. It fails if one of them can't
+// be read. They may be shared.
 func (o *Objects[T]) List(ctx context.Context, namespace string) (all []T, err error) {
 	lister, ok := o.Kit.Storages()[o.resource].(rest.Lister)
 	if !ok {
@@ -117,7 +117,7 @@ func (o *Objects[T]) Readable(ctx context.Context, namespace string) (all []T, e
 	})
 }
 
-// Create creates an object, unless there is one of its name.
+// Create creates an object, unless its name is taken.
 func (o *Objects[T]) Create(ctx context.Context, obj T, d Decision) (err error) {
 	creater, ok := o.Kit.Storages()[o.resource].(rest.Creater)
 	if !ok {
@@ -131,12 +131,12 @@ func (o *Objects[T]) Create(ctx context.Context, obj T, d Decision) (err error) 
 	return UnlessOvertaken(err)
 }
 
-// errAsItIs ends an update that is not needed.
+// errAsItIs ends an update that has nothing to change.
 var errAsItIs = errors.New("nothing is to be changed")
 
-// Update changes an object, or a subresource of it if sub is not empty, unless it has been replaced by another one of
-// that name. change is given a copy of what is there now, again after each conflict, and says whether anything is to be
-// written.
+// Update changes an object, or its subresource sub, unless another object has taken its name. It calls change
+// with a copy of the current object, again after each conflict; change reports whether there is anything to
+// write.
 func (o *Objects[T]) Update(ctx context.Context, seen T, sub string, d Decision, change func(T) (bool, error)) error {
 	return o.write(ctx, "update", seen, sub, d, func(_ rest.Storage, now T) (runtime.Object, error) {
 		changed, err := change(now)
@@ -147,8 +147,8 @@ func (o *Objects[T]) Update(ctx context.Context, seen T, sub string, d Decision,
 	})
 }
 
-// Apply has the controller own the fields of a configuration and no others, as server-side apply does by force. The
-// configuration needs no kind and no name.
+// Apply makes the controller the owner of exactly the fields of a configuration, like a forced server-side
+// apply. The configuration needs no kind and no name.
 func (o *Objects[T]) Apply(ctx context.Context, seen T, sub string, d Decision, configuration map[string]any) error {
 	return o.write(ctx, "patch", seen, sub, d, func(storage rest.Storage, now T) (runtime.Object, error) {
 		fields, err := endpoint.NewFieldManager(scheme.Scheme, o.resource, sub, storage)
@@ -204,8 +204,8 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 	return UnlessOvertaken(err)
 }
 
-// Delete deletes an object if it is as it was seen. One that has changed meanwhile stays, and whoever follows it is
-// told of that.
+// Delete deletes an object if it has not changed since it was read. A changed object stays, and its followers
+// will receive that change.
 func (o *Objects[T]) Delete(ctx context.Context, seen T, policy metav1.DeletionPropagation, d Decision) (err error) {
 	deleter, ok := o.Kit.Storages()[o.resource].(rest.GracefulDeleter)
 	if !ok {
@@ -223,7 +223,7 @@ func (o *Objects[T]) Delete(ctx context.Context, seen T, policy metav1.DeletionP
 	return UnlessOvertaken(err)
 }
 
-// Value decodes what a pair has of a built-in resource.
+// Value decodes the value of a pair, of a built-in resource.
 func Value[T builtin.Object](kit *Kit, key string, value []byte) (obj T, err error) {
 	key = strings.TrimSuffix(kit.Decoder.Prefix, "/") + "/" + key
 	plain, _, err := kit.Decoder.Plain(key, value)

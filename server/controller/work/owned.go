@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// OwnedStorage is a storage whose objects a controller makes, changes and deletes.
+// OwnedStorage is a storage whose objects a controller creates, changes and deletes.
 type OwnedStorage interface {
 	rest.Lister
 	rest.Creater
@@ -23,21 +23,21 @@ type OwnedStorage interface {
 	rest.GracefulDeleter
 }
 
-// Owned is a resource of which a server manages some objects.
+// Owned is a resource in which a server manages some objects.
 type Owned[T builtin.Object] struct {
 	Storage  OwnedStorage
 	Resource schema.GroupVersionResource
 }
 
-// Request returns the context of a request for the resource, as the server's own user.
+// Request returns the context of a request for the resource by the server's own user.
 func (o Owned[T]) Request(ctx context.Context, verb string) context.Context {
 	return As(ctx, APIServer, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIGroup: o.Resource.Group, APIVersion: o.Resource.Version, Resource: o.Resource.Resource,
 	})
 }
 
-// List returns the existing objects by name, without those that can't be read. It does not start the filling of a watch
-// cache.
+// List returns the existing objects by name, without those that can't be read. It does not start the filling of
+// a watch cache.
 func (o Owned[T]) List(ctx context.Context) (map[string]T, error) {
 	list, _, err := builtin.ListReadable(store.Aside(o.Request(ctx, "list")), o.Storage, &metainternalversion.ListOptions{})
 	if err != nil {
@@ -53,8 +53,8 @@ func (o Owned[T]) List(ctx context.Context) (map[string]T, error) {
 	})
 }
 
-// UnlessOvertaken drops the error of a write that another writer has made needless. The next check sees what remains to
-// do.
+// UnlessOvertaken drops the error of a write that another writer has made superfluous. The next check finds any
+// remaining work.
 func UnlessOvertaken(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

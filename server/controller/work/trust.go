@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Trust returns what clients in the cluster are to trust, where they are told to trust have. That is this server's
-// authority. Of other servers on the same etcd the authorities stay beside it, in whatever order, as long as they are
-// valid: what verifies the one is not taken away by the other.
+// Trust returns the authorities that clients in the cluster should trust; have is the present list. The result
+// has this server's authority. If servers share the etcd, it keeps the other servers' authorities, in any
+// order, while they are valid: clients must still be able to verify those servers.
 func (k *Kit) Trust(have []byte) []byte {
 	own, _ := k.ServerCA()
 	if !k.Shared || bytes.Equal(have, own) {
@@ -35,19 +35,19 @@ func (k *Kit) Trust(have []byte) []byte {
 	return trust
 }
 
-// Renewals are the moments at which clients begin to verify this server by another certificate.
+// Renewals signals each change of the certificates that verify this server.
 type Renewals struct {
 	kit  *Kit
 	next <-chan struct{}
 }
 
-// Renewals returns those from now on.
+// Renewals returns the changes from now on.
 func (k *Kit) Renewals() *Renewals {
 	_, next := k.ServerCA()
 	return &Renewals{k, next}
 }
 
-// Run calls a function at each of them, again until it succeeds, and returns when ctx ends.
+// Run calls a function at each change, again until it succeeds, and returns when ctx ends.
 func (r *Renewals) Run(ctx context.Context, do func(context.Context) error) {
 	for {
 		select {
@@ -76,7 +76,7 @@ type der []byte
 
 func (d der) same(other der) bool { return bytes.Equal(d, other) }
 
-// certificates are those in a text that are valid. clean says that the text has nothing else.
+// certificates returns the valid certificates in a text. clean means that the text has nothing else.
 func certificates(text []byte) (valid []der, clean bool) {
 	clean = true
 	for now := time.Now(); ; {

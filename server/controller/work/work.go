@@ -13,18 +13,18 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// Storages returns the storages that are installed at present.
+// Storages returns the currently installed storages.
 type Storages func() map[schema.GroupVersionResource]rest.Storage
 
-// APIServer is the user of what a server does for itself.
+// APIServer is the user for the server's own requests.
 var APIServer user.Info = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}}
 
-// ServiceAccount returns the user that the controller with this service account acts as.
+// ServiceAccount returns the user of a controller's service account.
 func ServiceAccount(name string) user.Info {
 	return serviceaccount.UserInfo(metav1.NamespaceSystem, name, "")
 }
 
-// As returns the context of a request that a controller makes.
+// As returns the context of a controller's request.
 func As(ctx context.Context, who user.Info, info *request.RequestInfo) context.Context {
 	ctx = request.WithUser(ctx, who)
 	ctx = request.WithNamespace(ctx, info.Namespace)
@@ -33,11 +33,11 @@ func As(ctx context.Context, who user.Info, info *request.RequestInfo) context.C
 
 // Backoff computes the pause before the next attempt.
 type Backoff struct {
-	// Next is the next pause; less than ShortestPause stands for that.
+	// Next is the next pause, at least ShortestPause.
 	Next time.Duration
 }
 
-// Pauses between attempts are between these.
+// The limits of pauses between attempts.
 const (
 	ShortestPause = 100 * time.Millisecond
 	LongestPause  = 10 * time.Second

@@ -19,10 +19,10 @@ import (
 
 // Writer begins the requests of one controller.
 type Writer struct {
-	// Name is that of the controller, and User is who it acts as.
+	// Name is the name of the controller, and User its user.
 	Name string
 	User user.Info
-	// Scope (optional) has admission asked about the writes.
+	// Scope (optional) runs admission on the writes.
 	Scope Scope
 	// Journeys (optional) records the writes.
 	Journeys *trace.Recorder
@@ -32,19 +32,20 @@ type Writer struct {
 	causes causes
 }
 
-// Write describes a request that changes something.
+// Write describes a write request.
 type Write struct {
 	Verb                         string
 	Resource                     schema.GroupVersionResource
 	Subresource, Namespace, Name string
-	// Cause is the revision that gave cause to it, 0 if none is known.
+	// Cause is the revision that caused it, 0 if it is unknown.
 	Cause int64
-	// Why tells the step what was decided, with one of trace's reasons.
+	// Why records the decision in the step, with one of trace's reasons.
 	Why func(*trace.Step)
-	// Quiet leaves no journey, for what a server finds missing when it starts: on a new one such journeys would be the
-	// first that a user sees.
+	// Quiet records no journey, for objects that a starting server finds missing: on a new server such journeys
+	// would be the first that a user sees.
 	Quiet bool
-	// Void (optional) says in the end that there was nothing to write: then it leaves no journey, and is not counted.
+	// Void (optional) reports at the end that there was nothing to write: then the write has no journey, and
+	// does not count.
 	Void *bool
 }
 
@@ -55,13 +56,13 @@ func (w *Write) info() *request.RequestInfo {
 	}
 }
 
-// Reads returns the context of a request that changes nothing. It does not start the filling of a watch cache.
+// Reads returns the context of a read request. It does not start the filling of a watch cache.
 func (w *Writer) Reads(ctx context.Context, verb string, resource schema.GroupVersionResource, namespace, name string) context.Context {
 	one := Write{Verb: verb, Resource: resource, Namespace: namespace, Name: name}
 	return store.Aside(As(ctx, w.User, one.info()))
 }
 
-// Begin returns the context of a write, and records it as a journey. end ends that with *err.
+// Begin returns the context of a write, and records the write as a journey. end ends that with *err.
 func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end func(err *error)) {
 	info := one.info()
 	var j *trace.Journey
@@ -117,7 +118,7 @@ func pathOf(info *request.RequestInfo) string {
 	return path
 }
 
-// codeOf is the code that a client of the API would get.
+// codeOf returns the HTTP code that an API client would get.
 func codeOf(err error) int {
 	var status apierrors.APIStatus
 	switch {
@@ -130,19 +131,19 @@ func codeOf(err error) int {
 }
 
 const (
-	// mostEffects is how many writes because of one revision are recorded: a large cascade leaves room for others.
+	// mostEffects limits the recorded writes of one cause: a large cascade leaves room for others.
 	mostEffects = 64
-	// mostCauses is how many causes are counted.
+	// mostCauses limits the causes that are counted.
 	mostCauses = 128
 )
 
-// causes counts the journeys that each cause has, of those that came last.
+// causes counts the journeys of recent causes. mu guards counts.
 type causes struct {
 	mu     sync.Mutex
 	counts map[int64]int
 }
 
-// next says whether one more is to be recorded.
+// next reports whether one more journey of a cause is recorded, and counts it.
 func (c *causes) next(cause int64) bool {
 	if cause == 0 {
 		return true
@@ -156,7 +157,7 @@ func (c *causes) next(cause int64) bool {
 	return c.counts[cause] <= mostEffects
 }
 
-// back takes back that one was to be recorded.
+// back undoes the count of next.
 func (c *causes) back(cause int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
