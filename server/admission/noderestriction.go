@@ -409,8 +409,8 @@ func (r *nodeRules) token(ctx context.Context, w plugin.Write, node string) erro
 			return err
 		case bound.UID != pod.UID:
 			return w.Refused(
-				"the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and "+
-					"then recreated",
+				"the UID in the bound object reference (%s) does not match the UID in record. "+
+					"The object might have been deleted and then recreated",
 				bound.UID)
 		case pod.Spec.NodeName != node:
 			return w.Refused("node requested token bound to a pod scheduled on a different node")

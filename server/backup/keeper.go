@@ -22,10 +22,10 @@ import (
 	"github.com/kx-apiserver/kx/store/backup"
 )
 
-// Config says what a Keeper saves, and where.
+// Config configures a Keeper.
 type Config struct {
 	Options options.Backup
-	// DataDir is the server's, and Record how it was started.
+	// DataDir is the server's data directory, and Record describes its start.
 	DataDir string
 	Record  *Record
 	Live    *admin.Live
@@ -35,19 +35,19 @@ type Config struct {
 }
 
 const (
-	// retryWait is how long to wait after a failure, if the interval is not shorter.
+	// retryWait is the pause after a failure, unless the interval is shorter.
 	retryWait = 5 * time.Minute
-	// failuresMost is how many failures in a row make a server not ready.
+	// failuresMost is the number of consecutive failures that makes a server not ready.
 	failuresMost = 2
 
-	// Names sort by time: kx-20261127T030608.123Z-1a2b3c4d.tar. The mark after the time is that of the server.
+	// Names sort by time: kx-20261127T030608.123Z-1a2b3c4d.tar. The server's mark follows the time.
 	nameBegins, nameEnds = "kx-", ".tar"
 	nameTime             = "20060102T150405.000Z"
-	// temporaryEnds ends the names of files that are not archives yet.
+	// temporaryEnds is the suffix of unfinished archives.
 	temporaryEnds = ".part"
 )
 
-// Keeper makes archives while the server runs.
+// Keeper makes archives while the server runs. mu guards failures, last and since.
 type Keeper struct {
 	config  Config
 	mark    string
@@ -56,11 +56,12 @@ type Keeper struct {
 	mu       sync.Mutex
 	failures int
 	last     error
-	// since is when the last archive was made, or this Keeper.
+	// since is the time of the last archive, or of the Keeper's creation.
 	since time.Time
 }
 
-// New makes the keeper of a directory, which is made if it is missing. Without a directory it returns nil.
+// New creates the keeper of a directory, and the directory if it is missing. Without a directory it returns
+// nil.
 func New(c Config) (*Keeper, error) {
 	if c.Options.Dir == "" {
 		return nil, nil
@@ -85,7 +86,7 @@ func New(c Config) (*Keeper, error) {
 	return k, k.removeHalf()
 }
 
-// removeHalf removes what a server that was killed left while it made an archive.
+// removeHalf removes the unfinished archive of a killed server.
 func (k *Keeper) removeHalf() error {
 	left, err := filepath.Glob(filepath.Join(k.config.Options.Dir, "."+nameBegins+"*-"+k.mark+nameEnds+".*"+temporaryEnds))
 	for _, path := range left {
@@ -100,7 +101,7 @@ type archive struct {
 	made time.Time
 }
 
-// archives lists those of this server, the oldest first.
+// archives lists this server's archives, the oldest first.
 func (k *Keeper) archives() (all []archive, err error) {
 	entries, err := os.ReadDir(k.config.Options.Dir)
 	for _, entry := range entries {
@@ -116,8 +117,9 @@ func (k *Keeper) archives() (all []archive, err error) {
 	return all, err
 }
 
-// Run makes archives until ctx ends. The first one is due when the newest in the directory is as old as the interval: a
-// server that is started again and again does not replace all old archives by new ones. A nil Keeper makes none.
+// Run makes archives until ctx ends. The first one is due when the newest in the directory is as old as the
+// interval, so that a server with many restarts does not replace all old archives by new ones. A nil Keeper
+// makes none.
 func (k *Keeper) Run(ctx context.Context) {
 	if k == nil {
 		return
@@ -169,7 +171,7 @@ func (k *Keeper) save(ctx context.Context, now time.Time) (*backup.Saved, error)
 	if err != nil {
 		return nil, err
 	}
-	// The directory may have been on a disk that was not there at the start.
+	// The directory may be on a disk that was not mounted at the start.
 	if err := os.MkdirAll(k.config.Options.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -177,7 +179,7 @@ func (k *Keeper) save(ctx context.Context, now time.Time) (*backup.Saved, error)
 	return save.File(ctx, filepath.Join(k.config.Options.Dir, nameBegins+now.UTC().Format(nameTime)+"-"+k.mark+nameEnds))
 }
 
-// deleteOldest deletes archives beyond those to keep. Its failure is logged, and is none of the backup.
+// deleteOldest deletes surplus archives. Its failure is logged, and does not count as a failure of the backup.
 func (k *Keeper) deleteOldest() {
 	all, err := k.archives()
 	for len(all) > k.config.Options.Keep {
@@ -189,7 +191,7 @@ func (k *Keeper) deleteOldest() {
 	}
 }
 
-// result remembers how the last attempt ended.
+// result stores the result of the last attempt.
 func (k *Keeper) result(at time.Time, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

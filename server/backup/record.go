@@ -18,23 +18,23 @@ import (
 	"github.com/kx-apiserver/kx/store/backup"
 )
 
-// RecordName is the file in a data directory that has its Record.
+// RecordName is the name of the Record's file in a data directory.
 const RecordName = "serving.json"
 
-// Record says how a server was started. It has names of files, and nothing that is in them.
+// Record describes how a server was started. It holds names of files, but nothing of their content.
 type Record struct {
-	// Prefix begins the keys in etcd.
+	// Prefix is the prefix of the keys in etcd.
 	Prefix string `json:"prefix"`
-	// Flags are those that differ from their defaults.
+	// Flags holds the flags that differ from their defaults.
 	Flags map[string][]string `json:"flags,omitempty"`
-	// Files are those outside the data directory that clients and tokens believe the server by, by the names of their
+	// Files lists the files outside the data directory that clients or tokens depend on, by the names of their
 	// parts.
 	Files map[string]string `json:"files,omitempty"`
-	// Etcd is a cluster outside kx.
+	// Etcd is set for a cluster outside kx.
 	Etcd *admin.Endpoint `json:"etcd,omitempty"`
 }
 
-// NewRecord describes the server that starts with these options.
+// NewRecord describes a server with these options.
 func NewRecord(o *options.Options) (*Record, error) {
 	r := &Record{Prefix: o.Etcd.KeyPrefix(), Flags: o.Changed(), Files: map[string]string{}}
 	var errs []error
@@ -73,10 +73,10 @@ func NewRecord(o *options.Options) (*Record, error) {
 	return r, errors.Join(errs...)
 }
 
-// partOf is the name of the part that has the file of a flag.
+// partOf returns the name of the part for the file of a flag.
 func partOf(flag string) string { return "flags/" + flag }
 
-// Write keeps the record in a data directory.
+// Write writes the record to a data directory.
 func (r *Record) Write(dir *identity.DataDir) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
@@ -88,7 +88,7 @@ func (r *Record) Write(dir *identity.DataDir) error {
 	return nil
 }
 
-// ReadRecord reads the record of the server that had a data directory last.
+// ReadRecord reads the record of the last server that used a data directory.
 func ReadRecord(dir string) (*Record, error) {
 	path := filepath.Join(dir, RecordName)
 	data, err := os.ReadFile(path)
@@ -105,8 +105,8 @@ func ReadRecord(dir string) (*Record, error) {
 	return r, nil
 }
 
-// Lost says what an earlier server had in a data directory, and what the one that starts with these options makes anew
-// because it is gone.
+// Lost lists the parts of an earlier server's data directory that are missing, and that a server with these
+// options will create anew.
 func Lost(dir string, o *options.Options) (lost []string) {
 	if info, err := os.Stat(filepath.Join(dir, RecordName)); err != nil || !info.Mode().IsRegular() {
 		return nil // no server has been there
@@ -130,7 +130,7 @@ func Lost(dir string, o *options.Options) (lost []string) {
 	return lost
 }
 
-// Parts reads the files of a data directory, and those that flags name, that make a server the same one to its clients.
+// Parts reads the files, of a data directory and of flags, that make a restored server the same to its clients.
 func (r *Record) Parts(dir string) (parts []backup.Part, err error) {
 	needed, optional := identity.KeptFiles()
 	for i, name := range append(needed, optional...) {
@@ -152,7 +152,7 @@ func (r *Record) Parts(dir string) (parts []backup.Part, err error) {
 	return parts, nil
 }
 
-// Describe is what the record says of an archive.
+// Describe returns the record's part of an archive's manifest.
 func (r *Record) Describe() backup.Manifest {
 	m := backup.Manifest{KX: Here(), Prefix: r.Prefix, Flags: r.Flags}
 	if r.Etcd != nil {
@@ -161,17 +161,17 @@ func (r *Record) Describe() backup.Manifest {
 	return m
 }
 
-// Here is the version of this program.
+// Here returns the version of this program.
 func Here() backup.Version {
 	info := version.Info()
 	return backup.Version{Release: version.Release, Commit: info.GitCommit, Kubernetes: info.GitVersion}
 }
 
-// elsewhere are flags that say where a server was, and not how it serves.
+// elsewhere lists flags about the location of a server, not about its behavior.
 var elsewhere = []string{"data-dir", "ephemeral", "kubeconfig-out"}
 
-// Words is the command that serves a restored archive as it was served. Files that flags named are in the new directory
-// now.
+// Words returns the command that serves a restored archive with its flags. Files of flags are now in the new
+// directory.
 func Words(dir string, a *backup.Archive) []string {
 	words := []string{"kx", "serve", "--data-dir", dir}
 	parts := a.Parts()

@@ -21,13 +21,13 @@ const (
 	systemMaps        = "/api/v1/namespaces/kube-system/configmaps"
 	clientCAKey       = "client-ca-file"
 	headerKeys        = "requestheader-" // what the keys about a proxy begin with
-	// expirySlack is how long an expired certificate is still published: clocks differ.
+	// expirySlack is the time for which an expired certificate is still published: clocks differ.
 	expirySlack = 5 * time.Minute
 )
 
-// authentication publishes the authorities of clients' certificates for extension API servers: those of this server,
-// and those that others have written and that have not expired; and whose request headers to believe. Without a proxy
-// of its own, it keeps what others have written about these.
+// authentication publishes the authorities of client certificates for extension API servers: those of this
+// server, and unexpired ones of other servers. It also publishes the proxy whose request headers they can
+// trust. Without a proxy of its own, it keeps the entries of other servers.
 func (t *Tasks) authentication(ctx context.Context, _ func()) error {
 	var m corev1.ConfigMap
 	err := t.client.get(ctx, systemMaps+"/"+authenticationMap, &m)
@@ -54,17 +54,17 @@ func (t *Tasks) authentication(ctx context.Context, _ func()) error {
 	return t.client.update(ctx, systemMaps+"/"+authenticationMap, &m)
 }
 
-// Proxy is in front of servers, and believed by its certificate.
+// Proxy is a proxy in front of servers, which trust its headers because of its certificate.
 type Proxy struct {
-	// CAs returns the authorities of its certificate in PEM. AllowedNames are the common names that it may have; empty
-	// for any.
+	// CAs returns the authorities of its certificate in PEM. AllowedNames lists the common names that it may
+	// have; empty means any.
 	CAs          func() ([]byte, error)
 	AllowedNames []string
 
 	UsernameHeaders, UIDHeaders, GroupHeaders, ExtraHeaderPrefixes []string
 }
 
-// addTo adds the proxy to those that a config map has: other servers may be behind another one.
+// addTo adds the proxy to those in a config map: other servers may be behind another one.
 func (p *Proxy) addTo(data map[string]string) error {
 	if p == nil {
 		return nil
@@ -105,7 +105,7 @@ func (p *Proxy) addTo(data map[string]string) error {
 	return nil
 }
 
-// combine returns the certificates of all bundles, each once, without those that have expired.
+// combine returns the unexpired certificates of all bundles, each once.
 func combine(now time.Time, bundles ...[]byte) string {
 	var combined bytes.Buffer
 	var known [][]byte

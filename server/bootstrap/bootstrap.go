@@ -15,27 +15,27 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Config is what the tasks need.
+// Config holds what the tasks need.
 type Config struct {
 	// Handler serves the API.
 	Handler http.Handler
-	// Serves says whether the server has a resource.
+	// Serves reports whether the server has a resource.
 	Serves func(schema.GroupVersionResource) bool
-	// Address is where clients inside a cluster reach this server. With an invalid one it is no endpoint of the
-	// service.
+	// Address is the server's address for clients inside a cluster. With an invalid one the server is no
+	// endpoint of the service.
 	Address netip.AddrPort
-	// Leases has an object for each address at which a server is.
+	// Leases stores an object for the address of each server.
 	Leases store.Interface
-	// ClientCAs returns the authorities whose client certificates are accepted, in PEM.
+	// ClientCAs returns the authorities of accepted client certificates, in PEM.
 	ClientCAs func() []byte
-	// RolesKnown (optional) waits until the authorizer knows the roles that were made.
+	// RolesKnown (optional) waits until the authorizer knows the created roles.
 	RolesKnown func(context.Context) error
-	// Proxy (optional) says in headers who asks, which extension API servers must know, too.
+	// Proxy (optional) names users in request headers. Extension API servers must trust it, too.
 	Proxy *Proxy
 	Log   *slog.Logger
 }
 
-// The names of the tasks are those of the hooks of the Kubernetes API server that do the same.
+// The names of the tasks are those of the corresponding hooks of the Kubernetes API server.
 const (
 	Authentication  = "start-cluster-authentication-info-controller"
 	PriorityClasses = "scheduling/bootstrap-system-priority-classes"
@@ -44,48 +44,49 @@ const (
 	Roles           = "rbac/bootstrap-roles"
 )
 
-// task keeps some of the objects as they must be.
+// task keeps some of the objects correct. One goroutine uses it.
 type task struct {
 	name string
-	// every is the pause before the next check; 0 means that one success is enough.
+	// every is the pause before the next check; with 0, one success is enough.
 	every time.Duration
-	// do makes an attempt. It may call goOn when a part of it is done: that begins its time anew.
+	// do makes an attempt. It may call goOn when a part is done: that restarts the attempt's time limit.
 	do func(ctx context.Context, goOn func()) error
-	// most is how long that time is, if it is more than attemptMost.
+	// most is that time limit, if it is more than attemptMost.
 	most time.Duration
 
 	next time.Time
-	// failures is how many attempts have failed since one that did not.
+	// failures counts the failed attempts since the last success.
 	failures int
 }
 
-// Tasks do their work while Run runs.
+// Tasks performs the tasks while Run runs.
 type Tasks struct {
 	config Config
 	client *client
 	tasks  []*task
-	// large are those that take longer: they begin when the others have been tried, and hold up none of them.
+	// large lists the longer tasks: they start when the others have been tried, and hold up none of them.
 	large []*task
 	// tried is called with the name of each task after its first attempt.
 	tried func(name string)
 }
 
 const (
-	// leaseTime is how long a server that does not renew its lease is an endpoint, and reconcileEvery how often it
-	// does.
+	// leaseTime is the time after which a server that does not renew its lease stops being an endpoint. It
+	// renews it every reconcileEvery.
 	leaseTime      = 15 * time.Second
 	reconcileEvery = 10 * time.Second
-	// lookEvery is the pause between checks of objects that only others change.
+	// lookEvery is the pause between checks of objects that only other clients change.
 	lookEvery = time.Minute
-	// retryAfter is the first pause before a failed task is tried again. The next ones are longer. attemptMost is how
-	// long one attempt may take. That at some hundred roles and bindings has rolesMost for each of them: the server is
-	// ready after it, with all of them also where the disk is slow and others make them at the same time.
+	// retryAfter is the first pause after a failure. The next ones are longer. attemptMost limits one attempt.
+	// The attempt at some hundred roles and bindings has rolesMost for each of them: the server is ready only
+	// after it, and must have all of them, even with a slow disk and while other servers create them at the
+	// same time.
 	retryAfter  = time.Second
 	attemptMost = 5 * time.Second
 	rolesMost   = 30 * time.Second
 )
 
-// New makes the tasks, which are tried in this order. tried is called after the first attempt of each.
+// New creates the tasks, in the order of their attempts. tried is called after the first attempt of each.
 func New(c Config, tried func(name string)) *Tasks {
 	t := &Tasks{config: c, client: newClient(c.Handler), tried: tried}
 	t.tasks = []*task{
@@ -94,12 +95,13 @@ func New(c Config, tried func(name string)) *Tasks {
 		{name: PriorityClasses, do: t.priorityClasses},
 		{name: Authentication, every: lookEvery, do: t.authentication},
 	}
-	// The most objects, so the others come first, and none waits for them: not the lease of this server either.
+	// The roles are the most objects. They run last and separately, so that no task waits for them, not even
+	// this server's lease.
 	t.large = []*task{{name: Roles, do: t.roles, most: rolesMost}}
 	return t
 }
 
-// Run does the tasks until ctx ends, and then takes this server out of the endpoints.
+// Run performs the tasks until ctx ends, and then removes this server from the endpoints.
 func (t *Tasks) Run(ctx context.Context) {
 	next := t.round(ctx, t.tasks, true)
 	var large sync.WaitGroup
@@ -109,7 +111,7 @@ func (t *Tasks) Run(ctx context.Context) {
 	large.Wait()
 }
 
-// keep does tasks when they are due, the first of them next, until ctx ends.
+// keep performs tasks when they are due, the first of them at next, until ctx ends.
 func (t *Tasks) keep(ctx context.Context, tasks []*task, next time.Time) {
 	for {
 		timer := time.NewTimer(time.Until(next))
@@ -123,7 +125,7 @@ func (t *Tasks) keep(ctx context.Context, tasks []*task, next time.Time) {
 	}
 }
 
-// round tries what is due of some tasks, and returns when something is due next.
+// round tries the tasks that are due, and returns the time of the next one.
 func (t *Tasks) round(ctx context.Context, tasks []*task, first bool) time.Time {
 	soonest := time.Now().Add(lookEvery)
 	for _, task := range tasks {
@@ -163,7 +165,8 @@ func (t *Tasks) try(ctx context.Context, task *task) {
 	task.failures++
 }
 
-// pause is how long to wait after a failure: never longer than between checks, so that a lease does not end.
+// pause returns the pause after a failure. It is never longer than between checks, so that a lease does not
+// expire.
 func (t *task) pause() time.Duration {
 	longest := t.every
 	if longest == 0 {
@@ -172,7 +175,7 @@ func (t *task) pause() time.Duration {
 	return min(retryAfter<<min(t.failures, 6), longest)
 }
 
-// ensure creates an object, unless it is there.
+// ensure creates an object, unless it exists.
 func (t *Tasks) ensure(ctx context.Context, collection, name string, obj any) error {
 	err := t.client.get(ctx, collection+"/"+name, &struct{}{})
 	if !apierrors.IsNotFound(err) {

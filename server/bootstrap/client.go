@@ -28,7 +28,7 @@ func newClient(handler http.Handler) *client {
 		&request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}}
 }
 
-// manager is who owns the fields that are written here.
+// manager is the field manager of this package's writes.
 const manager = "kube-apiserver"
 
 func (c *client) get(ctx context.Context, path string, into any) error {
@@ -47,7 +47,7 @@ func (c *client) remove(ctx context.Context, path string) error {
 	return c.do(ctx, http.MethodDelete, path, "", nil, nil)
 }
 
-// do sends one request. An answer that is no success is an error of the API.
+// do sends one request. It returns an unsuccessful answer as an error of the API.
 func (c *client) do(ctx context.Context, method, path, contentType string, body, into any) error {
 	var sent bytes.Buffer
 	if body != nil {
@@ -82,7 +82,7 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body,
 	return json.Unmarshal(w.body.Bytes(), into)
 }
 
-// answer is what a handler writes.
+// answer records a handler's response.
 type answer struct {
 	header http.Header
 	code   int

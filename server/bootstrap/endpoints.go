@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// LeasesPrefix begins the keys of the leases, below the prefix of all.
+	// LeasesPrefix is the key prefix of the leases, below the common prefix.
 	LeasesPrefix = "/masterleases"
 
 	endpoints      = "/api/v1/namespaces/default/endpoints"
 	endpointSlices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 )
 
-// reconcile renews this server's lease, and makes the addresses that have a lease the endpoints of the service.
+// reconcile renews this server's lease, and makes the addresses with a lease the endpoints of the service.
 func (t *Tasks) reconcile(ctx context.Context) error {
 	if !t.config.Address.IsValid() || t.config.Leases == nil {
 		return nil
@@ -39,7 +39,7 @@ func (t *Tasks) reconcile(ctx context.Context) error {
 	return t.writeEndpoints(ctx, false)
 }
 
-// leave takes this server out of the endpoints.
+// leave removes this server from the endpoints.
 func (t *Tasks) leave(ctx context.Context) {
 	if !t.config.Address.IsValid() || t.config.Leases == nil {
 		return
@@ -60,8 +60,8 @@ func (t *Tasks) leave(ctx context.Context) {
 
 func (t *Tasks) leaseKey() string { return LeasesPrefix + "/" + t.config.Address.Addr().String() }
 
-// renew writes this server's lease. Its generation changes each time, because the storage skips an update without
-// changes.
+// renew writes this server's lease. Its generation changes each time, because the storage skips an update
+// without changes.
 func (t *Tasks) renew(ctx context.Context) error {
 	ttl := uint64(leaseTime / time.Second)
 	return t.config.Leases.GuaranteedUpdate(ctx, t.leaseKey(), &corev1.Endpoints{}, true, nil,
@@ -73,7 +73,7 @@ func (t *Tasks) renew(ctx context.Context) error {
 		}, nil)
 }
 
-// addresses are those of all servers that have a lease, in order.
+// addresses returns the addresses of all servers with a lease, sorted.
 func (t *Tasks) addresses(ctx context.Context) ([]corev1.EndpointAddress, error) {
 	var list corev1.EndpointsList
 	err := t.config.Leases.GetList(ctx, LeasesPrefix, store.ListOptions{Predicate: store.Everything, Recursive: true}, &list)
@@ -98,8 +98,8 @@ func (t *Tasks) addresses(ctx context.Context) ([]corev1.EndpointAddress, error)
 	return addresses, nil
 }
 
-// writeEndpoints makes the service's Endpoints and its EndpointSlice what the leases say. A running server has a lease,
-// so it never writes an empty list: etcd has lost leases then.
+// writeEndpoints updates the service's Endpoints and EndpointSlice from the leases. It never writes an empty
+// list while the server runs: a running server has a lease, so etcd must have lost leases.
 func (t *Tasks) writeEndpoints(ctx context.Context, leaving bool) error {
 	addresses, err := t.addresses(ctx)
 	if err != nil {
@@ -125,8 +125,8 @@ func (t *Tasks) writeEndpoints(ctx context.Context, leaving bool) error {
 	return nil
 }
 
-// writeSubsets writes the Endpoints, and returns the subsets that they have then. One subset keeps its ports, which a
-// server at another port may have written.
+// writeSubsets writes the Endpoints, and returns their new subsets. A single subset keeps its ports, which a
+// server with another port may have written.
 func (t *Tasks) writeSubsets(ctx context.Context, wanted []corev1.EndpointSubset) ([]corev1.EndpointSubset, error) {
 	var e corev1.Endpoints
 	err := t.client.get(ctx, endpoints+"/"+apiService, &e)

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// systemPriority is the least priority of the system's own classes.
+// systemPriority is the lowest priority of the system's own classes.
 const systemPriority = 2_000_000_000
 
 var systemPriorityClasses = []schedulingv1.PriorityClass{

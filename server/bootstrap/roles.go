@@ -19,11 +19,12 @@ import (
 	"github.com/kx-apiserver/kx/server/controller"
 )
 
-// writers is how many roles and bindings are written at a time. Etcd writes those of one moment to its disk together.
+// writers limits the roles and bindings that are written at a time. etcd syncs its disk once for concurrent
+// writes.
 const writers = 2
 
-// roles makes the roles and bindings that every cluster has. It adds to existing ones what they lack, unless their
-// annotation forbids that, and takes nothing away.
+// roles creates the roles and bindings that every cluster has. It adds to existing ones what they lack, unless
+// their annotation forbids that, and removes nothing.
 func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	if !t.config.Serves(rbacv1.SchemeGroupVersion.WithResource("clusterroles")) {
 		return nil
@@ -70,8 +71,9 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	// They come when all others have been tried, and with the rules of all that they aggregate: nobody sees them
-	// without, and the controller that keeps them finds nothing to do. The rules of existing ones are left to it.
+	// Aggregating roles come after all others, with the rules that they aggregate: so no client sees them
+	// without rules, and the controller that keeps them finds nothing to do. It fills in the rules of existing
+	// ones.
 	var last []func() error
 	for _, r := range aggregating {
 		if _, err := clusterRoles.Get("", r.Name); err == nil {
@@ -96,7 +98,7 @@ func reconcileBinding(in *kept[reconciliation.RoleBinding], want reconciliation.
 	return err
 }
 
-// together does all of it, some at a time, whatever fails, and calls goOn for each that did not.
+// together calls all functions of work, some at a time, even if some fail, and calls goOn after each success.
 func together(most int, work []func() error, goOn func()) error {
 	errs := make([]error, len(work))
 	free := make(chan struct{}, most)
@@ -114,15 +116,15 @@ func together(most int, work []func() error, goOn func()) error {
 	return errors.Join(errs...)
 }
 
-// owner is a role or binding, in the form in which the library compares it.
+// owner is a role or binding, in the form that the library compares.
 type owner interface {
 	GetObject() runtime.Object
 	GetNamespace() string
 	GetName() string
 }
 
-// kept are the objects of one resource: the client that the library compares and writes them by. It reads all of them
-// once.
+// kept holds the objects of one resource. It is the client that the library compares and writes them through,
+// and reads all of them once. mu guards there.
 type kept[T owner] struct {
 	plural string
 	// empty returns an object to decode into.
@@ -133,13 +135,14 @@ type kept[T owner] struct {
 
 	mu    sync.Mutex
 	there map[types.NamespacedName]T
-	// unlisted says that an object can't be read, so that there is no list: each is read when it is asked for.
+	// unlisted means that an object can't be read, so that there is no list: each object is read when it is
+	// needed.
 	unlisted bool
 }
 
 const rbacPath = "/apis/rbac.authorization.k8s.io/v1/"
 
-// list reads what is there, for the calls that follow.
+// list reads the existing objects, for the calls that follow.
 func (k *kept[T]) list(ctx context.Context, c *client) error {
 	k.ctx, k.client, k.there = ctx, c, map[types.NamespacedName]T{}
 	var list struct{ Items []json.RawMessage }
@@ -164,10 +167,10 @@ func nameOf[T owner](obj T) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// attemptsMost is how often an object is compared again that somebody else changes meanwhile.
+// attemptsMost limits the comparisons of an object that another client changes meanwhile.
 const attemptsMost = 5
 
-// reconcile returns the work of comparing one object, and writing it if it lacks anything.
+// reconcile returns a function that compares one object, and writes it if it lacks anything.
 func (k *kept[T]) reconcile(want T, once func(*kept[T], T) error) func() error {
 	return func() (err error) {
 		for range attemptsMost {
@@ -191,7 +194,7 @@ func (k *kept[T]) collection(namespace string) string {
 	return rbacPath + "namespaces/" + namespace + "/" + k.plural
 }
 
-// Get returns an object as it was when it was last read.
+// Get returns an object as of its last read.
 func (k *kept[T]) Get(namespace, name string) (T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -216,7 +219,8 @@ func (k *kept[T]) Create(obj T) (T, error) {
 	return obj, k.overtaken(obj, err)
 }
 
-// Update replaces an object. If somebody has changed or deleted it meanwhile, the library compares it again.
+// Update replaces an object. If another client has changed or deleted it meanwhile, the library compares it
+// again.
 func (k *kept[T]) Update(obj T) (T, error) {
 	err := k.client.update(k.ctx, k.path(obj), obj.GetObject())
 	return obj, k.overtaken(obj, err)
@@ -233,7 +237,7 @@ func (k *kept[T]) Delete(namespace, name string, uid types.UID) error {
 	return k.overtaken(was, err)
 }
 
-// overtaken reads an object again that was not as it was read, and returns err.
+// overtaken reads an object again if another client was faster, and returns err.
 func (k *kept[T]) overtaken(obj T, err error) error {
 	if !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return err

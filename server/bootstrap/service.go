@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// apiService is the service by which clients inside a cluster reach the API, in the namespace default.
+	// apiService is the service of the API for clients inside a cluster, in the namespace default.
 	apiService     = "kubernetes"
 	services       = "/api/v1/namespaces/default/services"
 	cidrs          = "/apis/networking.k8s.io/v1/servicecidrs"
@@ -51,8 +51,8 @@ func (t *Tasks) service(ctx context.Context, _ func()) error {
 	return t.reconcile(ctx)
 }
 
-// serviceCIDR creates the default ServiceCIDR, and sets its condition Ready if the server gives addresses from that
-// range. If somebody else has set the condition to false, it stays.
+// serviceCIDR creates the default ServiceCIDR, and sets its condition Ready if the server allocates addresses
+// from that range. If another client has set the condition to false, it stays.
 func (t *Tasks) serviceCIDR(ctx context.Context, _ func()) error {
 	if !t.config.Serves(networkingv1.SchemeGroupVersion.WithResource("servicecidrs")) {
 		return nil
@@ -90,7 +90,8 @@ func (t *Tasks) serviceCIDR(ctx context.Context, _ func()) error {
 	return err
 }
 
-// apply applies obj for a field manager. By force it takes fields from their owners; otherwise that is a conflict.
+// apply applies obj for a field manager. With force it takes fields from their owners; otherwise that is a
+// conflict.
 func (c *client) apply(ctx context.Context, path, manager string, force bool, obj any) error {
 	return c.do(ctx, "PATCH", fmt.Sprintf("%s?fieldManager=%s&force=%t", path, manager, force), "application/apply-patch+yaml", obj, nil)
 }

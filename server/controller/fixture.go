@@ -305,7 +305,8 @@ const (
 	authorityDescriptionKey = "kubernetes.io/description"
 	// authorityDescription is kube-controller-manager's text.
 	authorityDescription = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal " +
-		"endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+		"endpoints such as the internal service IP or kubernetes.default.svc. " +
+		"No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
 // authorityFixture is the config map with the authority that pods trust.

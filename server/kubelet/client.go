@@ -27,43 +27,43 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Config is how the server reaches kubelets.
+// Config configures the server's connections to kubelets.
 type Config struct {
 	// CertFile and KeyFile are the client certificate of the server. They are read anew for each connection.
 	CertFile, KeyFile string
-	// CAFile has the authorities of kubelets. Without it, a kubelet's certificate is not verified.
+	// CAFile holds the authorities of kubelets. Without it, a kubelet's certificate is not verified.
 	CAFile string
-	// AddressTypes are the types of a node's addresses, the preferred ones first.
+	// AddressTypes lists the types of a node's addresses, the preferred ones first.
 	AddressTypes []string
 }
 
 const (
-	// defaultPort is where a kubelet listens, unless its node's status says otherwise.
+	// defaultPort is a kubelet's port, unless its node's status has another.
 	defaultPort = 10250
-	// dialWait is how long a connection may take.
+	// dialWait limits the time to connect.
 	dialWait = 30 * time.Second
-	// handshakeWait is the same for TLS.
+	// handshakeWait limits the TLS handshake.
 	handshakeWait = 10 * time.Second
-	// writeWait is the time limit of a write to a node or a pod. server/handler limits writes to clients alike.
+	// writeWait limits a write to a node or a pod. server/handler limits writes to clients in the same way.
 	writeWait = 30 * time.Second
-	// idleMost is how many connections to one kubelet are kept for the next request.
+	// idleMost limits the idle connections to one kubelet.
 	idleMost = 25
 )
 
 // Client sends requests to kubelets and to addresses of pods.
 type Client struct {
-	// nodes is set once, before requests come: storages are made after a Client.
+	// nodes is set once, before the first request: storages are created after a Client.
 	nodes        rest.Getter
 	addressTypes []string
 	verified     *http.Transport
 	unverified   *http.Transport
-	// proxied is verified for requests that clients word themselves, and pods is for those to pods and to other ports
-	// of nodes. Neither reaches this machine, or what answers this machine alone.
+	// proxied is verified for requests whose path and body come from clients. pods is for requests to pods and
+	// to other ports of nodes. Neither connects to this machine or to its link-local addresses.
 	proxied *http.Transport
 	pods    *http.Transport
 }
 
-// New makes a Client. It fails if a file can't be read.
+// New creates a Client. It fails if a file can't be read.
 func New(c Config) (*Client, error) {
 	client := &Client{addressTypes: c.AddressTypes}
 	kubelets := &tls.Config{InsecureSkipVerify: c.CAFile == ""}
@@ -120,8 +120,8 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return dialBy(ctx, &net.Dialer{Timeout: dialWait, KeepAlive: dialWait}, network, address)
 }
 
-// dialOthers refuses addresses that [Others] does not allow. It looks at the address of the connection: a name may have
-// had another one when it was checked. The proxy of this machine's environment may be anywhere.
+// dialOthers refuses addresses that [Others] does not allow. It checks the address of the connection, since a
+// name may have resolved to another one before. A proxy from this machine's environment may have any address.
 func dialOthers(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialWait, KeepAlive: dialWait}
 	if !isProxy(address) {
@@ -136,11 +136,11 @@ func dialOthers(ctx context.Context, network, address string) (net.Conn, error) 
 	return dialBy(ctx, d, network, address)
 }
 
-// Others says whether an address may be one of another machine: not of this one, nor of its link, where a cloud's
-// metadata are.
+// Others reports whether an address may belong to another machine: neither to this one, nor to its link, where
+// clouds serve metadata.
 func Others(ip net.IP) bool { return ip.IsGlobalUnicast() }
 
-// isProxy says whether the environment names an address as a proxy.
+// isProxy reports whether the environment names an address as a proxy.
 func isProxy(address string) bool {
 	from := httpproxy.FromEnvironment()
 	return slices.ContainsFunc([]string{from.HTTPProxy, from.HTTPSProxy}, func(text string) bool {
@@ -167,7 +167,7 @@ func dialBy(ctx context.Context, d *net.Dialer, network, address string) (net.Co
 	return patientConn{conn}, nil
 }
 
-// patientConn ends the connection on a slow peer: a write that is not taken within 30 seconds ends the connection.
+// patientConn closes the connection to a slow peer: a write fails after 30 seconds.
 type patientConn struct{ net.Conn }
 
 func (c patientConn) Write(b []byte) (int, error) {
@@ -177,32 +177,32 @@ func (c patientConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Close closes the connections that are kept for a next request.
+// Close closes the idle connections.
 func (c *Client) Close() {
 	for _, t := range []*http.Transport{c.verified, c.unverified, c.proxied, c.pods} {
 		t.CloseIdleConnections()
 	}
 }
 
-// SetNodes says where nodes are found. It must be called before requests come.
+// SetNodes sets the source of nodes. It must be called before the first request.
 func (c *Client) SetNodes(nodes rest.Getter) { c.nodes = nodes }
 
-// Pods is the transport to addresses of pods.
+// Pods returns the transport to addresses of pods.
 func (c *Client) Pods() http.RoundTripper { return c.pods }
 
-// ConnectionInfo says how a node's kubelet is reached.
+// ConnectionInfo holds the address of a node's kubelet, and the transports to it.
 type ConnectionInfo struct {
 	Scheme, Hostname, Port string
 	Transport              http.RoundTripper
-	// ProxyTransport is Transport for requests whose path and body are the client's.
+	// ProxyTransport is Transport for requests whose path and body come from the client.
 	ProxyTransport http.RoundTripper
 	// InsecureSkipTLSVerifyTransport does not verify the kubelet's certificate.
 	InsecureSkipTLSVerifyTransport http.RoundTripper
-	// NodeFeatures are the features that the node's status declares.
+	// NodeFeatures lists the features that the node's status declares.
 	NodeFeatures []string
 }
 
-// Host is the kubelet's host and port.
+// Host returns the kubelet's host and port.
 func (i *ConnectionInfo) Host() string { return net.JoinHostPort(i.Hostname, i.Port) }
 
 // GetConnectionInfo finds a node's kubelet by the node's status.
@@ -236,7 +236,7 @@ func (c *Client) GetConnectionInfo(ctx context.Context, name string) (info *Conn
 	return info, nil
 }
 
-// preferredAddress is the first address of the first type that the node has.
+// preferredAddress returns the first address of the first type that the node has.
 func preferredAddress(node *corev1.Node, types []string) (string, error) {
 	for _, t := range types {
 		i := slices.IndexFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return string(a.Type) == t })

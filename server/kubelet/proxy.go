@@ -12,13 +12,14 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// Location is where a request goes, and over which transport.
+// Location is the target of a request, with its transport.
 type Location struct {
 	*url.URL
 	Transport http.RoundTripper
 }
 
-// Proxy passes a request on to a location. If upgrade is set, it refuses requests that do not upgrade the connection.
+// Proxy forwards a request to a location. If upgrade is set, it refuses requests that do not upgrade the
+// connection.
 func Proxy(to Location, upgrade bool, responder rest.Responder) http.Handler {
 	// A request without an upgrade may come from a browser: links in its pages must lead through the proxy.
 	rewrite := !upgrade
@@ -27,10 +28,10 @@ func Proxy(to Location, upgrade bool, responder rest.Responder) http.Handler {
 
 // ProxyREST is the subresource proxy of pods, services and nodes.
 type ProxyREST struct {
-	// Options makes empty options, and Path returns the path in them.
+	// Options creates empty options, and Path returns the path in them.
 	Options func() runtime.Object
 	Path    func(options runtime.Object) string
-	// ResourceLocation finds the address that an ID such as https:web:443 names.
+	// ResourceLocation returns the address of an ID such as https:web:443.
 	ResourceLocation func(ctx context.Context, id string) (Location, error)
 }
 
@@ -38,10 +39,10 @@ var _ rest.Connecter[http.Handler] = &ProxyREST{}
 
 func (r *ProxyREST) New() runtime.Object { return r.Options() }
 
-// Destroy does nothing: the storage is its resource's.
+// Destroy does nothing: the storage belongs to the resource.
 func (*ProxyREST) Destroy() {}
 
-// ConnectMethods are all methods that a page behind the proxy may use.
+// ConnectMethods returns all methods that a page behind the proxy may use.
 func (*ProxyREST) ConnectMethods() []string {
 	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead,
 		http.MethodOptions}

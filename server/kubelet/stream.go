@@ -20,20 +20,20 @@ type LocationStreamer struct {
 	To *Location
 	// Flush sends each piece to the client at once.
 	Flush bool
-	// Resource and Name are the object that errors name.
+	// Resource and Name identify the object in errors.
 	Resource schema.GroupResource
 	Name     string
 }
 
 var _ rest.ResourceStreamer = &LocationStreamer{}
 
-// GetObjectKind lets a LocationStreamer pass for an object. It has no kind.
+// GetObjectKind makes a LocationStreamer a runtime.Object. It has no kind.
 func (*LocationStreamer) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject returns the same: it never changes.
+// DeepCopyObject returns s itself, which never changes.
 func (s *LocationStreamer) DeepCopyObject() runtime.Object { return s }
 
-// InputStream asks for the URL.
+// InputStream requests the URL.
 func (s *LocationStreamer) InputStream(ctx context.Context, _, _ string) (io.ReadCloser, bool, string, error) {
 	if s.To == nil {
 		return nil, false, "", nil
@@ -42,7 +42,7 @@ func (s *LocationStreamer) InputStream(ctx context.Context, _, _ string) (io.Rea
 	if err != nil {
 		return nil, false, "", fmt.Errorf("failed to construct request for %s, got %w", s.To, err)
 	}
-	// A redirect that is followed would show the server's client certificate to another host.
+	// Following a redirect would show the server's client certificate to another host.
 	client := &http.Client{Transport: s.To.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return errors.New("redirects forbidden")
 	}}
@@ -57,10 +57,10 @@ func (s *LocationStreamer) InputStream(ctx context.Context, _, _ string) (io.Rea
 	return resp.Body, s.Flush, "text/plain", nil
 }
 
-// refusalMost bounds how much of a refusal the client gets.
+// refusalMost limits the part of a refusal that the client gets.
 const refusalMost = 50_000
 
-// refusal is the error for an answer that is not the stream.
+// refusal returns the error for an answer that is not the stream.
 func (s *LocationStreamer) refusal(resp *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, refusalMost))
 	if err != nil {
@@ -79,7 +79,8 @@ func (s *LocationStreamer) statusOf(code int, text string) *apierrors.StatusErro
 	return apierrors.NewGenericServerResponse(code, "", s.Resource, s.Name, text, 0, false)
 }
 
-// nodeRefusal is the error for a node's refusal. The client gets the node's words; journeys and logs get only the code.
+// nodeRefusal is the error for a node's refusal. The client gets the node's text; journeys and logs get only
+// the code.
 type nodeRefusal struct {
 	*apierrors.StatusError
 	code int

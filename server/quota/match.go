@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Matches says whether all scopes of a quota select an object. A quota without scopes selects all.
+// Matches reports whether all scopes of a quota select an object. A quota without scopes selects all.
 func Matches(spec *corev1.ResourceQuotaSpec, u *Usage) bool {
 	for r := range Selectors(spec) {
 		if !u.Selected(r) {
@@ -19,7 +19,7 @@ func Matches(spec *corev1.ResourceQuotaSpec, u *Usage) bool {
 	return true
 }
 
-// Selectors yields what a quota selects objects by.
+// Selectors yields the scope selectors of a quota.
 func Selectors(spec *corev1.ResourceQuotaSpec) iter.Seq[corev1.ScopedResourceSelectorRequirement] {
 	return func(yield func(corev1.ScopedResourceSelectorRequirement) bool) {
 		for _, name := range spec.Scopes {
@@ -38,7 +38,7 @@ func Selectors(spec *corev1.ResourceQuotaSpec) iter.Seq[corev1.ScopedResourceSel
 	}
 }
 
-// Selected says whether a scope selects the object. Only pods and claims have any.
+// Selected reports whether a scope selects the object. Only pods and claims have scopes.
 func (u *Usage) Selected(r corev1.ScopedResourceSelectorRequirement) bool { return u.scope.matches(r) }
 
 func (s *scope) matches(r corev1.ScopedResourceSelectorRequirement) bool {
@@ -68,7 +68,7 @@ func (s *scope) matches(r corev1.ScopedResourceSelectorRequirement) bool {
 	return false
 }
 
-// selects says whether any of the classes of an object is selected.
+// selects reports whether any of the classes of an object is selected.
 func selects(r corev1.ScopedResourceSelectorRequirement, classes []string) bool {
 	in := func(class string) bool { return slices.Contains(r.Values, class) }
 	switch r.Operator {
@@ -84,9 +84,9 @@ func selects(r corev1.ScopedResourceSelectorRequirement, classes []string) bool 
 	return false
 }
 
-// Sum returns what objects use of a quota. objects yields those of a resource: a usage, and how many objects have it.
-// Only resources are asked for that the quota counts, and that are served. A name that stands for nothing that is
-// served has no amount.
+// Sum returns the usage of a quota. objects yields the usages of a resource, each with its number of objects.
+// Sum calls it only for resources that the quota counts and that are served. A name without a served resource
+// has no amount.
 func Sum(
 	spec *corev1.ResourceQuotaSpec, served func(schema.GroupResource) bool, objects func(schema.GroupResource) iter.Seq2[*Usage, int64],
 ) corev1.ResourceList {

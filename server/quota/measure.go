@@ -17,15 +17,15 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/pod"
 )
 
-// Usage is what one object uses, and what scopes ask about it.
+// Usage holds the usage of one object, and its properties for scopes.
 type Usage struct {
 	Amounts corev1.ResourceList
-	// Until is when a pod that is being deleted is no longer charged; zero for all others.
+	// Until is the time at which a pod that is being deleted stops being charged; zero for all other objects.
 	Until time.Time
 	scope scope
 }
 
-// scope is what scopes ask about an object.
+// scope holds the properties of an object that scopes select by.
 type scope struct {
 	resource                          schema.GroupResource
 	terminating, bestEffort, affinity bool
@@ -34,12 +34,13 @@ type scope struct {
 	volumes  []string
 }
 
-// Typed says whether Measure needs an object of the resource decoded. Of others only the number counts.
+// Typed reports whether Measure needs decoded objects of the resource. Objects of other resources are only
+// counted.
 func Typed(resource schema.GroupResource) bool {
 	return resource == pods || resource == services || resource == claims || resource == devices
 }
 
-// Measure returns what an object uses. obj is needed for resources that are [Typed], and then of their stored version.
+// Measure returns the usage of an object. For resources that are [Typed], obj is needed, in its stored version.
 func Measure(resource schema.GroupResource, obj runtime.Object) (*Usage, error) {
 	u := one(resource)
 	switch {
@@ -70,7 +71,7 @@ func Measure(resource schema.GroupResource, obj runtime.Object) (*Usage, error) 
 	return nil, fmt.Errorf("not an object of %s: %T", resource, obj)
 }
 
-// one is an object that uses its place in etcd.
+// one returns the usage of an object that is only counted.
 func one(resource schema.GroupResource) *Usage {
 	return &Usage{Amounts: corev1.ResourceList{Count(resource): units(1)}, scope: scope{resource: resource}}
 }
@@ -87,14 +88,14 @@ func (u *Usage) add(name corev1.ResourceName, more resource.Quantity) {
 	u.Amounts[name] = sum
 }
 
-// Ended is the usage after Until.
+// Ended returns the usage after Until.
 func (u *Usage) Ended() *Usage {
 	ended := one(u.scope.resource)
 	ended.scope = u.scope
 	return ended
 }
 
-// Signature is the same for objects that use the same and are alike to all scopes.
+// Signature is equal for objects with the same usage and the same properties for scopes.
 func (u *Usage) Signature() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%v", u.scope)
@@ -105,7 +106,7 @@ func (u *Usage) Signature() string {
 	return text.String()
 }
 
-// measurePod charges a pod until it has ended. Its place in etcd counts for as long as it is there.
+// measurePod charges a pod until it has ended. Its object count is charged until it is deleted from etcd.
 func measurePod(u *Usage, p *corev1.Pod) *Usage {
 	class := p.Status.QOSClass
 	if class == "" {
@@ -140,7 +141,7 @@ func measurePod(u *Usage, p *corev1.Pod) *Usage {
 	return u
 }
 
-// reachesNamespaces says whether a pod wants to be near to, or far from, pods that may be in other namespaces.
+// reachesNamespaces reports whether an affinity names pods that may be in other namespaces.
 func reachesNamespaces(a *corev1.Affinity) bool {
 	if a == nil {
 		return false
@@ -158,7 +159,7 @@ func reachesNamespaces(a *corev1.Affinity) bool {
 		slices.ContainsFunc(far.PreferredDuringSchedulingIgnoredDuringExecution, weighted))
 }
 
-// measureService counts node ports as intended: a service that is about to be created has none yet.
+// measureService counts the intended node ports: a service that is about to be created has none yet.
 func measureService(u *Usage, s *corev1.Service) *Usage {
 	var ports, balancers int64
 	switch s.Spec.Type {
@@ -192,7 +193,7 @@ func measureClaim(u *Usage, c *corev1.PersistentVolumeClaim) *Usage {
 	}
 	charge(corev1.ResourcePersistentVolumeClaims, units(1))
 	if storage, ok := c.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
-		// What an expansion has been given counts, also after the claim asks for less again.
+		// The size of a granted expansion counts, even if the claim requests less again.
 		if allocated := c.Status.AllocatedResources[corev1.ResourceStorage]; allocated.Cmp(storage) > 0 {
 			storage = allocated
 		}
@@ -212,8 +213,8 @@ func measureClaim(u *Usage, c *corev1.PersistentVolumeClaim) *Usage {
 	return u
 }
 
-// measureDevices charges the devices of each class that a claim may get at most. They count as requests for the class
-// too, unless they are for a pod that requests them itself.
+// measureDevices charges the most devices of each class that a claim may get. They also count as requests for
+// the class, unless they are for a pod that requests them itself.
 func measureDevices(u *Usage, c *resourcev1.ResourceClaim) *Usage {
 	charge := func(class string, n int64) {
 		u.add(corev1.ResourceName(class+corev1.ResourceClaimsPerClass), units(n))
@@ -226,7 +227,7 @@ func measureDevices(u *Usage, c *resourcev1.ResourceClaim) *Usage {
 			charge(exactly.DeviceClassName, most(exactly.AllocationMode, exactly.Count))
 			continue
 		}
-		// One of them is taken: of each class, the most that one asks for.
+		// Only one of the alternatives is allocated: of each class, the largest request counts.
 		byClass := map[string]int64{}
 		for _, sub := range request.FirstAvailable {
 			byClass[sub.DeviceClassName] = max(byClass[sub.DeviceClassName], most(sub.AllocationMode, sub.Count))

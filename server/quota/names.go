@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// Resources that use more than a place in etcd.
+// Resources with more usage than their object count.
 var (
 	pods     = corev1.Resource("pods")
 	services = corev1.Resource("services")
@@ -19,7 +19,7 @@ var (
 	devices  = resourcev1.Resource("resourceclaims")
 )
 
-// aliases are other names for the number of a resource's objects.
+// aliases are other names for the object counts of resources.
 var aliases = map[corev1.ResourceName]schema.GroupResource{
 	corev1.ResourceConfigMaps:             corev1.Resource("configmaps"),
 	corev1.ResourceQuotas:                 corev1.Resource("resourcequotas"),
@@ -29,7 +29,7 @@ var aliases = map[corev1.ResourceName]schema.GroupResource{
 
 const (
 	countPrefix = "count/"
-	// storageClassSuffix ends the name of a storage class in names such as
+	// storageClassSuffix follows a storage class in names such as
 	// gold.storageclass.storage.k8s.io/requests.storage.
 	storageClassSuffix = ".storageclass.storage.k8s.io/"
 )
@@ -44,13 +44,12 @@ var (
 	claimNames   = []corev1.ResourceName{corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage}
 )
 
-// Count is the name for the number of a resource's objects.
+// Count returns the name of a resource's object count.
 func Count(resource schema.GroupResource) corev1.ResourceName {
 	return corev1.ResourceName(countPrefix + resource.String())
 }
 
-// of returns the resources whose objects use what a name stands for. One name can stand for something of several
-// resources.
+// of returns the resources whose usage a name limits, sometimes several.
 func of(name corev1.ResourceName) (resources []schema.GroupResource) {
 	text := string(name)
 	if counted, ok := strings.CutPrefix(text, countPrefix); ok {
@@ -80,14 +79,15 @@ func of(name corev1.ResourceName) (resources []schema.GroupResource) {
 	return resources
 }
 
-// isOfContainers says whether a name asks for huge pages or for an extended resource, such as requests.example.com/gpu.
+// isOfContainers reports whether a name stands for huge pages or an extended resource, such as
+// requests.example.com/gpu.
 func isOfContainers(name string) bool {
 	return strings.HasPrefix(name, corev1.ResourceRequestsHugePagesPrefix) ||
 		strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix+resourcev1.ResourceDeviceClassPrefix) ||
 		strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix) && !amount.IsNative(corev1.ResourceName(name))
 }
 
-// Resources are those whose objects a quota with these limits counts. Whether they are served is not known here.
+// Resources returns the resources that a quota with these limits counts, served or not.
 func Resources(hard corev1.ResourceList) (resources []schema.GroupResource) {
 	for _, name := range amount.Names(hard) {
 		for _, resource := range of(name) {
@@ -99,7 +99,7 @@ func Resources(hard corev1.ResourceList) (resources []schema.GroupResource) {
 	return resources
 }
 
-// Names are the names in the limits that stand for something of a resource.
+// Names returns the names in the limits that apply to a resource.
 func Names(resource schema.GroupResource, hard corev1.ResourceList) (names []corev1.ResourceName) {
 	for _, name := range amount.Names(hard) {
 		if slices.Contains(of(name), resource) {

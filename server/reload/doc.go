@@ -1,12 +1,13 @@
-// Package reload keeps the server as its files say, while they change.
+// Package reload applies configuration files again when they change.
 //
-// In comes a file or a directory, and a function that takes over what it says. Out go a loop that looks at it every two
-// seconds, why it could not be taken over (for /readyz), and counts under the names of Kubernetes.
+// In comes a file or a directory, and a function that applies its content. Out go a loop that checks it every
+// two seconds, the reason if the content could not be applied (for /readyz), and metrics under Kubernetes'
+// names.
 //
 // Invariants:
 //
-//  1. What could not be read or taken over changes nothing: all stays as it was.
-//  2. It is tried again at each look, so whatever was wrong beside the file may be mended too. Each error is logged and
+//  1. A file that could not be read or applied changes nothing: the earlier configuration stays.
+//  2. It is retried at each check, so a problem outside the file may be solved, too. Each error is logged and
 //     counted once.
-//  3. Of what was read only a hash is kept: files may have keys in them.
+//  3. Only a hash of the content is kept: files may contain keys.
 package reload

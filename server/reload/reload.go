@@ -16,23 +16,24 @@ import (
 	"github.com/kx-apiserver/kx/server/health"
 )
 
-// every is how often files are read again. A file that is replaced as those of a volume are has no other sign that all
-// systems have in common.
+// every is the pause between reads of the files. Reading is the only sign of a replaced file that works on all
+// systems, also for files of volumes.
 const every = 2 * time.Second
 
-// ErrLater is what Take returns while what it waits for has not happened. That is no failure.
+// ErrLater is returned by Take while it waits for something. It is no failure.
 var ErrLater = errors.New("it is not time yet")
 
-// Config says what is kept.
+// Config describes a configuration to keep up to date.
 type Config struct {
 	Source Source
-	// What is kept, in the plural, as sentences begin: "the authorizers".
+	// What names it, in the plural, as the start of sentences: "the authorizers".
 	What string
-	// Take takes over what the files say. An error, which names file and field, leaves all as it was.
+	// Take applies the content of the files. An error, which names file and field, leaves the earlier
+	// configuration.
 	Take func(ctx context.Context, files []File, hash string) error
 
-	// Metrics is what the names of the metrics begin with, such as "apiserver_authorization_config_controller", and
-	// Flag is what their help calls the files. Process distinguishes this process in them, and so do Labels.
+	// Metrics is the prefix of the metrics' names, such as "apiserver_authorization_config_controller", and
+	// Flag the name of the files in their help. Process and Labels distinguish this process in them.
 	Metrics, Flag, Process string
 	Labels                 prometheus.Labels
 
@@ -40,25 +41,25 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Keeper keeps one thing as its files say.
+// Keeper keeps one configuration up to date with its files. mu guards failed.
 type Keeper struct {
 	config  Config
 	metrics *counts
-	// taken is the hash of what was taken over last. Only Run uses it.
+	// taken is the hash of the last applied content. Only Run uses it.
 	taken string
 
 	mu     sync.Mutex
 	failed error
 }
 
-// New makes a keeper of what was taken over already, of this hash.
+// New creates a keeper for a configuration that is already applied and has this hash.
 func New(c Config, hash string) *Keeper {
 	k := &Keeper{config: c, metrics: newCounts(&c), taken: hash}
 	k.metrics.now(hash)
 	return k
 }
 
-// Run looks at the files until ctx ends. A nil Keeper has none.
+// Run checks the files until ctx ends. A nil Keeper has none.
 func (k *Keeper) Run(ctx context.Context) {
 	if k == nil {
 		return
@@ -75,8 +76,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Look reads the files, and has them taken over unless they are as they were. Run calls it; whoever calls it otherwise
-// does not Run.
+// Look reads the files, and applies them if they have changed. Run calls it; other callers must not call Run.
 func (k *Keeper) Look(ctx context.Context) {
 	files, hash, err := k.config.Source.Read()
 	if err == nil && hash == k.taken {
@@ -114,7 +114,7 @@ func (k *Keeper) failing(err error) {
 		"error", err)
 }
 
-// fail sets why the files were not taken over, and returns why they were not before.
+// fail stores the error of applying the files, and returns the previous one.
 func (k *Keeper) fail(err error) (before error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,7 +122,7 @@ func (k *Keeper) fail(err error) (before error) {
 	return before
 }
 
-// Ready says that the files were not taken over.
+// Ready returns an error if the files were not applied.
 func (k *Keeper) Ready(context.Context) error {
 	if k == nil {
 		return nil
@@ -136,7 +136,7 @@ func (k *Keeper) Ready(context.Context) error {
 		k.failed)
 }
 
-// counts are named as those of the Kubernetes API server.
+// counts has the metrics of the Kubernetes API server.
 type counts struct {
 	reloads          *prometheus.CounterVec
 	reloadedAt, info *prometheus.GaugeVec
@@ -167,7 +167,7 @@ func (c *counts) count(status string) {
 	c.reloadedAt.WithLabelValues(status).SetToCurrentTime()
 }
 
-// now is the hash of what counts from now on.
+// now records the hash of the configuration in use.
 func (c *counts) now(hash string) {
 	c.info.Reset()
 	c.info.WithLabelValues(hash).Set(1)

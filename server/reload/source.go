@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// File is a file as it was read.
+// File is a file with its content.
 type File struct {
 	Path string
 	Data []byte
@@ -18,20 +18,20 @@ type File struct {
 
 // Source is a file, or the files of a directory.
 type Source struct {
-	// Path is that of the file or the directory.
+	// Path is the path of the file or the directory.
 	Path string
 
 	directory bool
 }
 
-// OneFile is the file at path.
+// OneFile returns the source for the file at path.
 func OneFile(path string) Source { return Source{Path: path} }
 
-// Directory has those files of the directory at path whose names end as those of YAML or JSON do. What is in
-// directories below it does not count.
+// Directory returns the source for the YAML and JSON files in the directory at path, by their names.
+// Subdirectories do not count.
 func Directory(path string) Source { return Source{Path: path, directory: true} }
 
-// noun is what sentences call it.
+// noun returns its name in sentences.
 func (s Source) noun() string {
 	if s.directory {
 		return "directory"
@@ -39,12 +39,11 @@ func (s Source) noun() string {
 	return "file"
 }
 
-// mostBytes is how long all files of a directory may be together: etcd would hold no larger object, and many of these
+// mostBytes limits the total size of a directory's files: etcd would store no larger object, and many of these
 // are a mistake.
 const mostBytes = 32 << 20
 
-// Read reads the files, in the order of their names, and their hash. That of one file is the one that sha256sum has for
-// it.
+// Read returns the files, sorted by name, and their hash. For one file it equals the result of sha256sum.
 func (s Source) Read() (files []File, hash string, err error) {
 	if !s.directory {
 		data, err := os.ReadFile(s.Path)
@@ -77,7 +76,7 @@ func (s Source) Read() (files []File, hash string, err error) {
 	return files, fmt.Sprintf("sha256:%x", all.Sum(nil)), nil
 }
 
-// readAtMost reads a file, or the first bytes of it and one more.
+// readAtMost reads at most one byte more than the limit, which shows that a file is longer.
 func readAtMost(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

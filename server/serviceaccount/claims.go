@@ -9,14 +9,14 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 )
 
-// Claims are what a token says, except who issued it. Private is a [BoundPrivate] or a [LegacyPrivate].
+// Claims holds the claims of a token, except the issuer. Private is a [BoundPrivate] or a [LegacyPrivate].
 type Claims struct {
 	Public  Public
 	Private any
 }
 
-// Public are the claims that all tokens of the web may have. Times are in seconds since 1970. The audience is a list
-// also if it has one member, as in tokens of a kube-apiserver.
+// Public holds the registered claims of JSON Web Tokens. Times are in seconds since 1970. The audience is
+// always a list, as in tokens of a kube-apiserver.
 type Public struct {
 	Issuer    string   `json:"iss,omitempty"`
 	Subject   string   `json:"sub,omitempty"`
@@ -27,13 +27,13 @@ type Public struct {
 	ID        string   `json:"jti,omitempty"`
 }
 
-// BoundPrivate are the claims of a token with an end.
+// BoundPrivate holds the private claims of a token that expires.
 type BoundPrivate struct {
 	Kubernetes Kubernetes `json:"kubernetes.io"`
 }
 
-// Kubernetes names the objects without which a token is not valid. Node alone is different: beside a Pod it only tells
-// where that runs.
+// Kubernetes names the objects that must exist for a token to be valid. Node is an exception: beside a Pod it
+// only tells where the pod runs.
 type Kubernetes struct {
 	Namespace      string `json:"namespace,omitempty"`
 	ServiceAccount Ref    `json:"serviceaccount"`
@@ -43,13 +43,13 @@ type Kubernetes struct {
 	WarnAfter      int64  `json:"warnafter,omitempty"`
 }
 
-// Ref names one object. The UID tells it from a later one of the same name.
+// Ref names one object. The UID distinguishes it from a later one of the same name.
 type Ref struct {
 	Name string `json:"name,omitempty"`
 	UID  string `json:"uid,omitempty"`
 }
 
-// LegacyPrivate are the claims of a token that a Secret holds.
+// LegacyPrivate holds the private claims of a token in a Secret.
 type LegacyPrivate struct {
 	ServiceAccountName string `json:"kubernetes.io/serviceaccount/service-account.name"`
 	ServiceAccountUID  string `json:"kubernetes.io/serviceaccount/service-account.uid"`
@@ -57,22 +57,21 @@ type LegacyPrivate struct {
 	Namespace          string `json:"kubernetes.io/serviceaccount/namespace"`
 }
 
-// Bound are the objects that a token ends with: a pod, which may come with its node, or a secret, or a node. All are
-// nil for a token that depends on its account alone.
+// Bound holds the objects whose end also ends the token: a pod, which may come with its node, or a secret, or a
+// node. All are nil for a token that depends only on its account.
 type Bound struct {
 	Pod    *corev1.Pod
 	Secret *corev1.Secret
 	Node   *corev1.Node
 }
 
-// Validity says from when a token is valid, and for how long. WarnAfter (optional) is after how much time its use is
-// worth a warning.
+// Validity is the time in which a token is valid. A use after WarnAfter (optional) causes a warning.
 type Validity struct {
 	From           time.Time
 	For, WarnAfter time.Duration
 }
 
-// BoundClaims are the claims of a token with an end.
+// BoundClaims returns the claims of a token that expires.
 func BoundClaims(sa *corev1.ServiceAccount, to Bound, audiences []string, valid Validity) Claims {
 	private := BoundPrivate{Kubernetes{Namespace: sa.Namespace, ServiceAccount: *refOf(sa)}}
 	if to.Pod != nil {
@@ -100,7 +99,7 @@ func BoundClaims(sa *corev1.ServiceAccount, to Bound, audiences []string, valid 
 	}
 }
 
-// LegacyClaims are the claims of a token that the secret will hold.
+// LegacyClaims returns the claims of a token for a secret.
 func LegacyClaims(sa *corev1.ServiceAccount, secret *corev1.Secret) Claims {
 	return Claims{
 		Public: Public{Subject: serviceaccount.MakeUsername(sa.Namespace, sa.Name)},

@@ -10,18 +10,18 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// The paths of the documents. The first is the one that OpenID Connect Discovery prescribes.
+// The paths of the documents. OpenID Connect Discovery prescribes the first.
 const (
 	ConfigurationPath = "/.well-known/openid-configuration"
 	KeySetPath        = "/openid/v1/jwks"
 )
 
-// Discovery has the documents by which anybody can verify a token: who issues it, and the public keys.
+// Discovery holds the documents for verifying tokens: the issuer, and the public keys.
 type Discovery struct {
 	Configuration, KeySet []byte
 }
 
-// configuration is the part of OpenID's metadata that verifying takes. Nobody logs in here.
+// configuration is the part of OpenID's metadata that verification needs. There is no login here.
 type configuration struct {
 	Issuer        string   `json:"issuer"`
 	KeySetURI     string   `json:"jwks_uri"`
@@ -30,7 +30,7 @@ type configuration struct {
 	Algorithms    []string `json:"id_token_signing_alg_values_supported"`
 }
 
-// Discovery makes the documents for tokens of an issuer, which must be an https URL that a path can be added to. The
+// Discovery returns the documents for tokens of an issuer, which must be an https URL that can take a path. The
 // keys are at keySetURI.
 func (k *Keys) Discovery(issuer, keySetURI string) (*Discovery, error) {
 	at, err := url.Parse(issuer)

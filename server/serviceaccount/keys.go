@@ -14,21 +14,21 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Keys are the key that signs tokens, and all keys whose signatures are valid.
+// Keys holds the signing key, and all keys whose signatures are valid.
 type Keys struct {
 	signing   crypto.Signer
 	signingID string
 	public    []PublicKey
 }
 
-// PublicKey verifies tokens whose header names its ID.
+// PublicKey verifies tokens with its ID in their header.
 type PublicKey struct {
 	ID  string
 	Key crypto.PublicKey
 }
 
-// NewKeys takes the key that signs, and keys that verify. The key that signs also verifies, and is the first to do so
-// unless it has a place among those that verify.
+// NewKeys takes the signing key, and keys that verify. The signing key also verifies, and comes first unless it
+// is among verifying.
 func NewKeys(signing crypto.Signer, verifying []crypto.PublicKey) (*Keys, error) {
 	id, err := KeyID(signing.Public())
 	if err != nil {
@@ -51,7 +51,7 @@ func NewKeys(signing crypto.Signer, verifying []crypto.PublicKey) (*Keys, error)
 // Public returns the keys that verify tokens.
 func (k *Keys) Public() []PublicKey { return k.public }
 
-// KeyID names a public key without giving it away: the base64 of a hash of its PKIX form.
+// KeyID identifies a public key without revealing it: the base64 of a hash of its PKIX form.
 func KeyID(key crypto.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
@@ -61,7 +61,7 @@ func KeyID(key crypto.PublicKey) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(hash[:]), nil
 }
 
-// algorithm is how a key signs. An elliptic curve has one hash that fits its size.
+// algorithm returns the signature algorithm of a key. An elliptic curve has one hash that fits its size.
 func algorithm(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
 	switch key := key.(type) {
 	case *rsa.PublicKey:

@@ -10,16 +10,16 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// LegacyIssuer is the issuer of tokens that Secrets hold.
+// LegacyIssuer is the issuer of tokens in Secrets.
 const LegacyIssuer = "kubernetes/serviceaccount"
 
-// Signer signs tokens with one key, in the name of one issuer.
+// Signer signs tokens with one key, for one issuer.
 type Signer struct {
 	issuer, keyID string
 	jose          jose.Signer
 }
 
-// Signer returns a signer in the name of the issuer.
+// Signer returns a signer for an issuer.
 func (k *Keys) Signer(issuer string) (*Signer, error) {
 	alg, err := algorithm(k.signing.Public())
 	if err != nil {
@@ -33,7 +33,7 @@ func (k *Keys) Signer(issuer string) (*Signer, error) {
 	return &Signer{issuer: issuer, keyID: k.signingID, jose: signer}, nil
 }
 
-// Sign makes a token that says what the claims say, and who issued it.
+// Sign returns a token with the claims and the issuer.
 func (s *Signer) Sign(ctx context.Context, claims Claims) (token string, err error) {
 	public := claims.Public
 	_, step := trace.Start(ctx, trace.TokenSign, public.Subject)

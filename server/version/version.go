@@ -1,7 +1,8 @@
-// Package version says which kx this is, and which Kubernetes it speaks.
+// Package version holds the version of kx, and the version of Kubernetes that it serves.
 //
-// What a release stamps in comes by linker flags; what the Kubernetes libraries' version is comes from the build info
-// that Go puts into every binary. Clients decide by the version what a server can do, so it is that of the libraries.
+// A release sets its own by linker flags. The version of the Kubernetes libraries comes from the build info
+// that Go adds to every binary. Clients conclude from the version what a server can do, so /version reports
+// that of the libraries.
 package version
 
 import (
@@ -14,23 +15,23 @@ import (
 	apiversion "k8s.io/apimachinery/pkg/version"
 )
 
-// Stamped in by a release.
+// Set by a release.
 var (
 	Release = "devel"
 	Commit  = ""
 	Date    = ""
 )
 
-// Kubernetes is the version whose API the server speaks.
+// The Kubernetes version of the served API.
 const (
 	KubernetesMajor = "1"
 	KubernetesMinor = "37"
 )
 
-// libraries is the module whose version tells that of Kubernetes: v0.37.2 is 1.37.2.
+// libraries is the module whose version determines that of Kubernetes: v0.37.2 is 1.37.2.
 const libraries = "k8s.io/apimachinery"
 
-// Info is what /version answers.
+// Info returns the answer of /version.
 var Info = sync.OnceValue(func() apiversion.Info {
 	patch := "0"
 	build, ok := debug.ReadBuildInfo()

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/core/lines"
 )
 
-// Kubeconfig reads how a webhook is reached from a file, or without one from where a pod has it. Errors name the file
-// and the line.
+// Kubeconfig reads the address and credentials of a webhook from a file. Without a file it uses those of a pod.
+// Errors name the file and the line.
 func Kubeconfig(file string) (*rest.Config, error) {
 	client, err := webhook.LoadKubeconfig(file, nil)
 	if err == nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Limit says how many bytes an answer may have, by those of the request, of which -1 says that nobody knows.
+// Limit returns the largest size of an answer to a request of a size; -1 means that the size is unknown.
 type Limit func(asked int64) int64
 
-// Distrust gives the library's clients a transport that bounds answers and refuses redirects.
+// Distrust gives the library's clients a transport that limits answers and refuses redirects.
 func Distrust(limit Limit) webhook.AuthenticationInfoResolverWrapper {
 	return func(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
 		distrust := func(config *rest.Config, err error) (*rest.Config, error) {
@@ -38,34 +38,34 @@ func Distrust(limit Limit) webhook.AuthenticationInfoResolverWrapper {
 	}
 }
 
-// Bound returns the configuration of a client with a transport that bounds answers and refuses redirects.
+// Bound returns a client configuration with a transport that limits answers and refuses redirects.
 func Bound(config *rest.Config, limit Limit) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return transport{next: next, limit: limit} })
 	return config
 }
 
-// Documents is such a transport for what is read from a server that nothing is sent to. Its client may follow
+// Documents returns such a transport for reads from a server that receives no objects. Its client may follow
 // redirects.
 func Documents(next http.RoundTripper, most int64) http.RoundTripper {
 	return transport{next: next, limit: func(int64) int64 { return most }, follow: true}
 }
 
-// Answers is such a transport for a server whose failures are wanted as it words them: their bodies are bounded like
-// all others.
+// Answers returns such a transport for a server whose failures are passed on with their bodies, which have the
+// same limit.
 func Answers(next http.RoundTripper, most int64) http.RoundTripper {
 	return transport{next: next, limit: func(int64) int64 { return most }, whole: true}
 }
 
-// Exchange is what went over the wire in one call, retries included. It is complete when the call has returned.
+// Exchange holds the figures of one call, including retries. It is complete when the call has returned.
 type Exchange struct {
-	// Attempts is how often the request was sent, or was to be sent.
+	// Attempts counts the attempts to send the request.
 	Attempts int64
-	// Sent and Received are the bytes of the bodies of the last attempt, after an answer was unpacked.
+	// Sent and Received are the body sizes of the last attempt, with the answer unpacked.
 	Sent, Received int64
 	// Code is the status code of the last answer, 0 if there was none.
 	Code int
-	// Reused says that the last attempt needed no new connection.
+	// Reused means that the last attempt needed no new connection.
 	Reused bool
 }
 
@@ -78,7 +78,8 @@ func Observe(ctx context.Context) (context.Context, *Exchange) {
 	return context.WithValue(ctx, exchangeKey{}, e), e
 }
 
-// transport accepts answers of bounded size, and only the status code of failures unless they are wanted whole.
+// transport accepts answers of limited size. It passes on only the status code of failures, unless whole is
+// set.
 type transport struct {
 	next  http.RoundTripper
 	limit Limit
@@ -115,8 +116,8 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			resp.StatusCode)
 	default:
 		_ = resp.Body.Close()
-		// Libraries quote the body in some messages. That holds for a redirect too: a client that finds no Location
-		// reads its body.
+		// Libraries quote the body in some messages, also of a redirect: a client that finds no Location reads
+		// its body.
 		text := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 		resp.Header.Set("Content-Type", "text/plain")
@@ -124,7 +125,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// traced is a request that continues the trace of the request for which it is sent.
+// traced returns a request that continues the trace of the request that caused it.
 func traced(req *http.Request) *http.Request {
 	out := req
 	trace.Propagate(req.Context(), func(name, value string) {
@@ -136,7 +137,7 @@ func traced(req *http.Request) *http.Request {
 	return out
 }
 
-// Traced gives a client of the library a transport that continues the trace of the request for which it asks.
+// Traced gives a client of the library a transport that continues the trace of the request that caused a call.
 func Traced(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return tracing{next} })
@@ -154,7 +155,7 @@ func (t tracing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(traced(req))
 }
 
-// answer is a body that fails when it is too long.
+// answer is a body that fails when it exceeds its limit.
 type answer struct {
 	io.ReadCloser
 	left, most int64
@@ -162,7 +163,7 @@ type answer struct {
 }
 
 func (a *answer) Read(p []byte) (int, error) {
-	// One byte more than is left tells a body that ends here from one that goes on.
+	// Reading one byte beyond the limit distinguishes a body that ends there from a longer one.
 	if int64(len(p)) > a.left+1 {
 		p = p[:a.left+1]
 	}

@@ -15,7 +15,7 @@ type flagz struct {
 	Flags  map[string]string `json:"flags,omitempty"`
 }
 
-// NewFlagz makes the handler of /flagz, which tells the values of flags by their names. errors writes what goes wrong.
+// NewFlagz creates the handler of /flagz, which shows flags by name. errors writes errors.
 func NewFlagz(flags map[string]string, errors runtime.NegotiatedSerializer) http.Handler {
 	return &page{
 		kind: "Flagz", errors: errors,

@@ -16,20 +16,20 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// component is what the pages call the server.
+// component is the server's name on the pages.
 const component = "apiserver"
 
 const warning = "Warning: This endpoint is not meant to be machine parseable, " +
 	"has no formatting compatibility guarantees and is for debugging purposes only."
 
-// group has the kinds of the pages, and old and current are their versions.
+// group is the API group of the pages' kinds, and old and current are their versions.
 const (
 	group   = "config.k8s.io"
 	old     = "v1alpha1"
 	current = "v1beta1"
 )
 
-// object begins every page as an object.
+// object holds the common fields of the pages as objects.
 type object struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
@@ -47,14 +47,14 @@ type page struct {
 	structured func(object) any
 }
 
-// mediaTypes are those of all pages.
+// mediaTypes lists the media types of all pages.
 var mediaTypes = []runtime.SerializerInfo{
 	{MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json"},
 	{MediaType: runtime.ContentTypeYAML, MediaTypeType: "application", MediaTypeSubType: "yaml"},
 	{MediaType: "text/plain", MediaTypeType: "text", MediaTypeSubType: "plain"},
 }
 
-// AllowsMediaTypeTransform says that text has no kind, and all else has to name the page's.
+// AllowsMediaTypeTransform accepts text without a kind, and other types only with the page's kind.
 func (p *page) AllowsMediaTypeTransform(mimeType, _ string, target *schema.GroupVersionKind) bool {
 	if mimeType == "text" {
 		return target == nil
@@ -62,10 +62,10 @@ func (p *page) AllowsMediaTypeTransform(mimeType, _ string, target *schema.Group
 	return target != nil && target.Group == group && target.Kind == p.kind && (target.Version == old || target.Version == current)
 }
 
-// AllowsServerVersion and AllowsStreamSchema: a page has no version of the meta group, and is no stream.
+// AllowsServerVersion returns false: a page has no version of the meta group.
 func (p *page) AllowsServerVersion(string) bool { return false }
 
-// AllowsStreamSchema is as AllowsServerVersion.
+// AllowsStreamSchema returns false: a page is no stream.
 func (p *page) AllowsStreamSchema(string) bool { return false }
 
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -101,8 +101,9 @@ func (p *page) serveObject(w http.ResponseWriter, r *http.Request, options negot
 		return
 	}
 	if target.Version == old {
-		w.Header().Set("Warning", fmt.Sprintf(`299 - "This version of the %s endpoint is deprecated. Please use a newer version."`,
-			strings.ToLower(p.kind)))
+		w.Header().Set("Warning",
+			fmt.Sprintf(`299 - "This version of the %s endpoint is deprecated. Please use a newer version."`,
+				strings.ToLower(p.kind)))
 	}
 	w.Header().Set("Content-Type", fmt.Sprintf("%s;g=%s;v=%s;as=%s", options.Accepted.MediaType, target.Group, target.Version, target.Kind))
 	_, _ = w.Write(body) // the client went away

@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Status is what /statusz tells.
+// Status is the content of /statusz.
 type Status struct {
-	// Start is when the server started.
+	// Start is the start time of the server.
 	Start time.Time
-	// Go is the version of the compiler, Binary that of the server, and Emulation the minor version that it behaves as.
+	// Go is the version of the compiler, Binary that of the server, and Emulation the minor version whose
+	// behavior it emulates.
 	Go, Binary, Emulation string
-	// Paths are those that the server answers; of each the first part is shown, unless it is about the API itself.
+	// Paths lists the server's paths. The page shows the first part of each, except those of the API itself.
 	Paths []string
 }
 
@@ -31,7 +32,7 @@ type statusz struct {
 	Paths            []string `json:"paths,omitempty"`
 }
 
-// NewStatusz makes the handler of /statusz. errors writes what goes wrong.
+// NewStatusz creates the handler of /statusz. errors writes errors.
 func NewStatusz(s Status, errors runtime.NegotiatedSerializer) http.Handler {
 	s.Start = s.Start.Truncate(time.Second).UTC()
 	s.Paths = roots(s.Paths)
@@ -51,10 +52,10 @@ func NewStatusz(s Status, errors runtime.NegotiatedSerializer) http.Handler {
 
 func (s *Status) uptime() int64 { return max(0, int64(time.Since(s.Start).Seconds())) }
 
-// aboutAPI are the first parts of paths that say nothing of the server's state.
+// aboutAPI lists the first parts of paths that are unrelated to the server's state.
 var aboutAPI = []string{"/apis", "/api", "/openid", "/openapi", "/.well-known"}
 
-// roots are the first parts of paths, each once, in order.
+// roots returns the first parts of paths, each once, in order.
 func roots(paths []string) []string {
 	var found []string
 	for _, path := range paths {

@@ -431,8 +431,8 @@ func (m *mutations) patch(ctx context.Context, patcher patch.Patcher, one *invoc
 	if types == nil {
 		return apierrors.NewServiceUnavailable(
 			fmt.Sprintf(
-				"Resource kind %s not found. There can be a delay between when CustomResourceDefinitions are created and when they "+
-					"are available.",
+				"Resource kind %s not found. "+
+					"There can be a delay between when CustomResourceDefinitions are created and when they are available.",
 				object.VersionedKind))
 	}
 	before := object.VersionedObject.Object()
