@@ -27,7 +27,7 @@ func ownerReferencesPermissionEnforcement(kit *plugin.Kit) plugin.Plugin {
 			return !isPodStatus && changesOwners(a.GetObject(), a.GetOldObject())
 		},
 		Validate: func(ctx context.Context, w plugin.Write) error {
-			if w.GetOperation() != admission.Create { // who creates an object could as well leave it out
+			if w.GetOperation() != admission.Create { // a creator could as well leave the owners out
 				resource := w.GetResource()
 				decision, reason, err := kit.Authorizer.Authorize(ctx, authorizer.AttributesRecord{
 					User: w.GetUserInfo(), Verb: "delete", ResourceRequest: true, Namespace: w.GetNamespace(), Name: w.GetName(),

@@ -20,7 +20,7 @@ const (
 	authenticationMap = "extension-apiserver-authentication"
 	systemMaps        = "/api/v1/namespaces/kube-system/configmaps"
 	clientCAKey       = "client-ca-file"
-	headerKeys        = "requestheader-" // what the keys about a proxy begin with
+	headerKeys        = "requestheader-" // the prefix of the keys about a proxy
 	// expirySlack is the time for which an expired certificate is still published: clocks differ.
 	expirySlack = 5 * time.Minute
 )

@@ -83,7 +83,7 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	}
 	err = errors.Join(err, together(writers, last, goOn))
 	if err == nil && t.config.RolesKnown != nil {
-		err = t.config.RolesKnown(ctx) // whoever waits for this asks something next
+		err = t.config.RolesKnown(ctx) // the next request after readiness needs the roles
 	}
 	return err
 }

@@ -87,13 +87,13 @@ func (c *roleAggregator) Put(p feed.Pair) {
 	if err != nil {
 		c.kit.Log.Warn("a cluster role cannot be read: nothing is aggregated until it can be, or is gone", "key", p.Key, "error", err)
 		if was != nil {
-			was.round = c.round // what was known of it stays
+			was.round = c.round // the known state stays
 		}
 		return
 	}
 	is := &knownRole{labels: now.Labels, aggregated: now.AggregationRule != nil, round: c.round}
 	if is.aggregated {
-		is.selectors, _ = selectorsOf(now) // who can't be parsed is told of when it is worked on
+		is.selectors, _ = selectorsOf(now) // try reports selectors that can't be parsed
 	}
 	c.known[name] = is
 	if is.aggregated {

@@ -34,7 +34,7 @@ type Config struct {
 // Controllers runs the controllers of one server. mu guards term and ready.
 type Controllers struct {
 	chosen  Selection
-	elector *lease.Elector // nil if nobody else may run
+	elector *lease.Elector // nil if no other process may run them
 	stop    func()
 
 	mu sync.Mutex

@@ -286,7 +286,7 @@ func (c *fixtureKeeper) remove(ctx context.Context, namespace string, uid types.
 func (c *fixtureKeeper) begin(ctx context.Context, verb, namespace string, cause int64, why trace.Reason) (context.Context, func(*error)) {
 	return c.writer.Begin(ctx, work.Write{
 		Verb: verb, Resource: c.resource, Namespace: namespace, Name: c.name, Cause: cause, Why: func(step *trace.Step) { step.Why(why) },
-		Quiet: cause == 0, // what a look finds missing
+		Quiet: cause == 0, // a look found it missing
 	})
 }
 

@@ -72,7 +72,7 @@ func (c *legacyTokenCleaner) Put(p feed.Pair) {
 	}
 	s, err := work.Value[*corev1.Secret](c.kit, p.Key, p.Value)
 	if err != nil || s.Type != corev1.SecretTypeServiceAccountToken || s.DeletionTimestamp != nil {
-		return // whoever damaged it has to mend it first
+		return // unreadable until it is written again
 	}
 	cause := p.Revision
 	if !p.Changed {
@@ -159,7 +159,7 @@ func (c *legacyTokenCleaner) trackedLongSince(ctx context.Context) (time.Time, e
 			return since, nil
 		}
 	}
-	return time.Now().Add(lookAgain), nil // nobody knows
+	return time.Now().Add(lookAgain), nil // the day is unknown
 }
 
 // needed reports whether a token has to stay: a client has requested it, or a pod uses it.

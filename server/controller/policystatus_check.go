@@ -111,7 +111,7 @@ func addKindsOfRule(kinds sets.Set[schema.GroupVersionKind], rule *registrationv
 				}
 				found, err := mapper.KindsFor(schema.GroupVersionResource{Group: group, Version: version, Resource: resource})
 				if err != nil {
-					continue // nobody serves it
+					continue // it is not served
 				}
 				for _, kind := range found {
 					kinds.Insert(kind)

@@ -111,7 +111,7 @@ func (c *rangeProtector) Put(p feed.Pair) {
 		c.kit.Log.Warn("a range of addresses for services cannot be read: no range goes until it can be, or is gone", "key", p.Key,
 			"error", err)
 		if was != nil {
-			was.round = c.round // what was known of it stays
+			was.round = c.round // the known state stays
 		}
 		return
 	}
@@ -120,7 +120,7 @@ func (c *rangeProtector) Put(p feed.Pair) {
 	c.known[name] = is
 	cause := p.Revision
 	if !p.Changed || name == service.DefaultCIDR && !is.kept {
-		cause = 0 // a look, or the server that made its own range, and not somebody who asked for it
+		cause = 0 // a look, or the server created its own range: no client caused it
 	}
 	c.Add(name, cause)
 	c.wake(p.Revision, func(prefix netip.Prefix) bool { return slices.ContainsFunc(is.prefixes, prefix.Overlaps) })

@@ -86,7 +86,7 @@ func (c *tokenKeeper) Put(p feed.Pair) {
 	}
 	s, err := work.Value[*corev1.Secret](c.kit, p.Key, p.Value)
 	if err != nil {
-		c.keep(namespace, name) // whoever damaged it has to mend it first
+		c.keep(namespace, name) // unreadable until it is written again
 		return
 	}
 	if s.Type != corev1.SecretTypeServiceAccountToken || secretOwnerOf(s).name == "" {

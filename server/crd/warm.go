@@ -19,7 +19,7 @@ func (s *Server) Warm(ctx context.Context) {
 	for range warmAtATime {
 		running.Go(func() {
 			for name := range names {
-				_, _, _ = s.create(ctx, name) // what fails is in the log
+				_, _, _ = s.create(ctx, name) // failures are in the log
 			}
 		})
 	}

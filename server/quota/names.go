@@ -55,7 +55,7 @@ func of(name corev1.ResourceName) (resources []schema.GroupResource) {
 	if counted, ok := strings.CutPrefix(text, countPrefix); ok {
 		resource := schema.ParseGroupResource(counted)
 		if counted == "" || resource.Resource == "events" && (resource.Group == "" || resource.Group == "events.k8s.io") {
-			return nil // nobody counts events
+			return nil // events are not counted
 		}
 		return []schema.GroupResource{resource}
 	}

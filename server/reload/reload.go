@@ -82,7 +82,7 @@ func (k *Keeper) Look(ctx context.Context) {
 	if err == nil && hash == k.taken {
 		return
 	}
-	k.taken = "" // what was taken over before counts as changed, too, if it is back
+	k.taken = "" // if the earlier content comes back, it counts as changed, too
 	if err == nil {
 		err = k.config.Take(ctx, files, hash)
 	}

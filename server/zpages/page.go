@@ -41,7 +41,7 @@ type object struct {
 // page is one of the paths.
 type page struct {
 	kind   string
-	errors runtime.NegotiatedSerializer // writes what goes wrong
+	errors runtime.NegotiatedSerializer // writes errors
 	text   func(io.Writer)
 	// structured returns the page as an object.
 	structured func(object) any

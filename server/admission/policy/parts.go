@@ -194,7 +194,7 @@ func affordable(all []evaluation, left *int64) (some []evaluation) {
 // repeat evaluates an expression once more, and records its parts. It returns the outcome, nil if there is
 // none.
 func (r *record) repeat(e *evaluation) (again ref.Val) {
-	defer func() { _ = recover() }() // nobody waits for this: an expression that breaks the library shows no parts
+	defer func() { _ = recover() }() // an expression that makes the library panic shows no parts
 	tracked := e.repeated()
 	if tracked == nil {
 		return nil

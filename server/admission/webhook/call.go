@@ -266,7 +266,7 @@ func (c *call) observe(ctx context.Context, start time.Time, err error) (ignored
 	case errors.As(err, &failed):
 		policy := c.Webhook.GetFailurePolicy()
 		ignored = policy != nil && *policy == registrationv1.Ignore
-		gone := errors.Is(failed.Reason, context.Canceled) // the client went away, which is nobody's failure
+		gone := errors.Is(failed.Reason, context.Canceled) // the client went away: that is no failure
 		code := int(failed.Status.ErrStatus.Code)
 		m.ObserveWebhook(ctx, name, took, !ignored, c.of.Attributes, c.side.metric, code)
 		switch {

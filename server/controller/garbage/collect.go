@@ -181,7 +181,7 @@ func (c *Controller) ownerOf(ctx context.Context, o *object, r *metav1.OwnerRefe
 	case t.namespaced && o.namespace == "":
 		return nil, fmt.Errorf("%w: it would be in a namespace, and the object is in none", errNever)
 	case strings.Contains(r.Name, "/"):
-		return nil, nil // no object has such a name, and the key would be that of another one
+		return nil, nil // no object can have this name, and its key would be another object's
 	}
 	key := t.key(o.namespace, r.Name)
 	if c.absent.has(key, r.UID) {

@@ -46,7 +46,7 @@ func (c *Controller) tell(ctx context.Context, uid, owner id, cause int64) error
 	}
 	t := c.targets.ofKind(c.storages, corev1.SchemeGroupVersion.WithKind("Event"))
 	if t == nil {
-		return nil // nobody could read it
+		return nil // events are not served
 	}
 	for i := range o.owners {
 		if idOf(o.owners[i].UID) != owner {

@@ -20,7 +20,7 @@ func (c *Controller) Begin() { c.round++ }
 func (c *Controller) End(int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.revision = 0 // what is found now has no cause that is known
+	c.revision = 0 // the cause of what a look finds is unknown
 	for key, n := range c.index.byKey {
 		if n.round != c.round {
 			c.index.remove(key)
@@ -55,7 +55,7 @@ func (c *Controller) Put(p feed.Pair) {
 	defer c.mu.Unlock()
 	if err != nil {
 		if n := c.index.byKey[p.Key]; n != nil {
-			n.round = c.round // what was known of it stays
+			n.round = c.round // the known state stays
 		}
 		if !c.unreadable[p.Key] {
 			c.unreadable[p.Key] = true

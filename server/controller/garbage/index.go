@@ -183,7 +183,7 @@ func (x *index) put(key string, f *found, round uint32, judge bool) {
 	uid := idOf(f.uid)
 	n := x.byKey[key]
 	if n != nil && n.uid != uid {
-		x.remove(key) // its name is used again, and between the two nobody looked
+		x.remove(key) // its name is used again, and no look came between the two
 		n = nil
 	}
 	fresh := n == nil

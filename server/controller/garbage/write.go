@@ -61,7 +61,7 @@ func (c *Controller) update(ctx context.Context, o *object, why why, change func
 	_, err = c.writer.Update(ctx, updater, o.name, rest.DefaultUpdatedObjectInfo(nil, next))
 	if apierrors.IsNotFound(err) {
 		if f, _, readErr := c.read(ctx, o.key); readErr != nil || f != nil && f.uid == o.uid {
-			return errors.Join(errChanged, readErr) // it is there, and what served it is not
+			return errors.Join(errChanged, readErr) // the object exists, but its storage has gone
 		}
 		return nil
 	}

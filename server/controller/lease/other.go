@@ -45,7 +45,7 @@ func (o *Other) Put(p feed.Pair) {
 	if p.Value != nil {
 		value, err := o.decoder.Decode(strings.TrimSuffix(o.decoder.Prefix, "/")+"/"+p.Key, p.Value)
 		if err != nil {
-			return // whoever renews it will see
+			return // the next renewal replaces it
 		}
 		lease := coordinationv1.Lease{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(value.Object, &lease); err != nil {

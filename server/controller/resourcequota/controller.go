@@ -198,7 +198,7 @@ func (c *Controller) keep(
 	getter, gets := storages[resource].(rest.Getter)
 	updater, updates := storages[resource.GroupVersion().WithResource(quotas+"/status")].(rest.Updater)
 	if !gets || !updates {
-		return nil // nobody could read it
+		return nil // quotas are not served
 	}
 	obj, err := getter.Get(c.writer.Reads(ctx, "get", resource, namespace, name), name, &metav1.GetOptions{})
 	if err != nil {

@@ -44,7 +44,7 @@ func Changes(ctx context.Context, storages Storages, resource schema.GroupVersio
 					continue
 				}
 				pause = Backoff{}
-				if m, err := meta.Accessor(event.Object); err != nil || wanted(m) { // what ends a watch is no object
+				if m, err := meta.Accessor(event.Object); err != nil || wanted(m) { // the event that ends a watch has no object
 					tell()
 				}
 			}

@@ -46,7 +46,7 @@ func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptio
 	selects := opts.Predicate
 	limit := int(selects.Limit)
 	if limit > 0 && opts.ResourceVersion != "" && opts.ResourceVersion != "0" && opts.ResourceVersionMatch == "" {
-		opts.ResourceVersionMatch = metav1.ResourceVersionMatchExact // as the limit says, which the storage is not told
+		opts.ResourceVersionMatch = metav1.ResourceVersionMatchExact // the limit implies it, but the storage does not see the limit
 	}
 	opts.Predicate = unselected(selects)
 	opts.Predicate.Limit = 0

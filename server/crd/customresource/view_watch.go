@@ -240,7 +240,7 @@ func (s *selection) apply(ctx context.Context, event watch.Event) (watch.Event, 
 
 func (s *selection) matches(u *unstructured.Unstructured) bool {
 	matches, err := s.predicate.Matches(u)
-	return err == nil && matches // what a selector can't look into is not selected
+	return err == nil && matches // an object that the selector can't evaluate is not selected
 }
 
 // before reports whether an object was selected before a change. It reads the old object if the watch has not

@@ -173,7 +173,7 @@ func fieldOf(name string, s *structuralschema.Structural) *structuralschema.Stru
 // of all unknown fields there.
 type coercion struct {
 	dropInvalid bool
-	unknown     *dropped // nil if nobody wants to know
+	unknown     *dropped // nil if it is not reported
 }
 
 func (c *coercion) coerce(at *spot, x any, s *structuralschema.Structural) *field.Error {
