@@ -1,4 +1,4 @@
-// Package admission makes the server's admission: a chain of plugins, each of which may change or refuse a write.
+// Package admission is the server's admission: a chain of plugins, each of which may change or refuse a write.
 //
 // In come the attributes of a write, from server/handler. Out goes nil, or an error with the Status for the
 // client. [Plugins.Initialize] gives plugins the storages that they read, after the API is installed and before

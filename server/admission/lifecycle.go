@@ -25,7 +25,7 @@ import (
 type NamespaceLifecycle struct {
 	// namespaces is nil if the server has no namespaces: then everything is admitted.
 	namespaces rest.Getter
-	// lastDeletion is when this process last admitted the deletion of a namespace, in Unix seconds.
+	// lastDeletion is the time in Unix seconds at which this process last admitted the deletion of a namespace.
 	lastDeletion atomic.Int64
 	looks        looks
 }

@@ -34,7 +34,7 @@ func podSecurity(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
 	if err != nil {
 		return plugin.Plugin{}, err
 	}
-	if errs := validation.ValidatePodSecurityConfiguration(c); len(errs) > 0 { // before the library sets defaults, which its errors don't mention
+	if errs := validation.ValidatePodSecurityConfiguration(c); len(errs) > 0 { // before the library sets defaults
 		return plugin.Plugin{}, errs.ToAggregate()
 	}
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)

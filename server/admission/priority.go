@@ -87,7 +87,7 @@ func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Po
 	return nil
 }
 
-// of returns a copy of a class. Without a name it is the default class, or an empty one if there is none.
+// of returns a copy of a class. Without a name it is the default class, or a nameless one if there is none.
 func (c classes) of(ctx context.Context, w plugin.Write, name string) (*schedulingv1.PriorityClass, error) {
 	if name == "" {
 		class, err := c.byDefault(ctx)

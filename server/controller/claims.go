@@ -32,7 +32,6 @@ var claimResource = corev1.SchemeGroupVersion.WithResource("persistentvolumeclai
 
 const claimFinalizer = "kubernetes.io/pvc-protection"
 
-// claimProtector protects claims.
 type claimProtector struct {
 	*work.Loop[types.NamespacedName]
 	kit    *work.Kit

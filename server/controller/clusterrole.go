@@ -35,7 +35,6 @@ var clusterRoleAggregation = controller{
 
 var clusterRoles = rbacv1.SchemeGroupVersion.WithResource("clusterroles")
 
-// roleAggregator aggregates cluster roles.
 type roleAggregator struct {
 	*work.Loop[string]
 	kit   *work.Kit

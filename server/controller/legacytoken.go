@@ -38,7 +38,6 @@ const (
 	lookAgain = 24 * time.Hour
 )
 
-// legacyTokenCleaner retires tokens.
 type legacyTokenCleaner struct {
 	*work.Loop[types.NamespacedName]
 	kit      *work.Kit
@@ -62,7 +61,6 @@ func cleanLegacyTokens(kit *work.Kit, self controller) follower {
 // Begin and End do nothing: each key stands for itself.
 func (c *legacyTokenCleaner) Begin() {}
 
-// End ends a look at all keys.
 func (c *legacyTokenCleaner) End(int64) {}
 
 // Put schedules the look at a Secret with a token, for its day.

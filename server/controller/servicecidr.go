@@ -45,7 +45,6 @@ const (
 	rangeInUseText = "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR"
 )
 
-// rangeProtector keeps ranges.
 type rangeProtector struct {
 	*work.Loop[string]
 	kit       *work.Kit

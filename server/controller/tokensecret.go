@@ -62,7 +62,6 @@ type tokenKeeper struct {
 	// look holds the findings since Begin; nil between looks. Only the feed's goroutine uses it.
 	look *secretLook
 
-	// mu guards known.
 	mu    sync.Mutex
 	known secretIndex
 }

@@ -9,7 +9,8 @@
 //	Matches    a quota and an object: whether all scopes of the quota (Selectors) select the object (Selected)
 //	Sum        a quota and all objects: the usage of each name
 //
-// The rules are those of a Kubernetes API server's evaluators, except for extended resources with a DeviceClass. Here they are charged to the pod that requests them, and not to a ResourceClaim: upstream looks
+// The rules are those of a Kubernetes API server's evaluators, except for extended resources with a
+// DeviceClass. Here they are charged to the pod that requests them, and not to a ResourceClaim: upstream looks
 // up the class, the pod and its claims.
 //
 // # Invariants

@@ -91,7 +91,7 @@ type transport struct {
 
 var _ utilnet.RoundTripperWrapper = transport{}
 
-// WrappedRoundTripper lets the client cancel slow requests.
+// WrappedRoundTripper returns the inner transport, so that the client can cancel slow requests.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -148,7 +148,7 @@ type tracing struct{ next http.RoundTripper }
 
 var _ utilnet.RoundTripperWrapper = tracing{}
 
-// WrappedRoundTripper lets the client cancel slow requests.
+// WrappedRoundTripper returns the inner transport, so that the client can cancel slow requests.
 func (t tracing) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func (t tracing) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -49,7 +49,7 @@ func (k *Keeper) Known() <-chan struct{} { return k.known }
 // KnownWait limits how long a write waits for the objects. They are unknown only while a server starts.
 const KnownWait = 10 * time.Second
 
-// Await waits until the objects are known. The error is the answer to a write for which that takes too long.
+// Await waits until the objects are known. If that takes too long, the error is the answer to the write.
 func (k *Keeper) Await(ctx context.Context, a admission.Attributes) error {
 	select {
 	case <-k.known:

@@ -170,7 +170,7 @@ func (k *kind[T]) refer(policies map[string]string, policy func(T) string) error
 	return nil
 }
 
-// taker takes objects of a kind.
+// taker is a kind of any type.
 type taker interface {
 	take(file string, obj runtime.Object, at lines.Document) (bool, error)
 }

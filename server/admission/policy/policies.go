@@ -100,7 +100,7 @@ type set[E any] struct {
 // configured holds the policies of the API.
 type configured[E any] struct {
 	all []*policy[E]
-	// unreadable are the keys of policies and bindings that can't be read.
+	// unreadable holds the keys of policies and bindings that can't be read.
 	unreadable []string
 }
 

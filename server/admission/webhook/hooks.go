@@ -62,7 +62,7 @@ type hooks struct {
 // configured holds the webhooks of the API.
 type configured struct {
 	all []library.WebhookAccessor
-	// unreadable are the keys of configurations that can't be read.
+	// unreadable holds the keys of configurations that can't be read.
 	unreadable []string
 }
 

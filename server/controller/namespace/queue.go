@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// settle is the time from the end of a namespace to the deletion of its content. Admission refuses creates
+	// settle is the time from the deletion of a namespace to that of its content. Admission refuses creates
 	// 20 ms after the deletion at the latest, since concurrent creates may share one read of the namespace for
 	// so long. A create that was admitted just before reaches etcd much faster than settle. Upstream, whose
 	// admission reads a cache, waits 5 s.

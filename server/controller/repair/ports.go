@@ -51,7 +51,7 @@ type Ports struct {
 	writer   *work.Writer
 	services *work.Objects[*corev1.Service]
 	recorder recorder
-	// patience is [leakedAfter].
+	// patience is [leakedAfter]; tests shorten it.
 	patience time.Duration
 
 	// look holds the keys that were put since Begin; nil between looks. Only the feed's goroutine uses it.

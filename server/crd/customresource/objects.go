@@ -24,7 +24,7 @@ var metaScheme = func() *runtime.Scheme {
 	return s
 }()
 
-// creater makes objects that have no Go type.
+// creater creates objects without a Go type.
 type creater struct{}
 
 func (creater) New(kind apischema.GroupVersionKind) (runtime.Object, error) {

@@ -41,7 +41,6 @@ type Lister struct {
 	sorted   atomic.Pointer[sortedList]
 	revision atomic.Uint64
 
-	// mu serializes writers.
 	mu     sync.Mutex
 	listed bool
 	// unreadable holds the definitions that can't be read, by name. If one was readable before, that state
@@ -238,7 +237,7 @@ func (l *Lister) learned(d *Definition) {
 	}
 }
 
-// The caller of set and unset holds l.mu.
+// set and unset require l.mu.
 func (l *Lister) set(d *Definition) {
 	if known := l.Get(d.Name); known != nil && revisionOf(known) >= revisionOf(d) {
 		return

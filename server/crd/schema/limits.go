@@ -11,7 +11,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// Limits bounds the cost of one object. A zero field means that of DefaultLimits.
+// Limits limits the cost of one object. A zero field stands for the value in DefaultLimits.
 type Limits struct {
 	// Bytes limits the size, as JSON, of the defaults that a schema may add to an object.
 	Bytes int64

@@ -1,4 +1,4 @@
-// Package apiapproval says whether a definition in one of Kubernetes' own groups (k8s.io, kubernetes.io and
+// Package apiapproval reports whether a definition in one of Kubernetes' own groups (k8s.io, kubernetes.io and
 // those below) has an approved API.
 //
 // In come definitions from the lister: the annotation api-approved.kubernetes.io has the URL of the approval,

@@ -139,7 +139,6 @@ func groupOf(name string) string {
 	return group
 }
 
-// write writes the verdicts.
 func (c *Controller) write(ctx context.Context, all map[string]*work.Definition, toWrite []string,
 	verdicts map[string]verdict) work.Failures {
 	written := make([]*work.Definition, len(toWrite))

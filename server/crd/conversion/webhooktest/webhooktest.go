@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Webhook is a running webhook.
+// Webhook is a running webhook. mu guards calls, spoil and reply.
 type Webhook struct {
 	// Server is its HTTPS server. Close it to make the webhook unreachable.
 	Server  *httptest.Server
@@ -66,14 +66,14 @@ func (w *Webhook) Calls() []Call {
 	return calls
 }
 
-// Spoil lets f change each good answer before it is sent. nil ends that.
+// Spoil makes the webhook pass each good answer to f before sending it. nil ends that.
 func (w *Webhook) Spoil(f func(*apiextensionsv1.ConversionReview)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.spoil = f
 }
 
-// Reply lets f answer in the webhook's place. nil ends that.
+// Reply makes f answer in the webhook's place. nil ends that.
 func (w *Webhook) Reply(f http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
