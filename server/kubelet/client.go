@@ -58,7 +58,8 @@ type Client struct {
 	verified     *http.Transport
 	unverified   *http.Transport
 	// proxied is verified for requests whose path and body come from clients. pods is for requests to pods and
-	// to other ports of nodes. Neither connects to this machine or to its link-local addresses.
+	// to other ports of nodes. Neither connects to a loopback or link-local
+	// address.
 	proxied *http.Transport
 	pods    *http.Transport
 }
@@ -136,8 +137,8 @@ func dialOthers(ctx context.Context, network, address string) (net.Conn, error) 
 	return dialBy(ctx, d, network, address)
 }
 
-// Others reports whether an address may belong to another machine: neither to this one, nor to its link, where
-// clouds serve metadata.
+// Others reports whether an address may belong to another machine: it is neither a loopback address nor one of
+// the link, where clouds serve metadata.
 func Others(ip net.IP) bool { return ip.IsGlobalUnicast() }
 
 // isProxy reports whether the environment names an address as a proxy.
