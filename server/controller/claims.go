@@ -32,6 +32,7 @@ var claimResource = corev1.SchemeGroupVersion.WithResource("persistentvolumeclai
 
 const claimFinalizer = "kubernetes.io/pvc-protection"
 
+// claimProtector keeps claims that pods use.
 type claimProtector struct {
 	*work.Loop[types.NamespacedName]
 	kit    *work.Kit

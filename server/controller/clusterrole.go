@@ -35,6 +35,7 @@ var clusterRoleAggregation = controller{
 
 var clusterRoles = rbacv1.SchemeGroupVersion.WithResource("clusterroles")
 
+// roleAggregator writes the rules of aggregated cluster roles.
 type roleAggregator struct {
 	*work.Loop[string]
 	kit   *work.Kit

@@ -38,6 +38,7 @@ const (
 	lookAgain = 24 * time.Hour
 )
 
+// legacyTokenCleaner marks tokens in Secrets that are not used, and deletes them later.
 type legacyTokenCleaner struct {
 	*work.Loop[types.NamespacedName]
 	kit      *work.Kit

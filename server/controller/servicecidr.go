@@ -45,6 +45,7 @@ const (
 	rangeInUseText = "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR"
 )
 
+// rangeProtector keeps ranges whose addresses are in use, and writes their condition.
 type rangeProtector struct {
 	*work.Loop[string]
 	kit       *work.Kit
