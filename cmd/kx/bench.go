@@ -97,8 +97,8 @@ func runBench(ctx context.Context, o *benchOptions, out, errOut io.Writer) error
 	}
 	ctx, stop := interruptible(ctx, slog.Default(), func() {})
 	defer stop()
-	result, err := bench.Run(ctx, bench.Options{Config: config, Passes: o.passes(), Only: o.only, PIDs: o.pids, Out: out,
-		Progress: progressOn(errOut)})
+	result, err := bench.Run(ctx,
+		bench.Options{Config: config, Passes: o.passes(), Only: o.only, PIDs: o.pids, Out: out, Progress: progressOn(errOut)})
 	if err != nil {
 		err = fmt.Errorf("bench: %w", err)
 	}

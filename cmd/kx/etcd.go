@@ -164,8 +164,8 @@ func (o *etcdOptions) live(ctx context.Context) (*admin.Live, error) {
 			return nil, err
 		}
 		if _, err := os.Stat(socket); err != nil {
-			return nil, fmt.Errorf("no kx with an etcd runs over %s: start kx serve, or name another with --data-dir, "+
-				"--endpoints or --file", o.dataDir)
+			return nil, fmt.Errorf(
+				"no kx with an etcd runs over %s: start kx serve, or name another with --data-dir, --endpoints or --file", o.dataDir)
 		}
 		e.URLs = []string{"unix://" + socket}
 	}

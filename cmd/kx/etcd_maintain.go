@@ -90,8 +90,8 @@ func newEtcdAlarmsCommand(o *etcdOptions) *cobra.Command {
 func newEtcdHashCommand(o *etcdOptions) *cobra.Command {
 	var revision int64
 	cmd := listCommand(o, "hash", "Compare the members' keys and values by their hashes",
-		"Show each named member's hash of all keys and values up to a revision. It is an error if members that were compacted "+
-			"alike\ndiffer.",
+		"Show each named member's hash of all keys and values up to a revision. "+
+			"It is an error if members that were compacted alike\ndiffer.",
 		"  kx etcd hash --endpoints https://10.0.0.1:2379,https://10.0.0.2:2379 --cacert ca.crt --cert c.crt --key c.key\n"+
 			"  kx etcd hash --rev 1200",
 		render.Hashes, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Hash, error] {
@@ -115,8 +115,8 @@ func newEtcdLeasesCommand(o *etcdOptions) *cobra.Command {
 
 func newEtcdDefragCommand(o *etcdOptions) *cobra.Command {
 	return listCommand(o, "defrag", "Make the members' files as small as they can be",
-		"Make the files of the members that were named as small as they can be, one after the other. A member answers "+
-			"nobody\nmeanwhile. Compact before: what history needs is not free.",
+		"Make the files of the members that were named as small as they can be, one after the other. "+
+			"A member answers nobody\nmeanwhile. Compact before: what history needs is not free.",
 		"  kx etcd compact && kx etcd defrag",
 		render.Defragmented, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Defragmented, error] {
 			return live.Defragment(ctx)

@@ -135,8 +135,8 @@ func (o *sendOptions) contents(name string) ([]byte, error) {
 }
 
 // send sends one request and writes the answer.
-func (o *sendOptions) send(ctx context.Context, c *api.Client, r *request.Request, rs *request.Resources, several bool) (code int,
-	err error) {
+func (o *sendOptions) send(ctx context.Context, c *api.Client, r *request.Request, rs *request.Resources,
+	several bool) (code int, err error) {
 	h, err := r.Build(rs)
 	if err != nil {
 		return 0, err

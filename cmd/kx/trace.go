@@ -65,7 +65,7 @@ enough. The filter is kx's filter language, in which these flags are written too
 	formatVar(cmd, cmd.Flags(), &o.format, "json: a journey a line, without its steps", render.Text, render.JSON)
 	cmd.AddCommand(newTraceListCommand(o), newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o),
 		newTraceSaveCommand(o),
-		newTraceExportCommand(o), newTraceStepsCommand(), newTraceRecordCommand(o))
+		newTraceExportCommand(o), newTraceStepsCommand())
 	return cmd
 }
 

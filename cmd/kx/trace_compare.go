@@ -34,8 +34,8 @@ request alone, > one of the second alone, and ~ one that went differently in bot
 
 func (s *journeySource) compare(ctx context.Context, first, second string, in io.Reader, out io.Writer) error {
 	if s.file == "-" {
-		return errors.New("trace compare: both requests are looked for in the capture, which standard input has only once: " +
-			"write it to a file")
+		return errors.New(
+			"trace compare: both requests are looked for in the capture, which standard input has only once: write it to a file")
 	}
 	a, err := s.journey(ctx, first, in)
 	if err != nil {

@@ -84,8 +84,8 @@ With --file and without an ID, the journeys of the capture are listed.`,
 
 func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 && s.file == "" {
-		return errors.New("trace show: which one? Give its ID: the last word of a line of kx trace ls, " +
-			"or the header Kx-Journey of its answer")
+		return errors.New(
+			"trace show: which one? Give its ID: the last word of a line of kx trace ls, or the header Kx-Journey of its answer")
 	}
 	if s.source && (s.format != render.Text || len(args) == 0) {
 		return errors.New("trace show: --source shows the code of one journey as text: give its ID, and leave -o out")
@@ -181,8 +181,8 @@ func ownSource(file string) (string, error) {
 func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files journey.Files, done func(), err error) {
 	if s.file != "" {
 		if err := journey.Fits(j, ownSource); err != nil {
-			return nil, nil, fmt.Errorf("the capture was made by a kx with other source than this one: "+
-				"%w; show it with that kx, or without --source", err)
+			return nil, nil, fmt.Errorf(
+				"the capture was made by a kx with other source than this one: %w; show it with that kx, or without --source", err)
 		}
 		return ownSource, func() {}, nil
 	}

@@ -90,10 +90,10 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "follow the server of this kubeconfig, and start none")
 	fs.StringVarP(&o.saved, "read", "r", o.saved, "look at the requests of a capture, or of a page of kx trace export, and start no server")
 	languageVar(cmd, &o.language)
-	fs.BoolVar(&o.linear, "linear", false, "write lines that are only ever added, and take commands by name, for a screen reader; "+
-		"needs no terminal")
-	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, "+
-		"colour-blind or none (default $"+themeVariable+", or what was chosen last)")
+	fs.BoolVar(&o.linear, "linear", false,
+		"write lines that are only ever added, and take commands by name, for a screen reader; needs no terminal")
+	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, colour-blind or none (default $"+themeVariable+
+		", or what was chosen last)")
 	for _, one := range []string{"data-dir", "ephemeral", "listen", "read"} {
 		cmd.MarkFlagsMutuallyExclusive("kubeconfig", one)
 	}

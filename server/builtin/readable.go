@@ -30,8 +30,9 @@ func (u *Unreadable) Unwrap() error { return u.Err }
 
 // Error says what can be done, too.
 func (u *Unreadable) Error() string {
-	return fmt.Sprintf("the stored value of %s can't be read: %s; see `kx etcd history %[1]s` for earlier values, "+
-		"`kx etcd put` to mend it and `kx etcd delete` to give it up",
+	return fmt.Sprintf(
+		"the stored value of %s can't be read: %s; "+
+			"see `kx etcd history %[1]s` for earlier values, `kx etcd put` to mend it and `kx etcd delete` to give it up",
 		escape.Line(u.Key), escape.Line(u.Err.Error()))
 }
 
@@ -54,8 +55,8 @@ func isNamed(obj runtime.Object) bool {
 }
 
 // ListReadable is List, except that objects that can't be read do not fail it. They are missing in the list.
-func ListReadable(ctx context.Context, r rest.Lister, options *metainternalversion.ListOptions) (list runtime.Object,
-	missing []*Unreadable, err error) {
+func ListReadable(ctx context.Context, r rest.Lister,
+	options *metainternalversion.ListOptions) (list runtime.Object, missing []*Unreadable, err error) {
 	list, err = r.List(ctx, options)
 	encoded, ok := r.(rest.EncodedLister)
 	if !ok || err == nil && named(list) || err != nil && !apierrors.IsStoreReadError(err) {

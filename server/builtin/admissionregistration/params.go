@@ -31,8 +31,8 @@ func validateParamKind(kind admissionregistrationv1.ParamKind, path *field.Path)
 		return append(errs, field.Required(path.Child("kind"), ""))
 	}
 	if msgs := validation.IsDNS1035Label(strings.ToLower(kind.Kind)); len(msgs) > 0 {
-		errs = append(errs, field.Invalid(path.Child("kind"), kind.Kind,
-			"may have mixed case, but should otherwise match: "+strings.Join(msgs, ",")))
+		errs = append(errs,
+			field.Invalid(path.Child("kind"), kind.Kind, "may have mixed case, but should otherwise match: "+strings.Join(msgs, ",")))
 	}
 	return errs
 }

@@ -57,8 +57,8 @@ func (p Policy) Validate(rules Rules, old *Policy) field.ErrorList {
 	}
 	errs = append(errs, p.validateMatch(rules, specPath.Child("matchConstraints"))...)
 	if old == nil || !p.sameConditions(old) {
-		errs = append(errs, validateConditions(p.MatchConditions, old.conditions(), p.ParamKind != nil,
-			specPath.Child("matchConditions"))...)
+		errs = append(errs,
+			validateConditions(p.MatchConditions, old.conditions(), p.ParamKind != nil, specPath.Child("matchConditions"))...)
 	}
 	compiler := p.compiler(rules.Composing)
 	for i, v := range p.Variables {

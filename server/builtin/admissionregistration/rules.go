@@ -100,8 +100,8 @@ func validateResources(resources []string, path *field.Path) (errs field.ErrorLi
 			continue
 		}
 		if allOf.Has(resource) {
-			errs = append(errs, field.Invalid(path.Index(i), name,
-				fmt.Sprintf("if '%s/*' is present, must not specify %s", resource, name)))
+			errs = append(errs,
+				field.Invalid(path.Index(i), name, fmt.Sprintf("if '%s/*' is present, must not specify %s", resource, name)))
 		}
 		if allWith.Has(sub) {
 			errs = append(errs, field.Invalid(path.Index(i), name, fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, name)))

@@ -59,8 +59,9 @@ func (c checkValidatingAdmissionPolicy) rest(path *field.Path) (errs field.Error
 		errs = append(errs, c.validation(&spec.Validations[i], validations.Index(i))...)
 	}
 	if len(spec.AuditAnnotations) > maxAuditAnnotations {
-		errs = append(errs, field.Invalid(annotations, untagged(spec.AuditAnnotations),
-			fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations)))
+		errs = append(errs,
+			field.Invalid(annotations, untagged(spec.AuditAnnotations),
+				fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations)))
 	}
 	keys := sets.New[string]()
 	for i, a := range spec.AuditAnnotations {

@@ -66,9 +66,10 @@ func validateActions(chosen []admissionregistrationv1.ValidationAction, path *fi
 		}
 	}
 	if slices.Contains(chosen, admissionregistrationv1.Deny) && slices.Contains(chosen, admissionregistrationv1.Warn) {
-		errs = append(errs, field.Invalid(path, chosen,
-			"must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers "+
-				"serves no purpose)"))
+		errs = append(errs,
+			field.Invalid(path, chosen,
+				"must not contain both Deny and Warn (repeating the same validation failure information "+
+					"in the API response and headers serves no purpose)"))
 	}
 	return errs
 }

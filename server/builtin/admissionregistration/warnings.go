@@ -14,8 +14,8 @@ import (
 // ManifestSuffix ends the names of configurations that a server reads from files.
 const ManifestSuffix = ".static.k8s.io"
 
-var reservedName = fmt.Sprintf("names ending with %q are reserved for static manifest-based configurations and cannot be managed "+
-	"via the API", ManifestSuffix)
+var reservedName = fmt.Sprintf(
+	"names ending with %q are reserved for static manifest-based configurations and cannot be managed via the API", ManifestSuffix)
 
 // ValidateSuffix keeps new objects from names of configurations in files.
 func ValidateSuffix(name string) field.ErrorList {
@@ -28,8 +28,8 @@ func ValidateSuffix(name string) field.ErrorList {
 // ValidateManifest makes the errors of a new object those of one in a file, whose name must be such a one.
 func ValidateManifest(name string, errs field.ErrorList) field.ErrorList {
 	if !strings.HasSuffix(name, ManifestSuffix) {
-		return append(errs, field.Invalid(field.NewPath("metadata", "name"), name,
-			fmt.Sprintf("must have a name ending with %q", ManifestSuffix)))
+		return append(errs,
+			field.Invalid(field.NewPath("metadata", "name"), name, fmt.Sprintf("must have a name ending with %q", ManifestSuffix)))
 	}
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Detail == reservedName })
 }
@@ -73,8 +73,8 @@ func (c Configuration) Warnings(update bool) (warnings []string) {
 			}
 			path := field.NewPath("webhooks").Index(i).Child("rules").Index(j)
 			for _, r := range untouchableOf(rule.APIGroups, rule.Resources) {
-				warnings = append(warnings, fmt.Sprintf("%s: %s is excluded from admission webhooks; this rule will have no effect", path,
-					r))
+				warnings = append(warnings,
+					fmt.Sprintf("%s: %s is excluded from admission webhooks; this rule will have no effect", path, r))
 			}
 		}
 	}

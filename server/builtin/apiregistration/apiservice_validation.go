@@ -78,12 +78,13 @@ func validateVersion(s *apiregistrationv1.APIServiceSpec) (errs field.ErrorList)
 // validateLocal refuses fields about a connection.
 func validateLocal(s *apiregistrationv1.APIServiceSpec) (errs field.ErrorList) {
 	if len(s.CABundle) != 0 {
-		errs = append(errs, field.Invalid(specPath.Child("caBundle"), fmt.Sprintf("%d bytes", len(s.CABundle)),
-			"local APIServices may not have a caBundle"))
+		errs = append(errs,
+			field.Invalid(specPath.Child("caBundle"), fmt.Sprintf("%d bytes", len(s.CABundle)),
+				"local APIServices may not have a caBundle"))
 	}
 	if s.InsecureSkipTLSVerify {
-		errs = append(errs, field.Invalid(specPath.Child("insecureSkipTLSVerify"), true,
-			"local APIServices may not have insecureSkipTLSVerify"))
+		errs = append(errs,
+			field.Invalid(specPath.Child("insecureSkipTLSVerify"), true, "local APIServices may not have insecureSkipTLSVerify"))
 	}
 	return errs
 }

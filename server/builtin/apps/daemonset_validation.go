@@ -37,20 +37,20 @@ func validateDaemonSetSpec(spec *appsv1.DaemonSetSpec, opts podspec.Options) fie
 	errs := metav1validation.ValidateLabelSelector(spec.Selector, metav1validation.LabelSelectorValidationOptions{
 		AllowInvalidLabelValueInSelector: opts.Tolerated.SelectorValues}, at)
 	if selector, err := metav1.LabelSelectorAsSelector(spec.Selector); err == nil && !selector.Matches(labels.Set(spec.Template.Labels)) {
-		errs = append(errs, field.Invalid(template.Child("metadata", "labels"), spec.Template.Labels,
-			"`selector` does not match template `labels`"))
+		errs = append(errs,
+			field.Invalid(template.Child("metadata", "labels"), spec.Template.Labels, "`selector` does not match template `labels`"))
 	}
 	if spec.Selector != nil && len(spec.Selector.MatchLabels)+len(spec.Selector.MatchExpressions) == 0 {
 		errs = append(errs, field.Invalid(at, spec.Selector, "empty selector is invalid for daemonset"))
 	}
 	errs = append(errs, podspec.ValidatePodTemplateSpec(&spec.Template, template, opts)...)
 	if policy := spec.Template.Spec.RestartPolicy; policy != corev1.RestartPolicyAlways {
-		errs = append(errs, field.NotSupported(template.Child("spec", "restartPolicy"), policy,
-			[]corev1.RestartPolicy{corev1.RestartPolicyAlways}))
+		errs = append(errs,
+			field.NotSupported(template.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	if spec.Template.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(template.Child("spec", "activeDeadlineSeconds"),
-			"activeDeadlineSeconds in DaemonSet is not Supported"))
+		errs = append(errs,
+			field.Forbidden(template.Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in DaemonSet is not Supported"))
 	}
 	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(spec.MinReadySeconds), daemonSetSpecPath.Child("minReadySeconds"))...)
 	errs = append(errs, validateDaemonSetStrategy(&spec.UpdateStrategy, daemonSetSpecPath.Child("updateStrategy"))...)

@@ -138,8 +138,8 @@ func validateDeploymentStatusUpdate(d, old *appsv1.Deployment) field.ErrorList {
 		}
 	}
 	if s.AvailableReplicas > s.ReadyReplicas {
-		errs = append(errs, field.Invalid(deploymentStatusPath.Child("availableReplicas"), s.AvailableReplicas,
-			"cannot be greater than readyReplicas"))
+		errs = append(errs,
+			field.Invalid(deploymentStatusPath.Child("availableReplicas"), s.AvailableReplicas, "cannot be greater than readyReplicas"))
 	}
 	return append(errs, workload.ValidateCollisions(collisions, oldCollisions)...)
 }

@@ -123,8 +123,8 @@ func warnings(s, old *appsv1.StatefulSet) []string {
 		messages = append(messages, claim.Warnings(&s.Spec.VolumeClaimTemplates[i].Spec, path)...)
 	}
 	if ptr.Deref(s.Spec.RevisionHistoryLimit, 0) < 0 {
-		messages = append(messages, "spec.revisionHistoryLimit: a negative value retains all historical revisions; "+
-			"a value >= 0 is recommended")
+		messages = append(messages,
+			"spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")
 	}
 	return messages
 }

@@ -46,11 +46,12 @@ func validateStatefulSetUpdate(s, old *appsv1.StatefulSet) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, validateStatefulSetSpec(&s.Spec, tolerated)...)
 	errs = append(errs, quote.ValidateImmutable(s.Spec.Selector, old.Spec.Selector, statefulSetSpecPath.Child("selector"))...)
-	errs = append(errs, quote.ValidateImmutable(withoutKinds(s.Spec.VolumeClaimTemplates), withoutKinds(old.Spec.VolumeClaimTemplates),
-		claimsPath)...)
+	errs = append(errs,
+		quote.ValidateImmutable(withoutKinds(s.Spec.VolumeClaimTemplates), withoutKinds(old.Spec.VolumeClaimTemplates), claimsPath)...)
 	errs = append(errs, quote.ValidateImmutable(s.Spec.ServiceName, old.Spec.ServiceName, statefulSetSpecPath.Child("serviceName"))...)
-	return append(errs, quote.ValidateImmutable(s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy,
-		statefulSetSpecPath.Child("podManagementPolicy"))...)
+	return append(errs,
+		quote.ValidateImmutable(s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy,
+			statefulSetSpecPath.Child("podManagementPolicy"))...)
 }
 
 // withoutKinds removes the kinds of claim templates for messages: the server sets them, not the client.
@@ -65,20 +66,20 @@ func withoutKinds(claims []corev1.PersistentVolumeClaim) []corev1.PersistentVolu
 func validateStatefulSetSpec(spec *appsv1.StatefulSetSpec, tolerated tolerance) field.ErrorList {
 	errs := validatePodManagement(spec.PodManagementPolicy, statefulSetSpecPath.Child("podManagementPolicy"))
 	errs = append(errs, validateStatefulSetStrategy(&spec.UpdateStrategy, statefulSetSpecPath.Child("updateStrategy"))...)
-	errs = append(errs, validateRetention(spec.PersistentVolumeClaimRetentionPolicy,
-		statefulSetSpecPath.Child("persistentVolumeClaimRetentionPolicy"))...)
+	errs = append(errs,
+		validateRetention(spec.PersistentVolumeClaimRetentionPolicy, statefulSetSpecPath.Child("persistentVolumeClaimRetentionPolicy"))...)
 	if !tolerated.immutable {
 		for i := range spec.VolumeClaimTemplates {
 			errs = append(errs, claim.Validate(&spec.VolumeClaimTemplates[i].Spec, claimsPath.Index(i).Child("spec"), claim.Mistakes{})...)
 		}
 	}
-	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(ptr.Deref(spec.Replicas, 0)),
-		statefulSetSpecPath.Child("replicas"))...)
-	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(spec.MinReadySeconds),
-		statefulSetSpecPath.Child("minReadySeconds"))...)
+	errs = append(errs,
+		apivalidation.ValidateNonnegativeField(int64(ptr.Deref(spec.Replicas, 0)), statefulSetSpecPath.Child("replicas"))...)
+	errs = append(errs,
+		apivalidation.ValidateNonnegativeField(int64(spec.MinReadySeconds), statefulSetSpecPath.Child("minReadySeconds"))...)
 	if spec.Ordinals != nil {
-		errs = append(errs, apivalidation.ValidateNonnegativeField(int64(spec.Ordinals.Start),
-			statefulSetSpecPath.Child("ordinals.start"))...)
+		errs = append(errs,
+			apivalidation.ValidateNonnegativeField(int64(spec.Ordinals.Start), statefulSetSpecPath.Child("ordinals.start"))...)
 	}
 	if !tolerated.immutable && spec.ServiceName != "" {
 		for _, message := range validation.IsDNS1123Label(spec.ServiceName) {
@@ -180,12 +181,12 @@ func validateTemplate(spec *appsv1.StatefulSetSpec, path *field.Path, tolerated 
 		errs = append(errs, validatePods(podTemplate(spec), selector, path, tolerated)...)
 	}
 	if policy := spec.Template.Spec.RestartPolicy; policy != corev1.RestartPolicyAlways {
-		errs = append(errs, field.NotSupported(path.Child("spec", "restartPolicy"), policy,
-			[]corev1.RestartPolicy{corev1.RestartPolicyAlways}))
+		errs = append(errs,
+			field.NotSupported(path.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	if spec.Template.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(path.Child("spec", "activeDeadlineSeconds"),
-			"activeDeadlineSeconds in StatefulSet is not Supported"))
+		errs = append(errs,
+			field.Forbidden(path.Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in StatefulSet is not Supported"))
 	}
 	return errs
 }
@@ -251,8 +252,9 @@ func validateStatefulSetStatusUpdate(s, old *appsv1.StatefulSet) field.ErrorList
 		}
 	}
 	if status.AvailableReplicas > status.ReadyReplicas {
-		errs = append(errs, field.Invalid(statefulSetStatusPath.Child("availableReplicas"), status.AvailableReplicas,
-			"cannot be greater than status.readyReplicas"))
+		errs = append(errs,
+			field.Invalid(statefulSetStatusPath.Child("availableReplicas"), status.AvailableReplicas,
+				"cannot be greater than status.readyReplicas"))
 	}
 	errs = append(errs, builtin.ValidateObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)...)
 	return append(errs, workload.ValidateCollisions(status.CollisionCount, old.Status.CollisionCount)...)

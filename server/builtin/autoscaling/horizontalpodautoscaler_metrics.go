@@ -27,8 +27,8 @@ func validateMetrics(spec *autoscalingv2.HorizontalPodAutoscalerSpec, path *fiel
 	}
 	// With 0 pods, metrics of pods have no values, so nothing would ever start a pod again.
 	if spec.MinReplicas != nil && *spec.MinReplicas == 0 && !fromOutside {
-		errs = append(errs, field.Forbidden(path,
-			"must specify at least one Object or External metric to support scaling to zero replicas"))
+		errs = append(errs,
+			field.Forbidden(path, "must specify at least one Object or External metric to support scaling to zero replicas"))
 	}
 	return errs
 }

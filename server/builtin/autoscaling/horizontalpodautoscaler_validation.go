@@ -62,8 +62,8 @@ func toleranceOf(h, old *autoscalingv2.HorizontalPodAutoscaler) tolerance {
 func validateSpec(spec *autoscalingv2.HorizontalPodAutoscalerSpec, allowed tolerance) field.ErrorList {
 	var errs field.ErrorList
 	if spec.MinReplicas != nil && spec.MaxReplicas < *spec.MinReplicas {
-		errs = append(errs, field.Invalid(specPath.Child("maxReplicas"), spec.MaxReplicas,
-			"must be greater than or equal to `minReplicas`"))
+		errs = append(errs,
+			field.Invalid(specPath.Child("maxReplicas"), spec.MaxReplicas, "must be greater than or equal to `minReplicas`"))
 	}
 	errs = append(errs, validateReference(spec.ScaleTargetRef, specPath.Child("scaleTargetRef"), allowed.target)...)
 	errs = append(errs, validateMetrics(spec, specPath.Child("metrics"), allowed.objects)...)
@@ -175,8 +175,9 @@ func validatePolicy(policy autoscalingv2.HPAScalingPolicy, path *field.Path) fie
 func validateStatusUpdate(h, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&h.ObjectMeta, &old.ObjectMeta)
 	for i, c := range h.Status.Conditions {
-		errs = append(errs, apivalidation.ValidateNonnegativeField(ptr.Deref(c.ObservedGeneration, 0),
-			statusPath.Child("conditions").Index(i).Child("observedGeneration"))...)
+		errs = append(errs,
+			apivalidation.ValidateNonnegativeField(ptr.Deref(c.ObservedGeneration, 0),
+				statusPath.Child("conditions").Index(i).Child("observedGeneration"))...)
 	}
 	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(h.Status.CurrentReplicas), statusPath.Child("currentReplicas"))...)
 	return append(errs, apivalidation.ValidateNonnegativeField(int64(h.Status.DesiredReplicas), statusPath.Child("desiredReplicas"))...)

@@ -52,8 +52,8 @@ func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if strings.EqualFold(zone, "Local") {
-		errs = append(errs, field.Invalid(path, zone,
-			"timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
+		errs = append(errs,
+			field.Invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
 	}
 	if _, err := time.LoadLocation(zone); err != nil {
 		errs = append(errs, field.Invalid(path, zone, err.Error()))

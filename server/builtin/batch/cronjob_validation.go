@@ -24,8 +24,8 @@ func validateCronJob(c *batchv1.CronJob) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, validateCronJobSpec(&c.Spec, nil, podspec.Options{})...)
 	if len(c.Name) > maxName {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name,
-			fmt.Sprintf("must be no more than %d characters", maxName)))
+		errs = append(errs,
+			field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf("must be no more than %d characters", maxName)))
 	}
 	return append(errs, validateHasSchedule(&c.Spec)...)
 }
@@ -33,8 +33,8 @@ func validateCronJob(c *batchv1.CronJob) field.ErrorList {
 func validateCronJobUpdate(c, old *batchv1.CronJob) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	template := &old.Spec.JobTemplate.Spec.Template
-	errs = append(errs, validateCronJobSpec(&c.Spec, &old.Spec,
-		podspec.Options{Tolerated: podspec.MistakesIn(&template.Spec, template.Annotations)})...)
+	errs = append(errs,
+		validateCronJobSpec(&c.Spec, &old.Spec, podspec.Options{Tolerated: podspec.MistakesIn(&template.Spec, template.Annotations)})...)
 	return append(errs, validateHasSchedule(&c.Spec)...)
 }
 

@@ -68,8 +68,9 @@ func validateJobSpec(spec *batchv1.JobSpec, opts podspec.Options) field.ErrorLis
 			AllowInvalidLabelValueInSelector: opts.Tolerated.SelectorValues}, at)...)
 	}
 	if selector, err := metav1.LabelSelectorAsSelector(spec.Selector); err == nil && !selector.Matches(labels.Set(spec.Template.Labels)) {
-		errs = append(errs, field.Invalid(jobSpecPath.Child("template", "metadata", "labels"), spec.Template.Labels,
-			"`selector` does not match template `labels`"))
+		errs = append(errs,
+			field.Invalid(jobSpecPath.Child("template", "metadata", "labels"), spec.Template.Labels,
+				"`selector` does not match template `labels`"))
 	}
 	return errs
 }
@@ -99,8 +100,8 @@ func validateJobUpdate(j, old *batchv1.Job) field.ErrorList {
 	errs = append(errs, validateTemplateUpdate(j, old)...)
 	errs = append(errs, quote.ValidateImmutable(spec.CompletionMode, was.CompletionMode, jobSpecPath.Child("completionMode"))...)
 	errs = append(errs, quote.ValidateImmutable(spec.PodFailurePolicy, was.PodFailurePolicy, jobSpecPath.Child("podFailurePolicy"))...)
-	errs = append(errs, quote.ValidateImmutable(spec.BackoffLimitPerIndex, was.BackoffLimitPerIndex,
-		jobSpecPath.Child("backoffLimitPerIndex"))...)
+	errs = append(errs,
+		quote.ValidateImmutable(spec.BackoffLimitPerIndex, was.BackoffLimitPerIndex, jobSpecPath.Child("backoffLimitPerIndex"))...)
 	errs = append(errs, quote.ValidateImmutable(spec.ManagedBy, was.ManagedBy, jobSpecPath.Child("managedBy"))...)
 	errs = append(errs, quote.ValidateImmutable(spec.SuccessPolicy, was.SuccessPolicy, jobSpecPath.Child("successPolicy"))...)
 	return append(errs, validateHostnames(j)...)

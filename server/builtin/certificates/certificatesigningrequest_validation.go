@@ -106,8 +106,9 @@ func validateSpec(spec *certificatesv1.CertificateSigningRequestSpec, l leniency
 		errs = append(errs, builtin.ValidateSignerName(spec.SignerName, path)...)
 	}
 	if s := spec.ExpirationSeconds; s != nil && *s < 600 {
-		errs = append(errs, field.Invalid(certificateSigningRequestSpecPath.Child("expirationSeconds"), *s,
-			"may not specify a duration less than 600 seconds (10 minutes)"))
+		errs = append(errs,
+			field.Invalid(certificateSigningRequestSpecPath.Child("expirationSeconds"), *s,
+				"may not specify a duration less than 600 seconds (10 minutes)"))
 	}
 	return errs
 }

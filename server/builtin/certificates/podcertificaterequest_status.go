@@ -119,8 +119,8 @@ func validatePodCertificateRequestConditions(conditions []metav1.Condition) (err
 			continue
 		}
 		if known++; known > 1 {
-			errs = append(errs, field.Invalid(path.Child("type"), c.Type,
-				`There may be at most one condition with type "Issued", "Denied", or "Failed"`))
+			errs = append(errs,
+				field.Invalid(path.Child("type"), c.Type, `There may be at most one condition with type "Issued", "Denied", or "Failed"`))
 		}
 		if c.Status != metav1.ConditionTrue {
 			errs = append(errs, field.NotSupported(path.Child("status"), c.Status, []metav1.ConditionStatus{metav1.ConditionTrue}))

@@ -48,8 +48,9 @@ func validatePodCertificateRequest(r *podCertificateRequest) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&r.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, builtin.ValidateSignerName(s.SignerName, podCertificateRequestSpecPath.Child("signerName"))...)
 	if s.UnverifiedUserAnnotations != nil {
-		errs = append(errs, builtin.ValidateUserAnnotations(s.UnverifiedUserAnnotations,
-			podCertificateRequestSpecPath.Child("unverifiedUserAnnotations"))...)
+		errs = append(errs,
+			builtin.ValidateUserAnnotations(s.UnverifiedUserAnnotations,
+				podCertificateRequestSpecPath.Child("unverifiedUserAnnotations"))...)
 	}
 	for _, who := range []struct {
 		name, uid string

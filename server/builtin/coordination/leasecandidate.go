@@ -78,8 +78,8 @@ func validateLeaseCandidateSpec(spec *coordinationv1beta1.LeaseCandidateSpec) (e
 		return append(errs, field.Required(strategy, ""))
 	}
 	if spec.Strategy == coordinationv1.OldestEmulationVersion && emulated.EQ(semver.Version{}) {
-		errs = append(errs, field.Required(specPath.Child("emulationVersion"),
-			"must be specified when `strategy` is 'OldestEmulationVersion'"))
+		errs = append(errs,
+			field.Required(specPath.Child("emulationVersion"), "must be specified when `strategy` is 'OldestEmulationVersion'"))
 	}
 	return append(errs, ValidateStrategy(spec.Strategy, strategy)...)
 }

@@ -75,8 +75,8 @@ func validateNames(limit *corev1.LimitRangeItem, path *field.Path) field.ErrorLi
 		_, least := limit.Min[corev1.ResourceStorage]
 		_, most := limit.Max[corev1.ResourceStorage]
 		if !least && !most {
-			errs = append(errs, field.Required(path.Child("limits"),
-				"either minimum or maximum storage value is required, but neither was provided"))
+			errs = append(errs,
+				field.Required(path.Child("limits"), "either minimum or maximum storage value is required, but neither was provided"))
 		}
 	}
 	check("maxLimitRequestRatio", limit.MaxLimitRequestRatio)
@@ -105,8 +105,9 @@ func validateLimitRangeAmounts(limit *corev1.LimitRangeItem, path *field.Path) f
 		errs = append(errs, b.validateOrder(at)...)
 		errs = append(errs, b.validateRatio(at("maxLimitRequestRatio"))...)
 		if !amount.IsOvercommitAllowed(name) && b.limit != nil && b.request != nil && b.limit.Cmp(*b.request) != 0 {
-			errs = append(errs, field.Invalid(at("defaultRequest"), *b.request,
-				fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s", b.limit, b.request, name)))
+			errs = append(errs,
+				field.Invalid(at("defaultRequest"), *b.request,
+					fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s", b.limit, b.request, name)))
 		}
 	}
 	return errs

@@ -35,8 +35,8 @@ func nodeRow(n *corev1.Node) metav1.TableRow {
 		kernel += " (" + info.Architecture + ")"
 	}
 	return table.Row(n.Name, status(n), nodeRoles(n), table.Age(n.CreationTimestamp), info.KubeletVersion,
-		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n,
-			corev1.NodeExternalIP), orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion))
+		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
+		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion))
 }
 
 // status is whether the node is ready, by the last condition that says so, and whether it takes pods.

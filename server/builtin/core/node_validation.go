@@ -127,8 +127,8 @@ func validatePodCIDRs(cidrs []string) field.ErrorList {
 	}
 	dual, err := netutils.IsDualStackCIDRStrings(cidrs)
 	if err != nil {
-		errs = append(errs, field.InternalError(podCIDRsPath,
-			fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:%w", err)))
+		errs = append(errs,
+			field.InternalError(podCIDRsPath, fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:%w", err)))
 	}
 	if !dual || len(cidrs) > 2 {
 		errs = append(errs, field.Invalid(podCIDRsPath, cidrs, "may specify no more than one CIDR for each IP family"))
@@ -155,13 +155,16 @@ func validateFeatures(features []string) field.ErrorList {
 	for i, feature := range features {
 		switch {
 		case len(feature) > validation.DNS1123SubdomainMaxLength:
-			errs = append(errs, field.Invalid(path.Index(i), feature,
-				fmt.Sprintf("invalid feature name %q: must be no more than %d characters", feature, validation.DNS1123SubdomainMaxLength)))
+			errs = append(errs,
+				field.Invalid(path.Index(i), feature,
+					fmt.Sprintf("invalid feature name %q: must be no more than %d characters", feature,
+						validation.DNS1123SubdomainMaxLength)))
 		case !featureName().MatchString(feature):
-			errs = append(errs, field.Invalid(path.Index(i), feature,
-				fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
-					"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), "+
-					"and contain only alphanumeric characters and slashes", feature)))
+			errs = append(errs,
+				field.Invalid(path.Index(i), feature,
+					fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
+						"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), "+
+						"and contain only alphanumeric characters and slashes", feature)))
 		}
 		if i+1 == len(features) {
 			break

@@ -71,9 +71,8 @@ func persistentVolumeRow(pv *corev1.PersistentVolume) metav1.TableRow {
 		phase = "Terminating"
 	}
 	return table.Row(pv.Name, size.String(), claim.ModeCell(pv.Spec.AccessModes), string(pv.Spec.PersistentVolumeReclaimPolicy), phase,
-		claimed,
-		claim.ClassCell(pv.Annotations, &pv.Spec.StorageClassName), claim.Cell(pv.Spec.VolumeAttributesClassName), pv.Status.Reason,
-		table.Age(pv.CreationTimestamp), claim.Cell(pv.Spec.VolumeMode))
+		claimed, claim.ClassCell(pv.Annotations, &pv.Spec.StorageClassName), claim.Cell(pv.Spec.VolumeAttributesClassName),
+		pv.Status.Reason, table.Age(pv.CreationTimestamp), claim.Cell(pv.Spec.VolumeMode))
 }
 
 func setPersistentVolumeDefaults(pv *corev1.PersistentVolume) {

@@ -54,18 +54,20 @@ func validatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.Erro
 		source.CSI.ControllerExpandSecretRef = nil
 	}
 	if !apiequality.Semantic.DeepEqual(source, old.Spec.PersistentVolumeSource) {
-		errs = append(errs, field.Forbidden(persistentVolumeSpecPath.Child("persistentvolumesource"),
-			fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%v",
-				diff.Diff(quote.Internal(old.Spec.PersistentVolumeSource), quote.Internal(source)))))
+		errs = append(errs,
+			field.Forbidden(persistentVolumeSpecPath.Child("persistentvolumesource"),
+				fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%v",
+					diff.Diff(quote.Internal(old.Spec.PersistentVolumeSource), quote.Internal(source)))))
 	}
 	errs = append(errs, apivalidation.ValidateImmutableField(pv.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
 	if affinity != nil && !sameNodes(pv.Spec.NodeAffinity, affinity) {
-		errs = append(errs, field.Invalid(field.NewPath("nodeAffinity"), quote.Internal(pv.Spec.NodeAffinity),
-			"field is immutable, except for updating from beta label to GA"))
+		errs = append(errs,
+			field.Invalid(field.NewPath("nodeAffinity"), quote.Internal(pv.Spec.NodeAffinity),
+				"field is immutable, except for updating from beta label to GA"))
 	}
 	if old.Spec.VolumeAttributesClassName != nil && pv.Spec.VolumeAttributesClassName == nil {
-		errs = append(errs, field.Forbidden(persistentVolumeSpecPath.Child("volumeAttributesClassName"),
-			"update from non-nil value to nil is forbidden"))
+		errs = append(errs,
+			field.Forbidden(persistentVolumeSpecPath.Child("volumeAttributesClassName"), "update from non-nil value to nil is forbidden"))
 	}
 	return errs
 }

@@ -46,11 +46,11 @@ func validatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 	if was.Status.CurrentVolumeAttributesClassName != nil && !apiequality.Semantic.DeepEqual(class, was.Spec.VolumeAttributesClassName) {
 		switch {
 		case class == nil:
-			errs = append(errs, field.Forbidden(classPath,
-				"update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"))
+			errs = append(errs,
+				field.Forbidden(classPath, "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"))
 		case *class == "":
-			errs = append(errs, field.Forbidden(classPath,
-				"update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil"))
+			errs = append(errs,
+				field.Forbidden(classPath, "update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil"))
 		}
 	}
 	return errs
@@ -79,9 +79,10 @@ func validateImmutable(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 		next.VolumeAttributesClassName = was.VolumeAttributesClassName
 	}
 	if !apiequality.Semantic.DeepEqual(next, was) {
-		errs = append(errs, field.Forbidden(persistentVolumeClaimSpecPath,
-			fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
-				diff.Diff(quote.Internal(was), quote.Internal(next)))))
+		errs = append(errs,
+			field.Forbidden(persistentVolumeClaimSpecPath,
+				fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
+					diff.Diff(quote.Internal(was), quote.Internal(next)))))
 	}
 	return errs
 }

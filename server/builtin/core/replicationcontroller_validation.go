@@ -59,8 +59,9 @@ func validateSelectorAndTemplate(spec *corev1.ReplicationControllerSpec, opts po
 	if spec.Template == nil {
 		return append(errs, field.Required(replicationControllerTemplatePath, ""))
 	}
-	return append(errs, workload.ValidateTemplate(spec.Template, labels.Set(spec.Selector).AsSelector(), "ReplicationController",
-		replicationControllerTemplatePath, opts)...)
+	return append(errs,
+		workload.ValidateTemplate(spec.Template, labels.Set(spec.Selector).AsSelector(), "ReplicationController",
+			replicationControllerTemplatePath, opts)...)
 }
 
 func validateNumbers(spec *corev1.ReplicationControllerSpec) field.ErrorList {
@@ -68,11 +69,11 @@ func validateNumbers(spec *corev1.ReplicationControllerSpec) field.ErrorList {
 	if spec.Replicas == nil {
 		errs = append(errs, field.Required(replicationControllerSpecPath.Child("replicas"), ""))
 	} else {
-		errs = append(errs, apivalidation.ValidateNonnegativeField(int64(*spec.Replicas),
-			replicationControllerSpecPath.Child("replicas"))...)
+		errs = append(errs,
+			apivalidation.ValidateNonnegativeField(int64(*spec.Replicas), replicationControllerSpecPath.Child("replicas"))...)
 	}
-	return append(errs, apivalidation.ValidateNonnegativeField(int64(spec.MinReadySeconds),
-		replicationControllerSpecPath.Child("minReadySeconds"))...)
+	return append(errs,
+		apivalidation.ValidateNonnegativeField(int64(spec.MinReadySeconds), replicationControllerSpecPath.Child("minReadySeconds"))...)
 }
 
 // validateNonConvertible keeps the selector of an object that was a replica set whose selector no replication
@@ -84,11 +85,12 @@ func validateNonConvertible(rc, old *corev1.ReplicationController) field.ErrorLi
 		switch {
 		case !strings.HasPrefix(key, corev1.NonConvertibleAnnotationPrefix) || !prefixed || strings.Contains(name, "/"):
 		case !strings.Contains(name, "selector"):
-			errs = append(errs, &field.Error{Type: field.ErrorTypeNotFound, BadValue: old.Annotations[key], Field: name,
-				Detail: "unknown non-convertible field"})
+			errs = append(errs,
+				&field.Error{Type: field.ErrorTypeNotFound, BadValue: old.Annotations[key], Field: name,
+					Detail: "unknown non-convertible field"})
 		case !apiequality.Semantic.DeepEqual(rc.Spec.Selector, old.Spec.Selector):
-			errs = append(errs, field.Invalid(replicationControllerSpecPath.Child("selector"), rc.Spec.Selector,
-				"cannot update non-convertible selector"))
+			errs = append(errs,
+				field.Invalid(replicationControllerSpecPath.Child("selector"), rc.Spec.Selector, "cannot update non-convertible selector"))
 		}
 	}
 	return errs

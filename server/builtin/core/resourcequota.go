@@ -37,8 +37,8 @@ spec:
 	Columns: []table.Column{
 		table.NameColumn,
 		{Name: "Request", Type: "string", Description: "Request represents a minimum amount of cpu/memory that a container may consume."},
-		{Name: "Limit", Type: "string", Description: "Limits control the maximum amount of cpu/memory that a container may use " +
-			"independent of contention on the node."},
+		{Name: "Limit", Type: "string",
+			Description: "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."},
 		table.AgeColumn,
 	},
 	Row:                 resourceQuotaRow,
@@ -76,8 +76,8 @@ func resourceQuotaWarnings(q, old *corev1.ResourceQuota) []string {
 		}
 		limit, limited := q.Spec.Hard[limits]
 		if requested && limited && request.Cmp(limit) > 0 {
-			messages = append(messages, fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", requests, request.String(),
-				limits, limit.String()))
+			messages = append(messages,
+				fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", requests, request.String(), limits, limit.String()))
 		}
 	}
 	return messages

@@ -137,21 +137,24 @@ func validateOperator(r corev1.ScopedResourceSelectorRequirement, path *field.Pa
 	case corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopeTerminating,
 		corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
 		if r.Operator != corev1.ScopeSelectorOpExists {
-			errs = append(errs, field.Invalid(path.Child("operator"), r.Operator,
-				"must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "+
-					"ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"))
+			errs = append(errs,
+				field.Invalid(path.Child("operator"), r.Operator,
+					"must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "+
+						"ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort "+
+						"or ResourceQuotaScopeCrossNamespacePodAffinity"))
 		}
 	}
 	switch r.Operator {
 	case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
 		if len(r.Values) == 0 {
-			errs = append(errs, field.Required(path.Child("values"),
-				"must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
+			errs = append(errs,
+				field.Required(path.Child("values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
 		}
 	case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
 		if len(r.Values) != 0 {
-			errs = append(errs, field.Invalid(path.Child("values"), r.Values,
-				"must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"))
+			errs = append(errs,
+				field.Invalid(path.Child("values"), r.Values,
+					"must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"))
 		}
 	default:
 		errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator"))

@@ -62,7 +62,7 @@ func serviceAccountWarnings(sa, old *corev1.ServiceAccount) []string {
 	if _, has := sa.Annotations[enforceMountableSecrets]; !has {
 		return nil
 	}
-	return []string{fmt.Sprintf("metadata.annotations[%s]: deprecated in v1.32+; "+
-		"prefer separate namespaces to isolate access to mounted secrets",
+	return []string{fmt.Sprintf(
+		"metadata.annotations[%s]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets",
 		enforceMountableSecrets)}
 }

@@ -207,8 +207,8 @@ func (r *TokenREST) bound(ctx context.Context, ref *authenticationv1.BoundObject
 		to.Secret, err = read[*corev1.Secret](ctx, r, "secrets", ref.Name, &metav1.GetOptions{})
 		object = to.Secret
 	case isWebhookRef(ref):
-		return to, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s (feature gate "+
-			"APIServerWebhookAuthenticationToken is disabled)", kind))
+		return to, apierrors.NewBadRequest(
+			fmt.Sprintf("cannot bind token to object of type %s (feature gate APIServerWebhookAuthenticationToken is disabled)", kind))
 	default:
 		return to, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", kind))
 	}
@@ -217,8 +217,9 @@ func (r *TokenREST) bound(ctx context.Context, ref *authenticationv1.BoundObject
 	}
 	if ref.UID != "" && ref.UID != object.GetUID() {
 		return to, apierrors.NewConflict(kindResource(kind), ref.Name, fmt.Errorf(
-			"the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and "+
-				"then recreated", ref.UID))
+			"the UID in the bound object reference (%s) does not match the UID in record. "+
+				"The object might have been deleted and then recreated",
+			ref.UID))
 	}
 	return to, nil
 }
@@ -229,8 +230,8 @@ func (r *TokenREST) boundToPod(ctx context.Context, name, account string) (to to
 		return to, err
 	}
 	if to.Pod.Spec.ServiceAccountName != account {
-		return to, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different "+
-			"serviceaccount name.", account))
+		return to, apierrors.NewBadRequest(
+			fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", account))
 	}
 	node := to.Pod.Spec.NodeName
 	if node == "" {

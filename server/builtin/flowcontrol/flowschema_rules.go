@@ -16,23 +16,24 @@ var verbs = sets.New("get", "list", "create", "update", "delete", "deletecollect
 
 func validateResourceRule(r *flowcontrolv1.ResourcePolicyRule, path *field.Path) field.ErrorList {
 	errs := validateVerbs(r.Verbs, path.Child("verbs"))
-	errs = append(errs, validateList(r.APIGroups, path.Child("apiGroups"), "resource rules must supply at least one api group",
-		"api groups")...)
-	errs = append(errs, validateList(r.Resources, path.Child("resources"), "resource rules must supply at least one resource",
-		"resources")...)
+	errs = append(errs,
+		validateList(r.APIGroups, path.Child("apiGroups"), "resource rules must supply at least one api group", "api groups")...)
+	errs = append(errs,
+		validateList(r.Resources, path.Child("resources"), "resource rules must supply at least one resource", "resources")...)
 	namespaces := path.Child("namespaces")
 	if len(r.Namespaces) == 0 && r.ClusterScope {
 		return errs
 	}
-	errs = append(errs, validateList(r.Namespaces, namespaces,
-		"resource rules that are not cluster scoped must supply at least one namespace", "namespaces")...)
+	errs = append(errs,
+		validateList(r.Namespaces, namespaces, "resource rules that are not cluster scoped must supply at least one namespace",
+			"namespaces")...)
 	if slices.Contains(r.Namespaces, all) {
 		return errs
 	}
 	for i, namespace := range r.Namespaces {
 		for _, msg := range apivalidation.ValidateNamespaceName(namespace, false) {
-			errs = append(errs, field.Invalid(namespaces.Index(i), namespace,
-				"each member of this list must be '*' or a DNS-1123 label; "+msg))
+			errs = append(errs,
+				field.Invalid(namespaces.Index(i), namespace, "each member of this list must be '*' or a DNS-1123 label; "+msg))
 		}
 	}
 	return errs

@@ -39,8 +39,8 @@ func validateSubject(s *flowcontrolv1.Subject, path *field.Path) (errs field.Err
 	}
 	for _, k := range kinds {
 		if k.kind != s.Kind && k.given {
-			errs = append(errs, field.Forbidden(path.Child(k.field),
-				fmt.Sprintf("%s is forbidden when subject kind is not '%s'", k.field, k.kind)))
+			errs = append(errs,
+				field.Forbidden(path.Child(k.field), fmt.Sprintf("%s is forbidden when subject kind is not '%s'", k.field, k.kind)))
 		}
 	}
 	return errs

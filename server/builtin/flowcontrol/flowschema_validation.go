@@ -20,8 +20,8 @@ func validateFlowSchema(s *flowcontrolv1.FlowSchema) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&s.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, validateFlowSchemaSpec(s.Name, &s.Spec)...)
 	if fixed := Mandatory(bootstrap.MandatoryFlowSchemas, s.Name); fixed != nil && !apiequality.Semantic.DeepEqual(s.Spec, fixed.Spec) {
-		errs = append(errs, field.Invalid(flowSchemaSpecPath, quote.Internal(s.Spec),
-			fmt.Sprintf("spec of '%s' must equal the fixed value", s.Name)))
+		errs = append(errs,
+			field.Invalid(flowSchemaSpecPath, quote.Internal(s.Spec), fmt.Sprintf("spec of '%s' must equal the fixed value", s.Name)))
 	}
 	return append(errs, validateConditions(s)...)
 }
@@ -55,8 +55,8 @@ func validateFlowSchemaSpec(name string, s *flowcontrolv1.FlowSchemaSpec) (errs 
 		errs = append(errs, field.Invalid(precedence, s.MatchingPrecedence, "only the schema named 'exempt' may have matchingPrecedence 1"))
 	}
 	if m := s.DistinguisherMethod; m != nil && !methods.Has(m.Type) {
-		errs = append(errs, field.NotSupported(flowSchemaSpecPath.Child("distinguisherMethod", "type"), quote.Internal(m),
-			sets.List(methods)))
+		errs = append(errs,
+			field.NotSupported(flowSchemaSpecPath.Child("distinguisherMethod", "type"), quote.Internal(m), sets.List(methods)))
 	}
 	level := flowSchemaSpecPath.Child("priorityLevelConfiguration", "name")
 	if s.PriorityLevelConfiguration.Name == "" {

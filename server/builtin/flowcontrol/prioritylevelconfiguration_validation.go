@@ -33,8 +33,8 @@ func validatePriorityLevelConfiguration(l *flowcontrolv1.PriorityLevelConfigurat
 	errs := builtin.ValidateObjectMeta(&l.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	const onlyForOlder = flowcontrolv1beta3.PriorityLevelPreserveZeroConcurrencySharesKey
 	if _, ok := l.Annotations[onlyForOlder]; ok {
-		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations"),
-			fmt.Sprintf("annotation '%s' is forbidden", onlyForOlder)))
+		errs = append(errs,
+			field.Forbidden(field.NewPath("metadata", "annotations"), fmt.Sprintf("annotation '%s' is forbidden", onlyForOlder)))
 	}
 	isExempt := l.Spec.Type == flowcontrolv1.PriorityLevelEnablementExempt
 	if isExempt != (l.Name == flowcontrolv1.PriorityLevelConfigurationNameExempt) {
@@ -132,9 +132,10 @@ func validateQueuing(q *flowcontrolv1.QueuingConfiguration) (errs field.ErrorLis
 		return append(errs, field.Invalid(hand, q.HandSize, fmt.Sprintf("should not be greater than queues (%d)", q.Queues)))
 	}
 	if shufflesharding.RequiredEntropyBits(int(q.Queues), int(q.HandSize)) > shufflesharding.MaxHashBits {
-		errs = append(errs, field.Invalid(hand, q.HandSize,
-			fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d",
-				q.Queues, q.HandSize, shufflesharding.MaxHashBits)))
+		errs = append(errs,
+			field.Invalid(hand, q.HandSize,
+				fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d",
+					q.Queues, q.HandSize, shufflesharding.MaxHashBits)))
 	}
 	return errs
 }

@@ -42,8 +42,8 @@ spec:
     http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: NAME, port: {number: 80}}}}]}`,
 	Columns: []table.Column{
 		table.NameColumn,
-		{Name: "Class", Type: "string", Description: "The name of the IngressClass resource that should be used for additional " +
-			"configuration"},
+		{Name: "Class", Type: "string",
+			Description: "The name of the IngressClass resource that should be used for additional configuration"},
 		{Name: "Hosts", Type: "string", Description: "Hosts that incoming requests are matched against before the ingress rule"},
 		{Name: "Address", Type: "string", Description: "Address is a list containing ingress points for the load-balancer"},
 		{Name: "Ports", Type: "string", Description: "Ports of TLS configurations that open"},

@@ -44,8 +44,8 @@ func setIngressClassDefaults(c *networkingv1.IngressClass) {
 
 func validateIngressClassUpdate(c, old *networkingv1.IngressClass) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, apivalidation.ValidateImmutableField(c.Spec.Controller, old.Spec.Controller,
-		field.NewPath("spec", "controller"))...)
+	errs = append(errs,
+		apivalidation.ValidateImmutableField(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller"))...)
 	return append(errs, validateIngressClass(c)...)
 }
 

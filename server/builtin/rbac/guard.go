@@ -313,8 +313,8 @@ func (g *Guard) held(ctx context.Context, who user.Info, namespace string) ([]rb
 		errs = append(errs, each(ctx, g, "roles", func(r *rbacv1.Role) {
 			all = append(all, authzrbac.Change{Kind: authzrbac.Role, Namespace: r.Namespace, Name: r.Name, Rules: r.Rules})
 		}), each(ctx, g, "rolebindings", func(b *rbacv1.RoleBinding) {
-			all = append(all, authzrbac.Change{Kind: authzrbac.RoleBinding, Namespace: b.Namespace, Name: b.Name, To: b.RoleRef,
-				Subjects: b.Subjects})
+			all = append(all,
+				authzrbac.Change{Kind: authzrbac.RoleBinding, Namespace: b.Namespace, Name: b.Name, To: b.RoleRef, Subjects: b.Subjects})
 		}))
 	}
 	roles := authzrbac.New()

@@ -104,7 +104,9 @@ func (a Access) binding(ctx context.Context) field.ErrorList {
 	q.Subresource, q.Namespace, q.Name = resourcev1.SubresourceBinding, "", ""
 	if err := a.ask(ctx, q); err != nil {
 		return field.ErrorList{field.Forbidden(path,
-			fmt.Sprintf(`changing status.allocation or status.reservedFor requires resource="resourceclaims/binding", verb="%s" permission: %s`, q.Verb, err))}
+			fmt.Sprintf(
+				`changing status.allocation or status.reservedFor requires resource="resourceclaims/binding", verb="%s" permission: %s`,
+				q.Verb, err))}
 	}
 	return nil
 }

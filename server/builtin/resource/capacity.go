@@ -49,8 +49,8 @@ func validateValues(values []resource.Quantity, usual, capacity resource.Quantit
 	} else {
 		for i, value := range values {
 			if value.Cmp(capacity) > 0 {
-				errs = append(errs, field.Invalid(path.Index(i), value.String(),
-					"option is larger than capacity value: "+capacity.String()))
+				errs = append(errs,
+					field.Invalid(path.Index(i), value.String(), "option is larger than capacity value: "+capacity.String()))
 			}
 			known = known || value.Cmp(usual) == 0
 		}
@@ -123,8 +123,8 @@ func validateIntegers(parts []part, path *field.Path) (errs field.ErrorList) {
 		case p.value.Sign() < 0:
 			errs = append(errs, field.Invalid(path.Child(p.name), p.value.String(), apivalidation.IsNegativeErrorMsg))
 		case p.value.CmpInt64(math.MaxInt64) > 0:
-			errs = append(errs, field.Invalid(path.Child(p.name), p.value.String(),
-				fmt.Sprintf("must not be larger than %d", math.MaxInt64)))
+			errs = append(errs,
+				field.Invalid(path.Child(p.name), p.value.String(), fmt.Sprintf("must not be larger than %d", math.MaxInt64)))
 		}
 	}
 	return errs

@@ -106,8 +106,8 @@ func validateTolerations(tolerations []resourcev1.DeviceToleration, path *field.
 func validateConstraint(c *resourcev1.DeviceConstraint, names Names, path *field.Path) field.ErrorList {
 	errs := names.validateAll(c.Requests, path.Child("requests"))
 	if c.MatchAttribute == nil && c.DistinctAttribute == nil {
-		errs = append(errs, field.Required(path,
-			`exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
+		errs = append(errs,
+			field.Required(path, `exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
 	}
 	return errs
 }

@@ -74,8 +74,8 @@ func ValidateClaimStatus(claim, before *resourcev1.ResourceClaim, path *field.Pa
 	case status.Allocation == nil:
 		errs = append(errs, field.Forbidden(reserved, "may not be specified when `allocated` is not set"))
 	case claim.DeletionTimestamp != nil && len(more) > 0:
-		errs = append(errs, field.Forbidden(reserved,
-			"new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"))
+		errs = append(errs,
+			field.Forbidden(reserved, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"))
 	}
 	if status.Allocation != nil && old.Allocation == nil {
 		errs = append(errs, validateAllocation(status.Allocation, NamesOf(&claim.Spec.Devices), path.Child("allocation"))...)

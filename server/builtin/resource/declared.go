@@ -199,8 +199,8 @@ func (d Declared) allocation(a *resourcev1.AllocationResult, path *field.Path) f
 
 func bindings(conditions, failures []string, path *field.Path) field.ErrorList {
 	errs := validate.MaxItems(ctx, op, path.Child("bindingConditions"), conditions, nil, resourcev1.BindingConditionsMaxSize)
-	return append(errs, validate.MaxItems(ctx, op, path.Child("bindingFailureConditions"), failures, nil,
-		resourcev1.BindingFailureConditionsMaxSize)...)
+	return append(errs,
+		validate.MaxItems(ctx, op, path.Child("bindingFailureConditions"), failures, nil, resourcev1.BindingFailureConditionsMaxSize)...)
 }
 
 func deviceStatus(s *resourcev1.AllocatedDeviceStatus, path *field.Path) field.ErrorList {
@@ -209,11 +209,13 @@ func deviceStatus(s *resourcev1.AllocatedDeviceStatus, path *field.Path) field.E
 	if n == nil {
 		return errs
 	}
-	errs = append(errs, validate.MaxBytes(ctx, op, path.Child("interfaceName"), &n.InterfaceName, nil,
-		resourcev1.NetworkDeviceDataInterfaceNameMaxLength)...)
+	errs = append(errs,
+		validate.MaxBytes(ctx, op, path.Child("interfaceName"), &n.InterfaceName, nil,
+			resourcev1.NetworkDeviceDataInterfaceNameMaxLength)...)
 	errs = append(errs, items(n.IPs, resourcev1.NetworkDeviceDataMaxIPs, equal, nil, path.Child("ips"))...)
-	return append(errs, validate.MaxBytes(ctx, op, path.Child("hardwareAddress"), &n.HardwareAddress, nil,
-		resourcev1.NetworkDeviceDataHardwareAddressMaxLength)...)
+	return append(errs,
+		validate.MaxBytes(ctx, op, path.Child("hardwareAddress"), &n.HardwareAddress, nil,
+			resourcev1.NetworkDeviceDataHardwareAddressMaxLength)...)
 }
 
 // Slice checks the spec of a slice. There is no old one of a new slice.
@@ -294,8 +296,8 @@ func items[T any](list []T, most int, same func(a, b *T) bool, each func(*T, *fi
 }
 
 // name checks a required name.
-func name(value *string, path *field.Path, form func(context.Context, operation.Operation, *field.Path, *string,
-	*string) field.ErrorList) field.ErrorList {
+func name(value *string, path *field.Path,
+	form func(context.Context, operation.Operation, *field.Path, *string, *string) field.ErrorList) field.ErrorList {
 	if *value == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}

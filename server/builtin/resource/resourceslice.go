@@ -93,8 +93,8 @@ func (s resourceSliceStrategy) Validate(ctx context.Context, obj runtime.Object)
 
 func (s resourceSliceStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
-	return append(errs, DeclaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec,
-		resourceSliceSpecPath)...)
+	return append(errs,
+		DeclaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec, resourceSliceSpecPath)...)
 }
 
 func validateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {

@@ -42,8 +42,8 @@ func ValidateSlice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) fi
 	errs = append(errs, validateDevices(spec, old, path.Child("devices"))...)
 	if len(spec.SharedCounters) <= resourcev1.ResourceSliceMaxCounterSets {
 		for i, set := range spec.SharedCounters {
-			errs = append(errs, validateCounters(set.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet,
-				path.Child("sharedCounters").Index(i))...)
+			errs = append(errs,
+				validateCounters(set.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet, path.Child("sharedCounters").Index(i))...)
 		}
 	}
 	return Written(errs)
@@ -63,8 +63,9 @@ func validateNodes(spec *resourcev1.ResourceSliceSpec, path *field.Path) (errs f
 		ways = append(ways, "`nodeSelector`")
 		errs = append(errs, podspec.ValidateNodeSelector(s, false, at)...)
 		if len(s.NodeSelectorTerms) != 1 {
-			errs = append(errs, field.Invalid(at.Child("nodeSelectorTerms"), quote.Internal(s.NodeSelectorTerms),
-				"must have exactly one node selector term"))
+			errs = append(errs,
+				field.Invalid(at.Child("nodeSelectorTerms"), quote.Internal(s.NodeSelectorTerms),
+					"must have exactly one node selector term"))
 		}
 	}
 	for _, way := range []struct {
@@ -159,8 +160,9 @@ func validateDevice(d, old *resourcev1.Device, perDevice bool, path *field.Path)
 	}
 	if len(d.ConsumesCounters) <= resourcev1.ResourceSliceMaxDeviceCounterConsumptionsPerDevice {
 		for i, c := range d.ConsumesCounters {
-			errs = append(errs, validateCounters(c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption,
-				path.Child("consumesCounters").Index(i))...)
+			errs = append(errs,
+				validateCounters(c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption,
+					path.Child("consumesCounters").Index(i))...)
 		}
 	}
 	errs = append(errs, validateDeviceNodes(d, perDevice, path)...)
@@ -187,13 +189,13 @@ func validateCounters(counters map[string]resourcev1.Counter, most int, path *fi
 // validateDeviceNodes wants one way to say which nodes can use a device if the slice leaves that to its devices, else
 // none.
 func validateDeviceNodes(d *resourcev1.Device, perDevice bool, path *field.Path) (errs field.ErrorList) {
-	const one = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required " +
-		"when `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
+	const one = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` " +
+		"is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
 	if !perDevice {
 		if d.NodeName != nil || d.NodeSelector != nil || d.AllNodes != nil {
 			errs = append(errs, field.Invalid(path, nil,
-				"`nodeName`, `nodeSelector` and `allNodes` can only be set "+
-					"if `perDeviceNodeSelection` is set to true in the ResourceSlice spec"))
+				"`nodeName`, `nodeSelector` and `allNodes` "+
+					"can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec"))
 		}
 		return errs
 	}
@@ -227,8 +229,8 @@ func validateDeviceNodes(d *resourcev1.Device, perDevice bool, path *field.Path)
 var version = func() *regexp.Regexp {
 	const number, build = `(0|[1-9]\d*)`, `[0-9a-zA-Z-]+`
 	const release = `(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)`
-	return regexp.MustCompile(`^` + number + `\.` + number + `\.` + number + `(-` + release + `(\.` + release + `)*)?(\+` + build + `(\.` +
-		build + `)*)?$`)
+	return regexp.MustCompile(`^` + number + `\.` + number + `\.` + number +
+		`(-` + release + `(\.` + release + `)*)?(\+` + build + `(\.` + build + `)*)?$`)
 }()
 
 func validateAttribute(a resourcev1.DeviceAttribute, path *field.Path) (errs field.ErrorList) {

@@ -84,8 +84,8 @@ func deviceToHub(in *v1beta1.Device, out *resourcev1.Device) {
 	if len(basic.Taints) > 0 {
 		out.Taints = *taintsToHub(&basic.Taints)
 	}
-	out.BindsToNode, out.BindingConditions, out.BindingFailureConditions = basic.BindsToNode, basic.BindingConditions,
-		basic.BindingFailureConditions
+	out.BindsToNode, out.BindingConditions, out.BindingFailureConditions =
+		basic.BindsToNode, basic.BindingConditions, basic.BindingFailureConditions
 	out.AllowMultipleAllocations = basic.AllowMultipleAllocations
 	out.NodeAllocatableResources = convertMap[corev1.ResourceName](basic.NodeAllocatableResources, nodeToHub)
 }

@@ -70,8 +70,8 @@ func validatePriorityClass(c *schedulingv1.PriorityClass) field.ErrorList {
 				fmt.Sprintf("priority class names with '%s' prefix are reserved for system use only. error: %v", systemPrefix, err)))
 		}
 	} else if c.Value > maxValue {
-		errs = append(errs, field.Forbidden(field.NewPath("value"),
-			fmt.Sprintf("maximum allowed value of a user defined priority is %d", maxValue)))
+		errs = append(errs,
+			field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", maxValue)))
 	}
 	path := field.NewPath("preemptionPolicy")
 	switch policy := ptr.Deref(c.PreemptionPolicy, corev1.PreemptNever); policy {
@@ -102,8 +102,8 @@ func validateUpdate(c, old *schedulingv1.PriorityClass) field.ErrorList {
 	if c.Value != old.Value {
 		errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
 	}
-	return append(errs, apivalidation.ValidateImmutableField(c.PreemptionPolicy, old.PreemptionPolicy,
-		field.NewPath("preemptionPolicy"))...)
+	return append(errs,
+		apivalidation.ValidateImmutableField(c.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
 }
 
 // PriorityClassREST is the storage of priority classes.

@@ -47,8 +47,8 @@ func StorageCodec(resource schema.GroupResource, mediaType string) (runtime.Code
 }
 
 // NewStorageCodec is the storage codec of another scheme, of whose versions objects are stored in one.
-func NewStorageCodec(scheme *runtime.Scheme, codecs serializer.CodecFactory, version schema.GroupVersion, mediaType string) (runtime.Codec,
-	error) {
+func NewStorageCodec(scheme *runtime.Scheme, codecs serializer.CodecFactory, version schema.GroupVersion,
+	mediaType string) (runtime.Codec, error) {
 	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType)
 	if !ok {
 		return nil, fmt.Errorf("no serializer for media type %q: use %s, %s or %s", mediaType,
@@ -139,8 +139,8 @@ func encodeProtobuf(m runtime.ProtobufMarshaller, typeMeta runtime.TypeMeta, w i
 }
 
 // Decode reads what is stored, into into if that is of the storage version's type.
-func (c *storageCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
-	*schema.GroupVersionKind, error) {
+func (c *storageCodec) Decode(data []byte, defaults *schema.GroupVersionKind,
+	into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	decoder := c.decoder
 	if bytes.HasPrefix(data, protobufMagic) {
 		decoder = c.protobuf

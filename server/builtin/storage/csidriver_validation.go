@@ -25,8 +25,9 @@ func validateCSIDriverUpdate(d, old *storagev1.CSIDriver) field.ErrorList {
 		errs = append(errs, field.Invalid(attachPath, d.Spec.AttachRequired, apivalidation.FieldImmutableErrorMsg))
 	}
 	if !apiequality.Semantic.DeepEqual(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes) {
-		errs = append(errs, field.Invalid(csiDriverSpecPath.Child("volumeLifecycleModes"), d.Spec.VolumeLifecycleModes,
-			apivalidation.FieldImmutableErrorMsg))
+		errs = append(errs,
+			field.Invalid(csiDriverSpecPath.Child("volumeLifecycleModes"), d.Spec.VolumeLifecycleModes,
+				apivalidation.FieldImmutableErrorMsg))
 	}
 	return errs
 }
@@ -48,8 +49,8 @@ func validateSpec(s *storagev1.CSIDriverSpec) (errs field.ErrorList) {
 	}
 	errs = append(errs, required(csiDriverSpecPath.Child("seLinuxMount"), s.SELinuxMount)...)
 	if p := s.NodeAllocatableUpdatePeriodSeconds; p != nil && *p < 10 {
-		errs = append(errs, field.Invalid(csiDriverSpecPath.Child("nodeAllocatableUpdatePeriodSeconds"), *p,
-			"must be greater than or equal to 10 seconds"))
+		errs = append(errs,
+			field.Invalid(csiDriverSpecPath.Child("nodeAllocatableUpdatePeriodSeconds"), *p, "must be greater than or equal to 10 seconds"))
 	}
 	if s.ServiceAccountTokenInSecrets != nil && len(s.TokenRequests) == 0 {
 		errs = append(errs, field.Invalid(csiDriverSpecPath.Child("serviceAccountTokenInSecrets"), s.ServiceAccountTokenInSecrets,

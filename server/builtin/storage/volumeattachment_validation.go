@@ -33,13 +33,13 @@ func validateWritten(a *storagev1.VolumeAttachment) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&a.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, validateSource(&a.Spec.Source, volumeAttachmentSpecPath.Child("source"))...)
 	node := a.Spec.NodeName
-	errs = append(errs, builtin.Invalids(volumeAttachmentSpecPath.Child("nodeName"), node,
-		apivalidation.NameIsDNSSubdomain(node, false))...)
+	errs = append(errs,
+		builtin.Invalids(volumeAttachmentSpecPath.Child("nodeName"), node, apivalidation.NameIsDNSSubdomain(node, false))...)
 	errs = append(errs, validateVolumeAttachmentStatus(&a.Status)...)
 	if name := a.Spec.Source.PersistentVolumeName; name != nil {
 		// Kubernetes has dots in a name here, where elsewhere it has a path.
-		errs = append(errs, builtin.Invalids(field.NewPath("spec.source.persistentVolumeName"), *name,
-			apivalidation.NameIsDNSSubdomain(*name, false))...)
+		errs = append(errs,
+			builtin.Invalids(field.NewPath("spec.source.persistentVolumeName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))...)
 	}
 	return errs
 }

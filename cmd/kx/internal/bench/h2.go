@@ -105,9 +105,10 @@ func dial(ctx context.Context, address, authority string, config *tls.Config, he
 	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.encoder = hpack.NewEncoder(&c.block)
 	_, err = c.out.WriteString(preface)
-	err = errors.Join(err, c.framer.WriteSettings(http2.Setting{ID: http2.SettingEnablePush},
-		http2.Setting{ID: http2.SettingInitialWindowSize, Val: receiveWindow},
-		http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 20}), c.framer.WriteWindowUpdate(0, receiveWindow), c.out.Flush())
+	err = errors.Join(err,
+		c.framer.WriteSettings(http2.Setting{ID: http2.SettingEnablePush},
+			http2.Setting{ID: http2.SettingInitialWindowSize, Val: receiveWindow},
+			http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 20}), c.framer.WriteWindowUpdate(0, receiveWindow), c.out.Flush())
 	if err != nil {
 		_ = plain.Close()
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
@@ -141,8 +142,8 @@ func (c *conn) send(s *stream, r *request) error {
 	}
 	c.block.Reset()
 	c.encode(r)
-	err = c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: s.id, BlockFragment: c.block.Bytes(), EndStream: len(r.body) == 0,
-		EndHeaders: true})
+	err = c.framer.WriteHeaders(
+		http2.HeadersFrameParam{StreamID: s.id, BlockFragment: c.block.Bytes(), EndStream: len(r.body) == 0, EndHeaders: true})
 	body := r.body
 	for err == nil && len(body) > 0 {
 		n := c.take(s, len(body), false)

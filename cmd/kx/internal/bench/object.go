@@ -50,7 +50,9 @@ const (
 
 // newTemplate makes objects of a size, as sent.
 func newTemplate(apiVersion, shape string, size int) *template {
-	t := &template{body: fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"metadata":{"name":"w-%0*d","labels":{"group":"g%0*d"}},"spec":{"number":7,"round":"%0*d","sent":"%0*d"`,
+	t := &template{body: fmt.Appendf(nil,
+		`{"apiVersion":%q,"kind":%q,"metadata":{"name":"w-%0*d","labels":{"group":"g%0*d"}},`+
+			`"spec":{"number":7,"round":"%0*d","sent":"%0*d"`,
 		apiVersion, kind, nameDigits, 0, groupDigits, 0, roundDigits, 0, sentDigits, 0)}
 	if shape == Nested {
 		const n, frame = 20, len(`{"name":"VARIABLE_00","value":""},`)

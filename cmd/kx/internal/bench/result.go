@@ -67,8 +67,8 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 // header is the title of a pass's rows.
 func header(s Settings, cpu bool) string {
 	text := fmt.Sprintf("\n%s %s objects of %s bytes, %d requests at a time, %d watchers\n\n%-16s %11s %11s %9s %9s %9s",
-		thousands(int64(s.Objects)), s.Shape, thousands(int64(s.Size)), s.Concurrency, s.Watchers, "operation", "count", "a second", "p50",
-		"p99", "max")
+		thousands(int64(s.Objects)), s.Shape, thousands(int64(s.Size)),
+		s.Concurrency, s.Watchers, "operation", "count", "a second", "p50", "p99", "max")
 	if cpu {
 		text += fmt.Sprintf(" %10s %10s", "CPU each", "resident")
 	}
@@ -129,8 +129,8 @@ func Compare(w io.Writer, first, second *Result) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("there is nothing to compare: no pass of one result has the objects, " +
-			"sizes and requests at a time of one of the other")
+		return fmt.Errorf(
+			"there is nothing to compare: no pass of one result has the objects, sizes and requests at a time of one of the other")
 	}
 	return nil
 }

@@ -36,8 +36,8 @@ type atFlag struct {
 
 func (w *wiring) addAt(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.at.revision, "at", "",
-		"Read as it was at this resourceVersion (an object's, a list's, or a revision of etcd), at this time, or so long ago (-5m), "+
-			"while etcd still has it")
+		"Read as it was at this resourceVersion (an object's, a list's, or a revision of etcd), at this time, "+
+			"or so long ago (-5m), while etcd still has it")
 	cmd.Example += `
 
   # What the deployment was before its latest change, whose revision was 57
@@ -47,8 +47,8 @@ func (w *wiring) addAt(cmd *cobra.Command) {
   kx get pods --at -5m`
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if subresource, _ := cmd.Flags().GetString("subresource"); w.at.revision != "" && subresource != "" {
-			return errors.New("--at and --subresource exclude each other: " +
-				"the API reads lists of objects as of a revision, and nothing else")
+			return errors.New(
+				"--at and --subresource exclude each other: the API reads lists of objects as of a revision, and nothing else")
 		}
 		return nil
 	}
@@ -98,8 +98,8 @@ func (a *atFlag) askServer(req *http.Request, next http.RoundTripper, say func(s
 	if res.StatusCode != http.StatusOK {
 		status := &apierrors.StatusError{}
 		if json.Unmarshal(data, &status.ErrStatus) != nil || status.ErrStatus.Message == "" || res.StatusCode == http.StatusNotFound {
-			status = apierrors.NewBadRequest("the server does not remember when etcd had which revision, as kx does: " +
-				"give a resourceVersion")
+			status = apierrors.NewBadRequest(
+				"the server does not remember when etcd had which revision, as kx does: give a resourceVersion")
 		}
 		status.ErrStatus.Message = "--at " + a.revision + ": " + status.ErrStatus.Message
 		return status
@@ -150,8 +150,7 @@ var requestInfo = &request.RequestInfoFactory{
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// rewrite turns a read into a read at the revision. answer, if not nil, converts the server's answer to what the client
-// expects.
+// rewrite turns a read into a read at the revision. answer, if not nil, converts the server's answer to what the client expects.
 func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper,
 	say func(string)) (answer func(*http.Response) (*http.Response, error), err error) {
 	if a.revision == "" || (*req).Method != http.MethodGet {

@@ -72,8 +72,8 @@ func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-
 	impatient := req.Method == http.MethodGet && (*w.flags.Timeout == "" || *w.flags.Timeout == "0")
 	state, without := "", 0
 	for {
-		render.Overwrite(w.streams.ErrOut, fmt.Sprintf("kx: no answer for %.0fs%s (%s %s)", time.Since(begun).Seconds(), state, req.Method,
-			req.URL.Path))
+		render.Overwrite(w.streams.ErrOut,
+			fmt.Sprintf("kx: no answer for %.0fs%s (%s %s)", time.Since(begun).Seconds(), state, req.Method, req.URL.Path))
 		select {
 		case <-answered:
 			return without > 0
@@ -86,9 +86,8 @@ func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-
 		}
 		if impatient && without == givesUpAfter {
 			render.Overwrite(w.streams.ErrOut, "")
-			w.fatal(fmt.Sprintf("kx: gave up after %.0fs: the server runs, but its etcd does not answer it: "+
-				"%s, or say with --request-timeout how long to wait",
-				time.Since(begun).Seconds(), seeToEtcd), 1)
+			w.fatal(fmt.Sprintf("kx: gave up after %.0fs: the server runs, but its etcd does not answer it: %s, "+
+				"or say with --request-timeout how long to wait", time.Since(begun).Seconds(), seeToEtcd), 1)
 		}
 	}
 }

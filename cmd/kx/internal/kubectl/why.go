@@ -117,8 +117,8 @@ func (w *wiring) question(f cmdutil.Factory, o *auth.CanIOptions, args []string,
 		args = []string{args[0], args[1] + "/" + args[2]}
 	}
 	if len(args) != 2 {
-		return errors.New("say a verb, a resource, and the name of an object if you like, or a verb and a path: " +
-			"kx auth why get configmaps settings")
+		return errors.New(
+			"say a verb, a resource, and the name of an object if you like, or a verb and a path: kx auth why get configmaps settings")
 	}
 	if err := o.Complete(f, args); err != nil {
 		return err

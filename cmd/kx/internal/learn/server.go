@@ -37,9 +37,10 @@ var _ play.Server = (*Server)(nil)
 // Start implements play.Server.
 func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Address, error) {
 	o := options.New()
-	o.Admission.Disabled = []string{"ServiceAccount"} // since nobody makes accounts
-	o.Controllers = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" +
-		controller.RootCA} // a lesson shows what its reader does, and counts revisions
+	// A lesson shows only the reader's own writes, and counts revisions: no controller creates accounts or ConfigMaps.
+	// Without the controller the plugin would refuse pods, since their accounts are missing.
+	o.Admission.Disabled = []string{"ServiceAccount"}
+	o.Controllers = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	fs := pflag.NewFlagSet("kx serve", pflag.ContinueOnError)
 	o.AddFlags(fs)
 	if err := fs.Parse(flags); err != nil {

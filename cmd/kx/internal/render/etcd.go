@@ -101,8 +101,8 @@ func (r *Restore) Write(out io.Writer) error {
 		fmt.Fprintf(&b, "restored: etcd, %s\n", strings.Join(r.Parts, ", "))
 	}
 	for _, m := range r.Missing {
-		fmt.Fprintf(&b, "missing: the key %s of %s, which %s values need: "+
-			"start kx serve with an --encryption-provider-config that has it\n",
+		fmt.Fprintf(&b,
+			"missing: the key %s of %s, which %s values need: start kx serve with an --encryption-provider-config that has it\n",
 			escape.Line(m.Key), escape.Line(m.Provider), Count(m.Values))
 	}
 	if len(r.Serve) > 0 {
@@ -182,8 +182,8 @@ func Value(out io.Writer, format Format, kv *admin.KV, decoder *admin.Decoder) e
 	case YAML:
 		data, err = value.YAML()
 	default:
-		return All(out, format, columns("KEY  KIND  FORMAT  ENCRYPTION  BYTES  CREATED  REVISION  VERSION  LEASE",
-			func(kv *admin.KV) []any {
+		return All(out, format,
+			columns("KEY  KIND  FORMAT  ENCRYPTION  BYTES  CREATED  REVISION  VERSION  LEASE", func(kv *admin.KV) []any {
 				kind := strings.TrimSpace(value.Kind.GroupVersion().String() + " " + value.Kind.Kind)
 				lease := "-"
 				if kv.Lease != 0 {

@@ -49,8 +49,8 @@ func (p *Policies) Object(o *trial.Object) error {
 		yes  bool
 		word string
 	}{
-		{o.Operation == "", "no policy is about it"}, {o.Refusal != "", "refused"}, {o.After != nil, "changed"}, {len(o.Warnings) > 0,
-			"warned of"},
+		{o.Operation == "", "no policy is about it"}, {o.Refusal != "", "refused"}, {o.After != nil, "changed"},
+		{len(o.Warnings) > 0, "warned of"},
 	} {
 		if is.yes {
 			outcome = append(outcome, is.word)

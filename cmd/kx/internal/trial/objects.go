@@ -83,8 +83,9 @@ func (o *objects) typed(u *unstructured.Unstructured) (runtime.Object, error) {
 }
 
 // errOtherVersion: conversions of custom resources are the server's.
-var errOtherVersion = errors.New("a policy is about it in another version, into which only the server converts: " +
-	"name that version, as in --against things.v2.example.com")
+var errOtherVersion = errors.New(
+	"a policy is about it in another version, into which only the server converts: " +
+		"name that version, as in --against things.v2.example.com")
 
 // Convert converts built-in objects.
 func (o *objects) Convert(in, out, context any) error {

@@ -144,8 +144,8 @@ func Custom(s admin.Source, d *admin.Decoder) admin.CustomCheck {
 	}
 }
 
-func installedChecker(ctx context.Context, s admin.Source, d *admin.Decoder, resource schema.GroupResource) (*customresource.Checker,
-	error) {
+func installedChecker(ctx context.Context, s admin.Source, d *admin.Decoder,
+	resource schema.GroupResource) (*customresource.Checker, error) {
 	installed, err := Installed(ctx, s, d, resource)
 	if err != nil {
 		return nil, err

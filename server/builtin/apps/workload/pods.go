@@ -49,8 +49,8 @@ func PrepareUpdate[T any](template func(T) *corev1.PodTemplateSpec) func(obj, ol
 // NameWarnings are about a name that becomes the prefix of pods' names.
 func NameWarnings(name string) []string {
 	if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
-		return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "+
-			"a DNS label is recommended: %v", wrong)}
+		return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, "+
+			"which can result in surprising behavior; a DNS label is recommended: %v", wrong)}
 	}
 	return nil
 }

@@ -33,8 +33,8 @@ func ValidateSelectorAndTemplate(selector *metav1.LabelSelector, template *corev
 	return append(errs, ValidateTemplate(template, parsed, "ReplicaSet", path.Child("template"), opts)...)
 }
 
-// ValidateTemplate requires a template whose pods the selector selects, and which run until somebody stops them. The
-// kind is named in messages.
+// ValidateTemplate requires a template whose pods the selector selects, and which run until somebody stops them. The kind
+// is named in messages.
 func ValidateTemplate(template *corev1.PodTemplateSpec, selector labels.Selector, kind string, path *field.Path,
 	opts podspec.Options) field.ErrorList {
 	var errs field.ErrorList
@@ -43,12 +43,12 @@ func ValidateTemplate(template *corev1.PodTemplateSpec, selector labels.Selector
 	}
 	errs = append(errs, podspec.ValidatePodTemplateSpec(template, path, opts)...)
 	if policy := template.Spec.RestartPolicy; policy != corev1.RestartPolicyAlways {
-		errs = append(errs, field.NotSupported(path.Child("spec", "restartPolicy"), policy,
-			[]corev1.RestartPolicy{corev1.RestartPolicyAlways}))
+		errs = append(errs,
+			field.NotSupported(path.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(path.Child("spec", "activeDeadlineSeconds"),
-			"activeDeadlineSeconds in "+kind+" is not Supported"))
+		errs = append(errs,
+			field.Forbidden(path.Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported"))
 	}
 	return errs
 }

@@ -27,8 +27,8 @@ func metricToHub(m *autoscalingv1.MetricSpec) v2.MetricSpec {
 	out := v2.MetricSpec{Type: v2.MetricSourceType(m.Type)}
 	if s := m.Object; s != nil {
 		out.Object = &v2.ObjectMetricSource{
-			DescribedObject: v2.CrossVersionObjectReference(s.Target), Metric: identifier(s.MetricName,
-				s.Selector), Target: objectTarget(s),
+			DescribedObject: v2.CrossVersionObjectReference(s.Target), Metric: identifier(s.MetricName, s.Selector),
+			Target: objectTarget(s),
 		}
 	}
 	if s := m.Pods; s != nil {
@@ -82,8 +82,8 @@ func metricFromHub(m *v2.MetricSpec) autoscalingv1.MetricSpec {
 	}
 	if s := m.Pods; s != nil {
 		out.Pods = &autoscalingv1.PodsMetricSource{
-			MetricName: s.Metric.Name, Selector: s.Metric.Selector, TargetAverageValue: ptr.Deref(s.Target.AverageValue,
-				resource.Quantity{}),
+			MetricName: s.Metric.Name, Selector: s.Metric.Selector,
+			TargetAverageValue: ptr.Deref(s.Target.AverageValue, resource.Quantity{}),
 		}
 	}
 	if s := m.Resource; s != nil {
@@ -143,14 +143,14 @@ func statusFromHub(m *v2.MetricStatus) autoscalingv1.MetricStatus {
 	}
 	if s := m.Pods; s != nil {
 		out.Pods = &autoscalingv1.PodsMetricStatus{
-			MetricName: s.Metric.Name, Selector: s.Metric.Selector, CurrentAverageValue: ptr.Deref(s.Current.AverageValue,
-				resource.Quantity{}),
+			MetricName: s.Metric.Name, Selector: s.Metric.Selector,
+			CurrentAverageValue: ptr.Deref(s.Current.AverageValue, resource.Quantity{}),
 		}
 	}
 	if s := m.Resource; s != nil {
 		out.Resource = &autoscalingv1.ResourceMetricStatus{
-			Name: s.Name, CurrentAverageUtilization: s.Current.AverageUtilization, CurrentAverageValue: ptr.Deref(s.Current.AverageValue,
-				resource.Quantity{}),
+			Name: s.Name, CurrentAverageUtilization: s.Current.AverageUtilization,
+			CurrentAverageValue: ptr.Deref(s.Current.AverageValue, resource.Quantity{}),
 		}
 	}
 	if s := m.ContainerResource; s != nil {

@@ -62,8 +62,8 @@ func intervals(list string, completions int32) []interval {
 func parseInterval(text string, completions int32) (interval, error) {
 	limits := strings.Split(text, "-")
 	if len(limits) > 2 {
-		return interval{}, fmt.Errorf("the fragment %q violates the requirement that an index interval can have at most two parts "+
-			"separated by '-'", text)
+		return interval{}, fmt.Errorf(
+			"the fragment %q violates the requirement that an index interval can have at most two parts separated by '-'", text)
 	}
 	first, err := parseIndex(limits[0], completions)
 	if err != nil || len(limits) == 1 {

@@ -53,8 +53,8 @@ func validateFailurePolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorL
 		errs = append(errs, validatePatterns(rule.OnPodConditions, at.Child("onPodConditions"))...)
 		switch codes, conditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; {
 		case codes && conditions:
-			errs = append(errs, field.Invalid(at, field.OmitValueType{},
-				"specifying both OnExitCodes and OnPodConditions is not supported"))
+			errs = append(errs,
+				field.Invalid(at, field.OmitValueType{}, "specifying both OnExitCodes and OnPodConditions is not supported"))
 		case !codes && !conditions:
 			errs = append(errs, field.Invalid(at, field.OmitValueType{}, "specifying one of OnExitCodes and OnPodConditions is required"))
 		}
@@ -81,8 +81,8 @@ func validateExitCodes(codes *batchv1.PodFailurePolicyOnExitCodesRequirement, co
 	path *field.Path) field.ErrorList {
 	errs := requiredOneOf(path.Child("operator"), codes.Operator, operators)
 	if name := codes.ContainerName; name != nil && !containers.Has(*name) {
-		errs = append(errs, field.Invalid(path.Child("containerName"), *name,
-			"must be one of the container or initContainer names in the pod template"))
+		errs = append(errs,
+			field.Invalid(path.Child("containerName"), *name, "must be one of the container or initContainer names in the pod template"))
 	}
 	path = path.Child("values")
 	if len(codes.Values) == 0 {
@@ -148,8 +148,8 @@ func validateSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, pat
 	at := path.Child("succeededCount")
 	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(*count), at)...)
 	if *count > completions {
-		errs = append(errs, field.Invalid(at, *count,
-			fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)))
+		errs = append(errs,
+			field.Invalid(at, *count, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)))
 	}
 	if indexes != nil && *count > total {
 		errs = append(errs, field.Invalid(at, *count,

@@ -33,8 +33,8 @@ type Mistakes struct {
 // MistakesIn finds what updates of a stored claim may keep. The group of its data source is not even looked at.
 func MistakesIn(spec *corev1.PersistentVolumeClaimSpec) Mistakes {
 	return Mistakes{
-		SelectorValues: len(metav1validation.ValidateLabelSelector(spec.Selector, metav1validation.LabelSelectorValidationOptions{},
-			nil)) > 0,
+		SelectorValues: len(metav1validation.ValidateLabelSelector(spec.Selector,
+			metav1validation.LabelSelectorValidationOptions{}, nil)) > 0,
 		SourceGroup: spec.DataSource != nil && spec.DataSource.APIGroup != nil ||
 			spec.DataSourceRef != nil && spec.DataSourceRef.APIGroup != nil,
 	}

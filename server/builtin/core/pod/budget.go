@@ -34,8 +34,8 @@ const evictedMost = 2000
 func (r *EvictionREST) budgetsOf(ctx context.Context, pod *corev1.Pod) ([]policyv1.PodDisruptionBudget, error) {
 	lister, ok := r.storage(budgets).(rest.Lister)
 	if !ok {
-		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", budgets.GroupResource(), "", "404 page not found", 0,
-			true)
+		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", budgets.GroupResource(), "", "404 page not found",
+			0, true)
 	}
 	obj, err := lister.List(ctx, &metainternalversion.ListOptions{})
 	if err != nil {
@@ -120,8 +120,8 @@ func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisrupt
 	}
 	// Whoever keeps the budget must not count the pod any more, although it may still run for a while.
 	b.Status.DisruptedPods[e.name] = metav1.Time{Time: time.Now()}
-	updater, ok := e.storage(schema.GroupVersionResource{Group: budgets.Group, Version: budgets.Version, Resource: budgets.Resource +
-		"/status"}).(rest.Updater)
+	updater, ok := e.storage(schema.GroupVersionResource{Group: budgets.Group, Version: budgets.Version,
+		Resource: budgets.Resource + "/status"}).(rest.Updater)
 	if !ok {
 		return apierrors.NewNotFound(budgets.GroupResource(), b.Name)
 	}
@@ -170,8 +170,8 @@ func beingProcessed(name string) error {
 }
 
 func tooMany(retryAfterSeconds int, cause string) error {
-	return because(cause, apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.",
-		retryAfterSeconds))
+	return because(cause,
+		apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retryAfterSeconds))
 }
 
 func forbidden(name, reason, cause string) error {

@@ -45,8 +45,8 @@ func validateContainerStatuses(pod *corev1.Pod) (errs field.ErrorList) {
 	}
 	for i, c := range s.EphemeralContainerStatuses {
 		if len(c.AllocatedResourcesStatus) > 0 {
-			errs = append(errs, field.Forbidden(lists[2].path.Index(i).Child("allocatedResourcesStatus"),
-				"must not be specified in container status"))
+			errs = append(errs,
+				field.Forbidden(lists[2].path.Index(i).Child("allocatedResourcesStatus"), "must not be specified in container status"))
 		}
 	}
 	return errs
@@ -63,8 +63,8 @@ func validateUser(user *corev1.LinuxContainerUser, os corev1.OSName, path *field
 		return nil
 	}
 	if user.UID < 0 || user.UID > math.MaxUint32 {
-		errs = append(errs, field.Invalid(path.Child("uid"), user.UID,
-			fmt.Sprintf("must be between 0 and %d, inclusive", uint32(math.MaxUint32))))
+		errs = append(errs,
+			field.Invalid(path.Child("uid"), user.UID, fmt.Sprintf("must be between 0 and %d, inclusive", uint32(math.MaxUint32))))
 	}
 	errs = append(errs, builtin.Invalids(path.Child("gid"), user.GID, validation.IsValidGroupID(user.GID))...)
 	for i, gid := range user.SupplementalGroups {

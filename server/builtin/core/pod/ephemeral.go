@@ -53,8 +53,10 @@ func validateEphemeralUpdate(pod, old *corev1.Pod) field.ErrorList {
 		if i < 0 {
 			errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be removed\n", was.Name)))
 		} else if is := pod.Spec.EphemeralContainers[i]; !apiequality.Semantic.DeepEqual(was, is) {
-			errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", was.Name,
-				diff.Diff(quote.Internal(was), quote.Internal(is)))))
+			errs = append(errs,
+				field.Forbidden(path,
+					fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", was.Name,
+						diff.Diff(quote.Internal(was), quote.Internal(is)))))
 		}
 	}
 	return errs

@@ -230,12 +230,14 @@ func checkPreconditions(p *metav1.Preconditions, pod *corev1.Pod) error {
 	case p == nil:
 	case ptr.Deref(p.UID, "") != "" && *p.UID != pod.UID:
 		return apierrors.NewConflict(resource, pod.Name, fmt.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and "+
-				"then recreated", *p.UID, pod.UID))
+			"the UID in the precondition (%s) does not match the UID in record (%s). "+
+				"The object might have been deleted and then recreated",
+			*p.UID, pod.UID))
 	case ptr.Deref(p.ResourceVersion, "") != "" && *p.ResourceVersion != pod.ResourceVersion:
 		return apierrors.NewConflict(resource, pod.Name, fmt.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have "+
-				"been modified", *p.ResourceVersion, pod.ResourceVersion))
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). "+
+				"The object might have been modified",
+			*p.ResourceVersion, pod.ResourceVersion))
 	}
 	return nil
 }

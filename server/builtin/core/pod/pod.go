@@ -94,8 +94,9 @@ func warnings(pod, old *corev1.Pod) []string {
 	}
 	var warnings []string
 	if wrong := validation.IsDNS1123Label(pod.Name); len(wrong) > 0 {
-		warnings = append(warnings, fmt.Sprintf("metadata.name: this is used in the Pod's hostname, "+
-			"which can result in surprising behavior; a DNS label is recommended: %v", wrong))
+		warnings = append(warnings,
+			fmt.Sprintf("metadata.name: this is used in the Pod's hostname, "+
+				"which can result in surprising behavior; a DNS label is recommended: %v", wrong))
 	}
 	return append(warnings, podspec.PodWarnings(pod)...)
 }

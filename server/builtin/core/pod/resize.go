@@ -89,8 +89,9 @@ func validateResize(pod, old *corev1.Pod) field.ErrorList {
 	}
 	errs = append(errs, validateContainersResize(same, &old.Spec)...)
 	if !apiequality.Semantic.DeepEqual(pod.Spec.Volumes, old.Spec.Volumes) {
-		errs = append(errs, field.Forbidden(specPath.Child("volumes"),
-			"volumes are immutable on resize when InPlacePodVerticalScalingMemoryBackedVolumes feature gate is disabled"))
+		errs = append(errs,
+			field.Forbidden(specPath.Child("volumes"),
+				"volumes are immutable on resize when InPlacePodVerticalScalingMemoryBackedVolumes feature gate is disabled"))
 	}
 	if len(errs) == 0 && !apiequality.Semantic.DeepEqual(*same, old.Spec) {
 		errs = append(errs, field.Forbidden(specPath, onlyCPUAndMemory))
@@ -199,8 +200,8 @@ func validateContainersResize(spec, old *corev1.PodSpec) field.ErrorList {
 		}
 		for _, p := range c.ResizePolicy {
 			if p.RestartPolicy == corev1.RestartContainer {
-				errs = append(errs, field.Forbidden(path,
-					"non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
+				errs = append(errs,
+					field.Forbidden(path, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
 			}
 		}
 	}

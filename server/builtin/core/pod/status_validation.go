@@ -97,8 +97,9 @@ func validateTransitions(pod, old *corev1.Pod) field.ErrorList {
 			}
 			for _, is := range kind.new {
 				if is.Name == was.Name && is.State.Terminated == nil {
-					errs = append(errs, field.Forbidden(statusPath.Child(kind.name).Index(i).Child("state"),
-						"may not be transitioned to non-terminated state"))
+					errs = append(errs,
+						field.Forbidden(statusPath.Child(kind.name).Index(i).Child("state"),
+							"may not be transitioned to non-terminated state"))
 				}
 			}
 		}
@@ -165,8 +166,8 @@ func validateExtendedClaim(pod *corev1.Pod) field.ErrorList {
 	if claim.ResourceClaimName == "" {
 		return append(errs, field.Required(namePath, ""))
 	}
-	return append(errs, builtin.Invalids(namePath, claim.ResourceClaimName,
-		apivalidation.NameIsDNSSubdomain(claim.ResourceClaimName, false))...)
+	return append(errs,
+		builtin.Invalids(namePath, claim.ResourceClaimName, apivalidation.NameIsDNSSubdomain(claim.ResourceClaimName, false))...)
 }
 
 // validateMappedContainer requires that the container of a mapping exists and requests its resource.
@@ -183,8 +184,8 @@ func validateMappedContainer(pod *corev1.Pod, m corev1.ContainerExtendedResource
 	}
 	if _, requested := container.Resources.Requests[corev1.ResourceName(m.ResourceName)]; !requested {
 		return field.ErrorList{field.Invalid(at.Child("resourceName"), m.ResourceName,
-			"must match the extended resource name of an entry in spec.initContainers.resources.requests or "+
-				"spec.containers.resources.requests")}
+			"must match the extended resource name of an entry in "+
+				"spec.initContainers.resources.requests or spec.containers.resources.requests")}
 	}
 	return nil
 }
@@ -195,8 +196,8 @@ func validateIPs(pod, old *corev1.Pod) field.ErrorList {
 	errs := validateIPList(podIPs, texts(old.Status.PodIPs), pod.Status.PodIPs, path)
 	switch ip := pod.Status.PodIP; {
 	case (ip != "") != (len(podIPs) > 0):
-		errs = append(errs, field.Invalid(path, quote.Internal(pod.Status.PodIPs),
-			"podIP and podIPs must either both be set or both be unset"))
+		errs = append(errs,
+			field.Invalid(path, quote.Internal(pod.Status.PodIPs), "podIP and podIPs must either both be set or both be unset"))
 	case ip != "" && ip != podIPs[0]:
 		errs = append(errs, field.Invalid(path.Index(0).Child("ip"), podIPs[0], "must be equal to `podIP`"))
 	}

@@ -15,8 +15,9 @@ var columns = []table.Column{
 	table.NameColumn,
 	{Name: "Ready", Type: "string", Description: "The aggregate readiness state of this pod for accepting traffic."},
 	{Name: "Status", Type: "string", Description: "The aggregate status of the containers in this pod."},
-	{Name: "Restarts", Type: "string", Description: "The number of times the containers in this pod have been restarted and when the " +
-		"last container in this pod has restarted."},
+	{Name: "Restarts", Type: "string",
+		Description: "The number of times the containers in this pod have been restarted " +
+			"and when the last container in this pod has restarted."},
 	table.AgeColumn,
 	{Name: "IP", Type: "string", Priority: 1, Description: corev1.PodStatus{}.SwaggerDoc()["podIP"]},
 	{Name: "Node", Type: "string", Priority: 1, Description: corev1.PodSpec{}.SwaggerDoc()["nodeName"]},

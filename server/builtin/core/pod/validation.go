@@ -35,9 +35,10 @@ func validate(pod *corev1.Pod, opts podspec.Options) field.ErrorList {
 			}
 			for j, source := range v.Projected.Sources {
 				if source.ServiceAccountToken != nil {
-					errs = append(errs, field.Forbidden(specPath.Child("volumes").Index(i).Child("projected",
-						"sources").Index(j).Child("serviceAccountToken"),
-						"must not be specified when serviceAccountName is not set"))
+					errs = append(errs,
+						field.Forbidden(
+							specPath.Child("volumes").Index(i).Child("projected", "sources").Index(j).Child("serviceAccountToken"),
+							"must not be specified when serviceAccountName is not set"))
 				}
 			}
 		}

@@ -115,8 +115,8 @@ func validateNodeField(r corev1.NodeSelectorRequirement, path *field.Path) field
 	switch r.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		if len(r.Values) != 1 {
-			errs = append(errs, field.Required(path.Child("values"),
-				"must be only one value when `operator` is 'In' or 'NotIn' for node field selector"))
+			errs = append(errs,
+				field.Required(path.Child("values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"))
 		}
 	default:
 		errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator"))
@@ -165,8 +165,8 @@ func validateLabelKeys(term *corev1.PodAffinityTerm, path *field.Path) field.Err
 	mismatch := sets.New(term.MismatchLabelKeys...)
 	for i, key := range term.MatchLabelKeys {
 		if mismatch.Has(key) {
-			errs = append(errs, field.Invalid(path.Child("matchLabelKeys").Index(i), key,
-				"exists in both matchLabelKeys and mismatchLabelKeys"))
+			errs = append(errs,
+				field.Invalid(path.Child("matchLabelKeys").Index(i), key, "exists in both matchLabelKeys and mismatchLabelKeys"))
 		}
 	}
 	return errs

@@ -19,8 +19,8 @@ const appArmorPrefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
 func ValidateAnnotations(annotations map[string]string, spec *corev1.PodSpec, path *field.Path, opts Options) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[corev1.MirrorPodAnnotationKey]; ok && spec.NodeName == "" {
-		errs = append(errs, field.Invalid(path.Key(corev1.MirrorPodAnnotationKey), value,
-			"must set spec.nodeName if mirror pod annotation is set"))
+		errs = append(errs,
+			field.Invalid(path.Key(corev1.MirrorPodAnnotationKey), value, "must set spec.nodeName if mirror pod annotation is set"))
 	}
 	if value := annotations[corev1.TolerationsAnnotationKey]; value != "" {
 		var tolerations []corev1.Toleration

@@ -186,8 +186,8 @@ func validatePorts(ports []corev1.ContainerPort, path *field.Path) field.ErrorLi
 		if port.ContainerPort == 0 {
 			errs = append(errs, field.Required(at.Child("containerPort"), ""))
 		} else {
-			errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort,
-				validation.IsValidPortNum(int(port.ContainerPort)))...)
+			errs = append(errs,
+				invalid(at.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))...)
 		}
 		if port.HostPort != 0 {
 			errs = append(errs, invalid(at.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))...)

@@ -66,8 +66,9 @@ func (v *validator) validateValueFrom(ev corev1.EnvVar, path *field.Path) field.
 	}
 	switch {
 	case sources == 0:
-		errs = append(errs, field.Invalid(path, "",
-			"must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
+		errs = append(errs,
+			field.Invalid(path, "",
+				"must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
 	case ev.Value != "":
 		errs = append(errs, field.Invalid(path, "", "may not be specified when `value` is not empty"))
 	case sources > 1:

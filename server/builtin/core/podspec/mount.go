@@ -99,8 +99,8 @@ func (v *validator) validateDevices(c *corev1.Container, path *field.Path) field
 		case !ok:
 			errs = append(errs, field.NotFound(name, d.Name))
 		case source.PersistentVolumeClaim == nil && source.Ephemeral == nil:
-			errs = append(errs, field.Invalid(name, d.Name,
-				"can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"))
+			errs = append(errs,
+				field.Invalid(name, d.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"))
 		}
 		errs = append(errs, required(at, "devicePath", d.DevicePath)...)
 		if paths.Has(d.DevicePath) {

@@ -38,15 +38,15 @@ func (v *validator) validateDNSConfig(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	servers, searches := path.Child("nameservers"), path.Child("searches")
 	if len(config.Nameservers) > maxNameservers {
-		errs = append(errs, field.Invalid(servers, config.Nameservers,
-			fmt.Sprintf("must not have more than %v nameservers", maxNameservers)))
+		errs = append(errs,
+			field.Invalid(servers, config.Nameservers, fmt.Sprintf("must not have more than %v nameservers", maxNameservers)))
 	}
 	for i, server := range config.Nameservers {
 		errs = append(errs, validation.IsValidIPForLegacyField(servers.Index(i), server, true, nil)...)
 	}
 	if len(config.Searches) > maxSearchPaths {
-		errs = append(errs, field.Invalid(searches, config.Searches,
-			fmt.Sprintf("must not have more than %v search paths", maxSearchPaths)))
+		errs = append(errs,
+			field.Invalid(searches, config.Searches, fmt.Sprintf("must not have more than %v search paths", maxSearchPaths)))
 	}
 	if len(strings.Join(config.Searches, " ")) > maxSearchListLen {
 		errs = append(errs, field.Invalid(searches, config.Searches,

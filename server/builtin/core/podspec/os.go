@@ -144,12 +144,12 @@ func (v *validator) validateHostProcess(path *field.Path) field.ErrorList {
 		return errs
 	}
 	if hostProcesses != containers {
-		errs = append(errs, field.Invalid(path, "",
-			"If pod contains any hostProcess containers then all containers must be HostProcess containers"))
+		errs = append(errs,
+			field.Invalid(path, "", "If pod contains any hostProcess containers then all containers must be HostProcess containers"))
 	}
 	if !v.spec.HostNetwork {
-		errs = append(errs, field.Invalid(path.Child("hostNetwork"), false,
-			"hostNetwork must be true if pod contains any hostProcess containers"))
+		errs = append(errs,
+			field.Invalid(path.Child("hostNetwork"), false, "hostNetwork must be true if pod contains any hostProcess containers"))
 	}
 	return errs
 }

@@ -29,8 +29,8 @@ func (v *validator) validateLifecycleAndProbes(c *corev1.Container, path *field.
 			hook *corev1.LifecycleHandler
 		}{{"postStart", l.PostStart}, {"preStop", l.PreStop}} {
 			if h := hook.hook; h != nil {
-				errs = append(errs, v.validateHandler(handler{exec: h.Exec, http: h.HTTPGet, tcp: h.TCPSocket, sleep: h.Sleep},
-					at.Child(hook.name))...)
+				errs = append(errs,
+					v.validateHandler(handler{exec: h.Exec, http: h.HTTPGet, tcp: h.TCPSocket, sleep: h.Sleep}, at.Child(hook.name))...)
 			}
 		}
 		if l.StopSignal != nil {
@@ -47,8 +47,9 @@ func (v *validator) validateLifecycleAndProbes(c *corev1.Container, path *field.
 		at := path.Child(p.name)
 		errs = append(errs, v.validateProbe(p.probe, at)...)
 		if readiness := p.name == "readinessProbe"; readiness && p.probe.TerminationGracePeriodSeconds != nil {
-			errs = append(errs, field.Invalid(at.Child("terminationGracePeriodSeconds"), p.probe.TerminationGracePeriodSeconds,
-				"must not be set for readinessProbes"))
+			errs = append(errs,
+				field.Invalid(at.Child("terminationGracePeriodSeconds"), p.probe.TerminationGracePeriodSeconds,
+					"must not be set for readinessProbes"))
 		} else if !readiness && p.probe.SuccessThreshold != 1 {
 			errs = append(errs, field.Invalid(at.Child("successThreshold"), p.probe.SuccessThreshold, "must be 1"))
 		}

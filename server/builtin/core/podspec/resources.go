@@ -53,11 +53,12 @@ func (v *validator) validateResources(r *corev1.ResourceRequirements, validateNa
 		case !limited && !amount.IsOvercommitAllowed(name):
 			errs = append(errs, field.Required(path.Child("limits"), "Limit must be set for non overcommitable resources"))
 		case limited && !amount.IsOvercommitAllowed(name) && quantity.Cmp(limit) != 0:
-			errs = append(errs, field.Invalid(requests, quantity.String(),
-				fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
+			errs = append(errs,
+				field.Invalid(requests, quantity.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
 		case limited && quantity.Cmp(limit) > 0:
-			errs = append(errs, field.Invalid(requests, quantity.String(),
-				fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+			errs = append(errs,
+				field.Invalid(requests, quantity.String(),
+					fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
 		}
 	})
 	if hugePages && !compute {

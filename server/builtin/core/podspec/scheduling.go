@@ -81,12 +81,13 @@ func (v *validator) validateTopologySpread(path *field.Path) field.ErrorList {
 		if c.TopologyKey == "" {
 			errs = append(errs, field.Required(at.Child("topologyKey"), "can not be empty"))
 		}
-		errs = append(errs, supportedOrEmpty(at.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule,
-			corev1.ScheduleAnyway)...)
+		errs = append(errs,
+			supportedOrEmpty(at.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
 		for _, later := range constraints[i+1:] {
 			if c.TopologyKey == later.TopologyKey && c.WhenUnsatisfiable == later.WhenUnsatisfiable {
-				errs = append(errs, field.Duplicate(at.Child("{topologyKey, whenUnsatisfiable}"),
-					fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)))
+				errs = append(errs,
+					field.Duplicate(at.Child("{topologyKey, whenUnsatisfiable}"),
+						fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)))
 				break
 			}
 		}
@@ -104,14 +105,15 @@ func (v *validator) validateTopologySpread(path *field.Path) field.ErrorList {
 			policy *corev1.NodeInclusionPolicy
 		}{{"nodeAffinityPolicy", c.NodeAffinityPolicy}, {"nodeTaintsPolicy", c.NodeTaintsPolicy}} {
 			if p.policy != nil {
-				errs = append(errs, supportedOrEmpty(at.Child(p.name), *p.policy, corev1.NodeInclusionPolicyHonor,
-					corev1.NodeInclusionPolicyIgnore)...)
+				errs = append(errs,
+					supportedOrEmpty(at.Child(p.name), *p.policy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)...)
 			}
 		}
 		errs = append(errs, validateSpreadKeys(c, at.Child("matchLabelKeys"))...)
 		if !v.Tolerated.SpreadSelector {
-			errs = append(errs, metav1validation.ValidateLabelSelector(c.LabelSelector, metav1validation.LabelSelectorValidationOptions{},
-				at.Child("labelSelector"))...)
+			errs = append(errs,
+				metav1validation.ValidateLabelSelector(c.LabelSelector, metav1validation.LabelSelectorValidationOptions{},
+					at.Child("labelSelector"))...)
 		}
 	}
 	return errs

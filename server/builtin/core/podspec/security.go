@@ -72,12 +72,13 @@ func (v *validator) validateSecurityContext(c *corev1.SecurityContext, path *fie
 	errs = append(errs, validateSeccomp(c.SeccompProfile, path.Child("seccompProfile"))...)
 	if c.AllowPrivilegeEscalation != nil && !*c.AllowPrivilegeEscalation {
 		if c.Privileged != nil && *c.Privileged {
-			errs = append(errs, field.Invalid(path, quote.Internal(c),
-				"cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
+			errs = append(errs,
+				field.Invalid(path, quote.Internal(c), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
 		}
 		if c.Capabilities != nil && slices.Contains(c.Capabilities.Add, "CAP_SYS_ADMIN") {
-			errs = append(errs, field.Invalid(path, quote.Internal(c),
-				"cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
+			errs = append(errs,
+				field.Invalid(path, quote.Internal(c),
+					"cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
 		}
 	}
 	errs = append(errs, validateWindowsOptions(c.WindowsOptions, path.Child("windowsOptions"))...)
@@ -157,8 +158,8 @@ func (v *validator) validateSysctls(sysctls []corev1.Sysctl, path *field.Path) f
 		case s.Name == "":
 			errs = append(errs, field.Required(at, ""))
 		case len(s.Name) > maxSysctlName || !sysctlName().MatchString(s.Name):
-			errs = append(errs, field.Invalid(at, s.Name,
-				fmt.Sprintf("must have at most %d characters and match regex %s", maxSysctlName, sysctlName())))
+			errs = append(errs,
+				field.Invalid(at, s.Name, fmt.Sprintf("must have at most %d characters and match regex %s", maxSysctlName, sysctlName())))
 		case seen.Has(s.Name):
 			errs = append(errs, field.Duplicate(at, s.Name))
 		}

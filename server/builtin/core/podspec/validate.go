@@ -97,8 +97,9 @@ func ValidatePodSpec(spec *corev1.PodSpec, meta *metav1.ObjectMeta, path *field.
 		errs = append(errs, supported(path.Child("preemptionPolicy"), *p, corev1.PreemptLowerPriority, corev1.PreemptNever)...)
 	}
 	if spec.Overhead != nil {
-		errs = append(errs, v.validateResources(&corev1.ResourceRequirements{Limits: spec.Overhead}, amount.ValidateContainerName,
-			path.Child("overhead"))...)
+		errs = append(errs,
+			v.validateResources(&corev1.ResourceRequirements{Limits: spec.Overhead}, amount.ValidateContainerName,
+				path.Child("overhead"))...)
 	}
 	errs = append(errs, v.validateOS(path)...)
 	return append(errs, v.validateEnvFileVolumes(path)...)
@@ -174,19 +175,20 @@ func (v *validator) validateResourceClaims(path *field.Path) field.ErrorList {
 		}
 		direct, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
 		if direct != nil && template != nil {
-			errs = append(errs, field.Invalid(p, quote.Internal(claim),
-				"at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
+			errs = append(errs,
+				field.Invalid(p, quote.Internal(claim),
+					"at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
 		}
 		if direct == nil && template == nil {
-			errs = append(errs, field.Invalid(p, quote.Internal(claim),
-				"must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
+			errs = append(errs,
+				field.Invalid(p, quote.Internal(claim), "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
 		}
 		if direct != nil {
 			errs = append(errs, invalid(p.Child("resourceClaimName"), *direct, apivalidation.NameIsDNSSubdomain(*direct, false))...)
 		}
 		if template != nil {
-			errs = append(errs, invalid(p.Child("resourceClaimTemplateName"), *template,
-				apivalidation.NameIsDNSSubdomain(*template, false))...)
+			errs = append(errs,
+				invalid(p.Child("resourceClaimTemplateName"), *template, apivalidation.NameIsDNSSubdomain(*template, false))...)
 		}
 	}
 	return errs

@@ -131,12 +131,12 @@ func (p *projection) validateToken(s *corev1.ServiceAccountTokenProjection, path
 	var errs field.ErrorList
 	if s.ExpirationSeconds != nil {
 		if *s.ExpirationSeconds < minTokenSeconds {
-			errs = append(errs, field.Invalid(path.Child("expirationSeconds"), *s.ExpirationSeconds,
-				"may not specify a duration less than 10 minutes"))
+			errs = append(errs,
+				field.Invalid(path.Child("expirationSeconds"), *s.ExpirationSeconds, "may not specify a duration less than 10 minutes"))
 		}
 		if *s.ExpirationSeconds > maxTokenSeconds {
-			errs = append(errs, field.Invalid(path.Child("expirationSeconds"), *s.ExpirationSeconds,
-				"may not specify a duration larger than 2^32 seconds"))
+			errs = append(errs,
+				field.Invalid(path.Child("expirationSeconds"), *s.ExpirationSeconds, "may not specify a duration larger than 2^32 seconds"))
 		}
 	}
 	switch {
@@ -163,16 +163,17 @@ func validateTrustBundle(s *corev1.ClusterTrustBundleProjection, path *field.Pat
 			errs = append(errs, field.Invalid(path.Child("name"), *s.Name, fmt.Sprintf("not a valid clustertrustbundlename: %v", message)))
 		}
 		if s.LabelSelector != nil {
-			errs = append(errs, field.Invalid(path.Child("labelSelector"), s.LabelSelector,
-				"labelSelector must be unset if name is specified"))
+			errs = append(errs,
+				field.Invalid(path.Child("labelSelector"), s.LabelSelector, "labelSelector must be unset if name is specified"))
 		}
 	case s.SignerName != nil:
 		if *s.SignerName == "" {
 			errs = append(errs, field.Required(path.Child("signerName"), "must be a valid signer name"))
 		}
 		errs = append(errs, builtin.ValidateSignerName(*s.SignerName, path.Child("signerName"))...)
-		errs = append(errs, metav1validation.ValidateLabelSelector(s.LabelSelector, metav1validation.LabelSelectorValidationOptions{},
-			path.Child("labelSelector"))...)
+		errs = append(errs,
+			metav1validation.ValidateLabelSelector(s.LabelSelector, metav1validation.LabelSelectorValidationOptions{},
+				path.Child("labelSelector"))...)
 	default:
 		errs = append(errs, field.Required(path, "either name or signerName must be specified"))
 	}

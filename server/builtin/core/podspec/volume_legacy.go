@@ -73,8 +73,8 @@ func validateFC(_ *validator, v *corev1.Volume, path *field.Path) field.ErrorLis
 	case len(s.TargetWWNs) == 0 && len(s.WWIDs) == 0:
 		errs = append(errs, field.Required(path.Child("targetWWNs"), "must specify either targetWWNs or wwids, but not both"))
 	case len(s.TargetWWNs) > 0 && len(s.WWIDs) > 0:
-		errs = append(errs, field.Invalid(path.Child("targetWWNs"), s.TargetWWNs,
-			"targetWWNs and wwids can not be specified simultaneously"))
+		errs = append(errs,
+			field.Invalid(path.Child("targetWWNs"), s.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously"))
 	}
 	switch {
 	case len(s.TargetWWNs) == 0:

@@ -252,7 +252,8 @@ func (a *addresses) create(ctx context.Context, svc *corev1.Service, ip netip.Ad
 }
 
 // addressFields are the fields of every IPAddress that is made here, as its manager.
-const addressFields = `{"f:metadata":{"f:labels":{".":{},"f:ipaddress.kubernetes.io/ip-family":{},"f:ipaddress.kubernetes.io/managed-by":{}}},` +
+const addressFields = `{"f:metadata":{"f:labels":{".":{},` +
+	`"f:ipaddress.kubernetes.io/ip-family":{},"f:ipaddress.kubernetes.io/managed-by":{}}},` +
 	`"f:spec":{"f:parentRef":{".":{},"f:name":{},"f:namespace":{},"f:resource":{}}}}`
 
 // NewAddress is the IPAddress as upstream's client would have created it.
@@ -268,8 +269,7 @@ func NewAddress(svc *corev1.Service, ip netip.Addr) *networkingv1.IPAddress {
 			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(family), networkingv1.LabelManagedBy: AllocatorName},
 			ManagedFields: []metav1.ManagedFieldsEntry{{
 				Manager: "kube-apiserver", Operation: metav1.ManagedFieldsOperationUpdate,
-				APIVersion: networkingv1.SchemeGroupVersion.String(),
-				Time:       &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(addressFields),
+				APIVersion: networkingv1.SchemeGroupVersion.String(), Time: &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(addressFields),
 			}},
 		},
 		Spec: networkingv1.IPAddressSpec{

@@ -97,8 +97,8 @@ func initFamilies(svc, old *corev1.Service) error {
 			continue
 		}
 		if f := familyOf(ip); f != clusterFamily {
-			errs = append(errs, field.Invalid(clusterIPsPath.Index(i), s.ClusterIPs,
-				fmt.Sprintf("%s is not configured on this cluster", f)))
+			errs = append(errs,
+				field.Invalid(clusterIPsPath.Index(i), s.ClusterIPs, fmt.Sprintf("%s is not configured on this cluster", f)))
 		} else {
 			s.IPFamilies = append(s.IPFamilies, f)
 		}

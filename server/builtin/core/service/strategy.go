@@ -48,8 +48,8 @@ func warnings(svc, _ *corev1.Service) []string {
 		w = append(w, fmt.Sprintf("spec.externalName is ignored when spec.type is not %q", corev1.ServiceTypeExternalName))
 	}
 	if d := svc.Spec.TrafficDistribution; d != nil && *d == corev1.ServiceTrafficDistributionPreferClose {
-		w = append(w, fmt.Sprintf("spec.trafficDistribution: %q is deprecated; use %q", *d,
-			corev1.ServiceTrafficDistributionPreferSameZone))
+		w = append(w,
+			fmt.Sprintf("spec.trafficDistribution: %q is deprecated; use %q", *d, corev1.ServiceTrafficDistributionPreferSameZone))
 	}
 	return w
 }

@@ -23,13 +23,13 @@ func Causes(out io.Writer, chain []*v1alpha1.Journey, unknown error, p Paint) {
 		}
 		switch c := j.Status.Cause; {
 		case c == nil:
-			fmt.Fprintln(out, "  "+p.words.Phrase("a client asked for it: %s, with %s", draw.Clean(j.Spec.User),
-				draw.Clean(j.Spec.UserAgent)))
+			fmt.Fprintln(out,
+				"  "+p.words.Phrase("a client asked for it: %s, with %s", draw.Clean(j.Spec.User), draw.Clean(j.Spec.UserAgent)))
 		case i < len(chain)-1:
 			fmt.Fprintln(out, "  "+p.words.Phrase("because of revision %d, which this request wrote:", c.Revision))
 		default:
-			fmt.Fprintln(out, "  "+p.words.Phrase("because of revision %d, of which no more is known: %s", c.Revision,
-				draw.Clean(unknown.Error())))
+			fmt.Fprintln(out,
+				"  "+p.words.Phrase("because of revision %d, of which no more is known: %s", c.Revision, draw.Clean(unknown.Error())))
 		}
 	}
 }

@@ -42,8 +42,9 @@ func Compare(out io.Writer, a, b *v1alpha1.Journey, p Paint) {
 	both, differ, onlyA, onlyB := align.Count(pairs)
 	fmt.Fprintf(out, "%s %s  %s\n%s %s  %s\n", p.bad("<"), head(a, p), p.dim(draw.Clean(a.Name)), p.good(">"), head(b, p),
 		p.dim(draw.Clean(b.Name)))
-	fmt.Fprintln(out, "  "+p.words.Phrase("%d steps in both, %d of them went otherwise; %d in the first alone, %d in the second alone",
-		both, differ, onlyA, onlyB))
+	fmt.Fprintln(out,
+		"  "+p.words.Phrase("%d steps in both, %d of them went otherwise; %d in the first alone, %d in the second alone", both, differ,
+			onlyA, onlyB))
 	for _, pair := range pairs {
 		comparePair(out, a, b, pair, p)
 	}

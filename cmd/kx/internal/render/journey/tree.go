@@ -138,8 +138,8 @@ func (t *tree) write() {
 	}
 	fmt.Fprintf(t.out, "%s  %s\n", head(t.j, t.p), t.p.dim(about))
 	if c := t.j.Status.Cause; c != nil {
-		fmt.Fprintln(t.out, "  "+t.p.dim(t.p.words.Phrase("cause: revision %d, which %s wrote", c.Revision,
-			draw.Clean(cmp.Or(c.Journey, "?")))))
+		fmt.Fprintln(t.out,
+			"  "+t.p.dim(t.p.words.Phrase("cause: revision %d, which %s wrote", c.Revision, draw.Clean(cmp.Or(c.Journey, "?")))))
 	}
 	steps := t.j.Status.Steps
 	t.children = map[int32][]int{}
