@@ -12,8 +12,8 @@ import (
 
 const maxMatchConditions = 64
 
-// validateConditions checks under which conditions a request is looked at. The stored conditions' expressions may be older
-// than this server.
+// validateConditions checks under which conditions a request is looked at. The stored conditions' expressions may be
+// older than this server.
 func validateConditions(conditions []admissionregistrationv1.MatchCondition, stored sets.Set[string], params bool,
 	path *field.Path) (errs field.ErrorList) {
 	if len(conditions) > maxMatchConditions {

@@ -41,7 +41,8 @@ func (p RESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSou
 	return group, storages(&group, p.Group.Resources, source, getter)
 }
 
-// storages makes the storages of those resources of a group that source enables. If one fails, those made before it end.
+// storages makes the storages of those resources of a group that source enables. If one fails, those made before it
+// end.
 func storages(group *endpoint.APIGroupInfo, resources []builtin.Declaration, source endpoint.APIResourceConfigSource,
 	getter backend.RESTOptionsGetter) error {
 	var made []rest.Storage

@@ -150,7 +150,8 @@ var requestInfo = &request.RequestInfoFactory{
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// rewrite turns a read into a read at the revision. answer, if not nil, converts the server's answer to what the client expects.
+// rewrite turns a read into a read at the revision. answer, if not nil, converts the server's answer to what the client
+// expects.
 func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper,
 	say func(string)) (answer func(*http.Response) (*http.Response, error), err error) {
 	if a.revision == "" || (*req).Method != http.MethodGet {
