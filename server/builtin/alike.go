@@ -10,8 +10,8 @@ import (
 )
 
 // AddAlike registers conversions between two versions of a kind whose types have the same fields. Such types have the
-// same layout in memory, so a conversion copies one struct: what comes out shares memory with what went in, and neither
-// is modified. Types that differ are an error here, once, and not at the first request.
+// same layout in memory, so a conversion copies one struct. The result shares memory with the source, and neither is
+// modified. Types that differ fail here, when the server starts, and not at the first request.
 func AddAlike(s *runtime.Scheme, one, other schema.GroupVersionKind) error {
 	a, err := s.New(one)
 	if err != nil {
@@ -38,13 +38,13 @@ func copyAlike(in, out any, _ conversion.Scope) error {
 	return nil
 }
 
-// viewAs is what obj points to, as a pointer to a type with the same fields.
+// viewAs returns a pointer to obj's memory, typed as a type with the same fields.
 func viewAs(obj any, as reflect.Type) reflect.Value {
 	return reflect.NewAt(as, reflect.ValueOf(obj).UnsafePointer())
 }
 
-// sameFields explains why a and b can't share memory. seen has the pairs that are being compared, for types that
-// contain themselves.
+// sameFields explains why a and b can't share memory. seen holds the pairs under comparison, which ends the recursion
+// for types that contain themselves.
 func sameFields(a, b reflect.Type, seen map[[2]reflect.Type]bool) error {
 	pair := [2]reflect.Type{a, b}
 	if a == b || seen[pair] {
@@ -87,8 +87,8 @@ func sameStruct(a, b reflect.Type, seen map[[2]reflect.Type]bool) error {
 	return nil
 }
 
-// Alike views values of one type as those of another with the same fields. It panics at once if the types differ: they
-// are known when a program starts.
+// Alike returns a function that views a value of In as an Out with the same fields. It panics at once if the types
+// differ: that is a mistake in the program, and shows when it starts.
 func Alike[In, Out any]() func(*In) *Out {
 	out := reflect.TypeFor[Out]()
 	mustBeAlike(reflect.TypeFor[In](), out)

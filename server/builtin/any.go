@@ -15,16 +15,18 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// AnyResource is a [Resource] whose functions take any object and assert its type. It has the code that all resources
-// share: the compiler repeats the methods of a generic type for each type argument, in each package that names one.
+// AnyResource is a [Resource] whose functions take any object and assert its type. It holds the code that all
+// resources share: the compiler would repeat the methods of a generic type for each type argument, in each package
+// that names one.
 type AnyResource struct {
-	// Resource lacks Row, RowInList and the values of Fields: table and attrs have them.
+	// Resource lacks Row, RowInList and the values of Fields: they are in table and attrs.
 	Resource[Object]
 
-	// pointer is the Go type of the objects, and kind the name of the struct: Kubernetes calls types as their kinds.
+	// pointer is the Go type of the objects. kind is the name of the struct: Kubernetes names types after their
+	// kinds.
 	pointer reflect.Type
 	kind    string
-	// declared is where the resource is written: "…/builtin/core.ConfigMap".
+	// declared names the variable that declares the resource: "…/builtin/core.ConfigMap".
 	declared string
 	// attrs is nil without Fields, and table without Row and RowInList.
 	attrs store.AttrFunc
@@ -33,7 +35,7 @@ type AnyResource struct {
 
 var _ Declaration = &AnyResource{}
 
-// Declare makes the declaration of a resource for the table of all.
+// Declare turns a resource into an entry for the table of all resources.
 func Declare[T Object](r Resource[T]) *AnyResource {
 	pointer := reflect.TypeFor[T]()
 	return &AnyResource{
@@ -57,8 +59,8 @@ func Declare[T Object](r Resource[T]) *AnyResource {
 	}
 }
 
-// placeOf is where a resource is declared: "…/builtin/core.ConfigMap". The package is that of its function Validate,
-// which every resource has, and its name there that of its kind.
+// placeOf names the variable that declares a resource: "…/builtin/core.ConfigMap". Every resource has a function
+// Validate: the variable is in the same package. Its name is the kind.
 func placeOf(validate any, kind string) string {
 	name := runtime.FuncForPC(reflect.ValueOf(validate).Pointer()).Name()
 	slash := strings.LastIndexByte(name, '/')
@@ -66,7 +68,7 @@ func placeOf(validate any, kind string) string {
 	return name[:slash+1] + pkg + "." + kind
 }
 
-// labelsOf are fields without their values.
+// labelsOf copies fields without their values, whose functions depend on T.
 func labelsOf[T Object](declared []Field[T]) (fields []Field[Object]) {
 	for _, f := range declared {
 		fields = append(fields, Field[Object]{Label: f.Label, AliasOf: f.AliasOf, Served: f.Served})
@@ -137,7 +139,7 @@ func anyComparison[T Object, R any](f func(obj, old T) R) func(obj, old Object) 
 	return func(obj, old Object) R { return f(obj.(T), old.(T)) }
 }
 
-// anyWarnings gives no old object of a new one.
+// anyWarnings passes a zero old to f for a new object.
 func anyWarnings[T Object](f func(obj, old T) []string) func(obj, old Object) []string {
 	if f == nil {
 		return nil

@@ -10,43 +10,43 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Declaration is an entry of the table of built-in resources: [Declare] makes it of a [Resource], and [DeclareReview]
-// of a [Review].
+// Declaration is an entry of the table of built-in resources. [Declare] makes one from a [Resource], [DeclareReview]
+// from a [Review].
 type Declaration interface {
-	// Name is the resource's in paths.
+	// Name returns the resource's name in paths.
 	Name() string
-	// StoredIn is the version in which its objects are stored, empty if they are not.
+	// StoredIn returns the version in which objects are stored, and an empty one for reviews.
 	StoredIn() schema.GroupVersion
-	// Versions are those of the API that have it, each with the subresources it has there.
+	// Versions lists the versions of the API that serve the resource, each with its subresources there.
 	Versions() map[schema.GroupVersion][]string
-	// AddToScheme registers what decoding its objects takes.
+	// AddToScheme registers what the decoding of objects needs: defaults, conversions and field labels.
 	AddToScheme(*runtime.Scheme) error
-	// Manifest is a sample object in YAML, with NAME and NAMESPACE for its own. It is empty if nobody needs one.
+	// Manifest returns a sample object in YAML, with NAME and NAMESPACE as placeholders. It is empty for resources
+	// that users do not create.
 	Manifest() string
-	// NewStorages makes the storages of the resource, "", and of all its subresources.
+	// NewStorages makes the storages of the resource, under the key "", and of its subresources, under their names.
 	NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage, error)
 }
 
 // Group is an API group with all its resources.
 type Group struct {
-	// Versions are the group's, the preferred one first.
+	// Versions lists the group's versions, the preferred one first.
 	Versions []Version
 	// Resources are in the order of discovery.
 	Resources []Declaration
 }
 
-// Version is a version of a group.
 type Version struct {
 	schema.GroupVersion
-	// Types registers its Go types.
+	// Types registers the version's Go types.
 	Types func(*runtime.Scheme) error
 	// Convert registers defaults and conversions of a version in which nothing is stored.
 	Convert func(*runtime.Scheme) error
-	// OffByDefault versions are served if --runtime-config says so.
+	// OffByDefault versions are served only if --runtime-config enables them.
 	OffByDefault bool
 }
 
-// Name is the group's, empty for the core group.
+// Name returns the group's name, which is empty for the core group.
 func (g Group) Name() string { return g.Versions[0].Group }
 
 // AddToScheme registers the group's types, the order of its versions, and what its resources declare.
@@ -73,7 +73,7 @@ func (g Group) AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// manifest is a sample with its apiVersion and kind.
+// manifest puts apiVersion and kind before a sample.
 func manifest(kind schema.GroupVersionKind, sample string) string {
 	if sample == "" {
 		return ""

@@ -13,18 +13,18 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Field declares one field that selectors may name.
+// Field declares one field that field selectors may name.
 type Field[T Object] struct {
 	Label string
-	// Value is the field's. A field without one may be named, and selects nothing.
+	// Value returns an object's value of the field. If it is nil, selectors may name the field, and match nothing.
 	Value func(T) string
-	// AliasOf is the label of the field that this one is another name for.
+	// AliasOf makes the field another name for the field with this label.
 	AliasOf string
-	// Served are the versions in which selectors may name it: all that have the resource if nil.
+	// Served lists the versions in which selectors may name the field; nil means every version of the resource.
 	Served []schema.GroupVersion
 }
 
-// MetaFields are the fields that selectors see in every object, with capacity for more. An object without a
+// MetaFields returns the fields of every object that selectors match, with capacity for more. An object without a
 // namespace has no field for it.
 func MetaFields(m metav1.Object, more int) fields.Set {
 	f := make(fields.Set, 2+more)
@@ -35,7 +35,8 @@ func MetaFields(m metav1.Object, more int) fields.Set {
 	return f
 }
 
-// attrsOf is what selectors see of objects that have declared fields, nil without any.
+// attrsOf returns a function that extracts labels and declared fields for selectors, or nil if no fields are
+// declared.
 func attrsOf[T Object](declared []Field[T]) store.AttrFunc {
 	if declared == nil {
 		return nil

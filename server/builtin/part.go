@@ -12,30 +12,30 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// Part declares a subresource that updates a part of its resource's objects.
+// Part declares a subresource that updates a part of an object.
 type Part[T Object] struct {
-	// Keep takes from old into obj all that the subresource may not change.
+	// Keep copies from old to obj every field that the subresource may not change.
 	Keep func(obj, old T)
-	// Reset names the fields that Keep takes from old and that clients could own: "spec" if nil.
+	// Reset names those fields copied by Keep that clients could otherwise own: "spec" if nil.
 	Reset []string
-	// Allow checks what the client of an update may do, before Check. Check validates the update.
+	// Allow checks, before Check, whether the client may make the update. Check validates the update.
 	Allow func(ctx context.Context, obj, old T) field.ErrorList
 	Check func(obj, old T) field.ErrorList
-	// Warnings are for the client that wrote obj.
+	// Warnings returns warnings for the client that wrote obj.
 	Warnings func(obj T) []string
 
-	// resetIn are further versions in which Reset is reset.
+	// resetIn lists further versions in which clients cannot own the fields of Reset.
 	resetIn []schema.GroupVersion
 }
 
 // Status declares the subresource status.
 type Status[T Object] struct {
-	// Of points to the status in an object.
+	// Of returns a pointer to an object's status.
 	Of func(T) any
 	Part[T]
 }
 
-// NewPart makes the storage of a subresource of main, whose objects are stored in a version.
+// NewPart makes the storage of a subresource of main. stored is the version in which main's objects are stored.
 func NewPart[T Object](main *REST, name string, stored schema.GroupVersion, part Part[T]) *StatusREST {
 	return main.newPart(name, stored, anyPart(part))
 }
@@ -44,9 +44,9 @@ func (r *REST) newPart(name string, stored schema.GroupVersion, part Part[Object
 	return r.Subresource(newStatusStrategy(r.UpdateStrategy, name, stored, part))
 }
 
-// StatusStrategy updates a part of objects.
+// StatusStrategy updates the part of an object that a subresource declares.
 type StatusStrategy struct {
-	// RESTUpdateStrategy is the resource's own.
+	// RESTUpdateStrategy is the strategy of the resource itself.
 	rest.RESTUpdateStrategy
 
 	name  string
@@ -54,7 +54,7 @@ type StatusStrategy struct {
 	reset map[fieldpath.APIVersion]*fieldpath.Set
 }
 
-// NewStatusStrategy updates the part of what main updates as a whole.
+// NewStatusStrategy makes a strategy that updates a part, from main, which updates the whole object.
 func NewStatusStrategy[T Object](main rest.RESTUpdateStrategy, name string, stored schema.GroupVersion, part Part[T]) StatusStrategy {
 	return newStatusStrategy(main, name, stored, anyPart(part))
 }
@@ -71,7 +71,7 @@ func newStatusStrategy(main rest.RESTUpdateStrategy, name string, stored schema.
 // String names the declaration and the subresource: "pod.Resource status".
 func (s StatusStrategy) String() string { return s.name }
 
-// DeclaresRules is the same for a part and the whole.
+// DeclaresRules asks the main strategy: rules are declared for a part if they are for the whole.
 func (s StatusStrategy) DeclaresRules() bool {
 	main, ok := s.RESTUpdateStrategy.(rest.DeclaringStrategy)
 	return ok && main.DeclaresRules()

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AddQueryOptions registers how options are made of a query: those of a log, of an exec, of a proxy.
+// AddQueryOptions registers the conversion from a query to options, such as those of a log, an exec or a proxy.
 func AddQueryOptions(s *runtime.Scheme, options ...runtime.Object) error {
 	for _, o := range options {
 		if err := s.AddConversionFunc((*url.Values)(nil), o, func(in, out any, _ conversion.Scope) error {
@@ -41,7 +41,7 @@ func fromQuery(query url.Values, into reflect.Value) error {
 	return nil
 }
 
-// setFromQuery knows the types that fields of options have. A field of another type keeps its zero value.
+// setFromQuery sets fields of the types that options use. A field of another type keeps its zero value.
 func setFromQuery(values []string, field any) error {
 	switch field := field.(type) {
 	case *string:

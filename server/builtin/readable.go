@@ -17,10 +17,10 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Unreadable is a stored object whose value can't be decrypted or decoded, or is no object: an empty value is decoded
-// to one without a name.
+// Unreadable is a stored value that can't be decrypted or decoded, or that is no object: an empty value decodes to an
+// object without a name.
 type Unreadable struct {
-	// Key is below the prefix of all keys, in the form that the commands of kx etcd take.
+	// Key is relative to the prefix of all keys, as the commands of kx etcd take it.
 	Key      string
 	Revision int64
 	Err      error
@@ -28,7 +28,7 @@ type Unreadable struct {
 
 func (u *Unreadable) Unwrap() error { return u.Err }
 
-// Error says what can be done, too.
+// Error also names the commands that repair or remove the value.
 func (u *Unreadable) Error() string {
 	return fmt.Sprintf(
 		"the stored value of %s can't be read: %s; "+
@@ -36,10 +36,10 @@ func (u *Unreadable) Error() string {
 		escape.Line(u.Key), escape.Line(u.Err.Error()))
 }
 
-// ErrNameless says that a stored value is no object.
+// ErrNameless reports that a stored value decodes to an object without a name, and so is no object.
 var ErrNameless = errors.New("it is an object without a name")
 
-// named says whether all items of a list have names.
+// named reports whether all items of a list have names.
 func named(list runtime.Object) bool {
 	return object.Each(context.Background(), list, func(item runtime.Object) error {
 		if !isNamed(item) {
@@ -54,7 +54,8 @@ func isNamed(obj runtime.Object) bool {
 	return err == nil && m.GetName() != ""
 }
 
-// ListReadable is List, except that objects that can't be read do not fail it. They are missing in the list.
+// ListReadable lists like List, but unreadable objects do not fail it: the list leaves them out, and missing holds
+// them.
 func ListReadable(ctx context.Context, r rest.Lister,
 	options *metainternalversion.ListOptions) (list runtime.Object, missing []*Unreadable, err error) {
 	list, err = r.List(ctx, options)

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// ResetFields is a set of fields, such as "metadata.labels", in one version, for a rest.ResetFieldsStrategy. Most old
-// versions have none, as with every Kubernetes API server: a client of theirs owns what it sends.
+// ResetFields makes the set of fields, such as "metadata.labels", of one version, for a rest.ResetFieldsStrategy.
+// Most old versions have no set, as with every Kubernetes API server: their clients own every field that they send.
 func ResetFields(version schema.GroupVersion, fields ...string) map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, field := range fields {
@@ -24,7 +24,7 @@ func ResetFields(version schema.GroupVersion, fields ...string) map[fieldpath.AP
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(version.String()): set}
 }
 
-// resetFieldsIn are ResetFields in several versions.
+// resetFieldsIn makes ResetFields for several versions.
 func resetFieldsIn(versions []schema.GroupVersion, fields ...string) map[fieldpath.APIVersion]*fieldpath.Set {
 	sets := map[fieldpath.APIVersion]*fieldpath.Set{}
 	for _, version := range versions {
@@ -33,7 +33,6 @@ func resetFieldsIn(versions []schema.GroupVersion, fields ...string) map[fieldpa
 	return sets
 }
 
-// resetFieldsOf asks the strategy, if it has reset fields.
 func resetFieldsOf(strategy rest.RESTUpdateStrategy) map[fieldpath.APIVersion]*fieldpath.Set {
 	if s, ok := strategy.(rest.ResetFieldsStrategy); ok {
 		return s.GetResetFields()

@@ -19,110 +19,113 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Object is an object that a resource stores.
+// Object is a stored object: it has a kind and metadata.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// Names are what a resource is called in paths, in messages and at the prompt.
+// Names holds a resource's names in paths, in messages and on kubectl's command line.
 type Names struct {
 	Plural, Singular  string
 	Short, Categories []string
 }
 
-// Resource declares a resource whose objects are stored. T points to their type in the version that is stored. A field
-// that is left out adds nothing to what all resources do.
+// Resource declares a resource whose objects are stored. T is a pointer to their Go type in the storage version. A
+// field that is left out adds nothing to the behaviour that all resources share.
 type Resource[T Object] struct {
 	Names
 	// List is an empty list of T.
 	List runtime.Object
-	// Stored is the version of T, and Served are the versions of the API that have the resource: Stored alone if nil.
-	// They are of one group, which may be another than that of Stored: two groups that declare a resource share its
-	// objects.
+	// Stored is the version of T. Served lists the versions of the API that have the resource; nil means Stored
+	// alone. Served versions belong to one group, which can differ from Stored's: two groups that declare a resource
+	// share its objects.
 	Stored schema.GroupVersion
 	Served []schema.GroupVersion
-	// Alike are versions whose types have the same fields as T. Their objects are converted and defaulted as T's.
+	// Alike lists versions whose types have the same fields as T. Their objects are converted by a copy of the
+	// struct, and defaulted like T's.
 	Alike []schema.GroupVersion
-	// ResetIn are further versions whose clients cannot own fields that the server ignores, in addition to Stored and
-	// Alike.
+	// ResetIn lists versions, besides Stored and Alike, whose clients cannot own fields that the server ignores.
 	ResetIn []schema.GroupVersion
-	// ClusterScoped objects are in no namespace.
+	// ClusterScoped objects have no namespace.
 	ClusterScoped bool
 
-	// Default fills in what a client has left out.
+	// Default fills in the fields that a client leaves out.
 	Default func(T)
-	// Fields are what field selectors may name, beside the name and the namespace.
+	// Fields lists the fields that field selectors may name, besides the name and the namespace.
 	Fields []Field[T]
-	// FieldError (optional) is what a selector on a kind is told that names another field.
+	// FieldError (optional) makes the error for a selector that names any other field.
 	FieldError func(kind schema.GroupVersionKind, label string) error
-	// NoNamespaceField objects have a namespace that selectors may not name.
+	// NoNamespaceField keeps selectors from naming the namespace.
 	NoNamespaceField bool
 
-	// PrepareCreate and PrepareUpdate put a new object in order. Status and generation are in order already.
+	// PrepareCreate and PrepareUpdate set the fields that the server owns. Status and generation are set already.
 	PrepareCreate func(context.Context, T)
 	PrepareUpdate func(obj, old T)
-	// Canonicalize runs last, when even a generated name is known.
+	// Canonicalize runs last, after a generated name is set.
 	Canonicalize   func(T)
 	Validate       func(T) field.ErrorList
 	ValidateUpdate func(obj, old T) field.ErrorList
-	// Undeclared is true of types that declare no rules: their errors are told as often as they are found.
+	// Undeclared marks types that declare no validation rules: their errors are not deduplicated.
 	Undeclared bool
-	// Warnings are for the client that wrote obj. There is no old one of a new object.
+	// Warnings returns warnings for the client that wrote obj. old is nil for a new object.
 	Warnings func(obj, old T) []string
-	// CreateOnUpdate lets PUT create what is not there.
+	// CreateOnUpdate lets PUT create a missing object.
 	CreateOnUpdate bool
 	// ConditionalUpdate requires a resourceVersion in a PUT.
 	ConditionalUpdate bool
-	// Dependents says what becomes of an object's dependents if the client does not say.
+	// Dependents returns the deletion policy for an object's dependents if the client gives none.
 	Dependents func(context.Context) rest.GarbageCollectionPolicy
 
-	// Spec is what moves metadata.generation when it changes. Resources without one have no generation.
+	// Spec returns the part of an object whose changes metadata.generation counts. Resources without a Spec have no
+	// generation.
 	Spec func(T) any
-	// Status declares the subresource status, to which the status of an object then belongs.
+	// Status declares the subresource status. Writes of the object itself then leave its status alone.
 	Status *Status[T]
-	// Sub are further subresources.
+	// Sub lists further subresources.
 	Sub []Sub
 
-	// Columns are kubectl's, and Row has their cells. Without them there are the name and the time of creation.
+	// Columns lists the columns of kubectl get, and Row makes their cells. Without them kubectl shows the name and
+	// the time of creation.
 	Columns []table.Column
 	Row     func(T) metav1.TableRow
-	// RowInList is there instead of Row if cells depend on the other items of a list, which is nil for an object alone.
+	// RowInList replaces Row if cells depend on the other items of a list. list is nil for a single object.
 	RowInList func(list runtime.Object) func(T) metav1.TableRow
 
-	// Sample is what people usually put into an object, as YAML: a screen's template begins with it. NAME and NAMESPACE
-	// stand for the object's own. It is left out where the schema says enough, and {} where nothing but the metadata is
-	// wanted.
+	// Sample is a typical object as YAML, without apiVersion and kind: the screen's template for a new object begins
+	// with it. NAME and NAMESPACE are placeholders. It is left out where the schema suffices, and {} where an object
+	// needs only its metadata.
 	Sample string
 
-	// Special is a [Specialize]: the strategy of a resource that needs more than the fields above can say.
+	// Special is a [Specialize]: it makes the strategy of a resource that needs more than the fields above can
+	// declare.
 	Special Specializer
 	// Hooks run before and after a write, beside the strategy.
 	Hooks registry.Hooks
 	// ReturnDeletedObject makes DELETE answer with the object instead of a Status.
 	ReturnDeletedObject bool
-	// REST is a [Make] that wraps the storage of a resource that does not have all verbs.
+	// REST is a [Make] that wraps the storage, for a resource that lacks some verbs.
 	REST Maker
 }
 
 // Sub declares a subresource.
 type Sub struct {
 	Name string
-	// Served are the versions that have it: all that have the resource if nil.
+	// Served lists the versions that have the subresource; nil means every version of the resource.
 	Served []schema.GroupVersion
-	// New is a [Make] of its storage, from that of the resource.
+	// New is a [Make] for the subresource's storage.
 	New Maker
 }
 
-// Make makes a storage from that of a resource.
+// Make makes a storage from the storage of a resource.
 type Make func(*REST) rest.Storage
 
-// Specialize makes a strategy from what a resource declares.
+// Specialize wraps or replaces the strategy that is made from a resource's declaration.
 type Specialize func(Strategy) rest.RESTCreateUpdateStrategy
 
-// Maker is a Make, and Specializer is a Specialize. The compiler reads every type that the fields of a Resource lead
-// to. REST and Strategy lead to a thousand, down to the client of etcd. The interfaces hide them from packages that
-// have no such function.
+// Maker is a Make, and Specializer is a Specialize. The compiler loads every type that is reachable from the fields
+// of a Resource. From REST and Strategy a thousand are reachable, down to the client of etcd. The interfaces hide
+// them from packages that have no such function.
 type (
 	Maker       interface{ makes() }
 	Specializer interface{ specializes() }
@@ -131,18 +134,18 @@ type (
 func (Make) makes()             {}
 func (Specialize) specializes() {}
 
-// Name is the resource's in paths.
+// Name returns the resource's name in paths.
 func (r *AnyResource) Name() string { return r.Plural }
 
-// StoredIn is the version in which objects are stored.
+// StoredIn returns the version in which objects are stored.
 func (r *AnyResource) StoredIn() schema.GroupVersion { return r.Stored }
 
-// Manifest is the sample with its kind and the version that clients prefer, empty if there is none.
+// Manifest returns the sample with its kind and the preferred version, or "" without a sample.
 func (r *AnyResource) Manifest() string {
 	return manifest(r.served()[0].WithKind(r.kind), r.Sample)
 }
 
-// Versions are those that have the resource, each with the subresources it has there.
+// Versions lists the versions that serve the resource, each with its subresources there.
 func (r *AnyResource) Versions() map[schema.GroupVersion][]string {
 	served := r.served()
 	versions := map[schema.GroupVersion][]string{}
@@ -168,7 +171,7 @@ func (r *AnyResource) served() []schema.GroupVersion {
 	return r.Served
 }
 
-// resetIn are the versions in which clients cannot own what is ignored, beside that of T.
+// resetIn lists the versions, besides T's, in which clients cannot own ignored fields.
 func (r *AnyResource) resetIn() []schema.GroupVersion { return slices.Concat(r.Alike, r.ResetIn) }
 
 func (r *AnyResource) subresources() []Sub {
@@ -181,7 +184,7 @@ func (r *AnyResource) subresources() []Sub {
 	return append([]Sub{status}, r.Sub...)
 }
 
-// AddToScheme registers defaults, conversions of the versions that are alike, and field labels.
+// AddToScheme registers defaults, conversions of the versions in Alike, and field labels.
 func (r *AnyResource) AddToScheme(s *runtime.Scheme) error {
 	if r.Default != nil {
 		r.addDefaults(s, newOf(r.pointer)(), r.List)
@@ -202,7 +205,7 @@ func (r *AnyResource) AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// addVersion registers the objects and lists of a version that is alike.
+// addVersion registers conversions and defaults of objects and lists of a version in Alike.
 func (r *AnyResource) addVersion(s *runtime.Scheme, version schema.GroupVersion) error {
 	for _, k := range []string{r.kind, reflect.TypeOf(r.List).Elem().Name()} {
 		if err := AddAlike(s, version.WithKind(k), r.Stored.WithKind(k)); err != nil {
@@ -224,7 +227,7 @@ func (r *AnyResource) addVersion(s *runtime.Scheme, version schema.GroupVersion)
 	return nil
 }
 
-// addDefaults registers the defaults of objects and lists of the resource's type, or of one that is alike.
+// addDefaults registers the defaults of objects and lists of T, or of a type with the same fields.
 func (r *AnyResource) addDefaults(s *runtime.Scheme, obj, list runtime.Object) {
 	t := r.pointer.Elem()
 	setDefaults := func(obj any) { r.Default(viewAs(obj, t).Interface().(Object)) }
@@ -238,7 +241,7 @@ func (r *AnyResource) addDefaults(s *runtime.Scheme, obj, list runtime.Object) {
 	})
 }
 
-// Strategy says how objects are created, updated and deleted.
+// Strategy returns the strategy for create, update and delete.
 func (r *AnyResource) Strategy() rest.RESTCreateUpdateStrategy {
 	s := Strategy{NameGenerator: rest.SimpleNameGenerator, resource: r, name: path.Base(r.declared)}
 	if r.Special != nil {
@@ -247,12 +250,12 @@ func (r *AnyResource) Strategy() rest.RESTCreateUpdateStrategy {
 	return s
 }
 
-// StatusStrategy says how the subresource status updates objects.
+// StatusStrategy returns the strategy of the subresource status.
 func (r *AnyResource) StatusStrategy() rest.RESTUpdateStrategy {
 	return newStatusStrategy(r.Strategy(), "status", r.Stored, r.Status.Part)
 }
 
-// Table makes kubectl's columns.
+// Table returns the convertor for kubectl's tables.
 func (r *AnyResource) Table() rest.TableConvertor {
 	if r.table == nil {
 		return rest.NewDefaultTableConvertor(r.served()[0].WithResource(r.Plural).GroupResource())
@@ -260,10 +263,10 @@ func (r *AnyResource) Table() rest.TableConvertor {
 	return r.table
 }
 
-// Attrs is what selectors see of an object.
+// Attrs returns the function that extracts an object's labels and fields for selectors.
 func (r *AnyResource) Attrs() store.AttrFunc { return r.attrs }
 
-// NewStorages makes the storages of the resource, "", and of its subresources.
+// NewStorages makes the storages of the resource, under the key "", and of its subresources.
 func (r *AnyResource) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
 	main, err := r.NewREST(getter)
 	if err != nil {
@@ -299,7 +302,7 @@ func (r *AnyResource) NewREST(getter backend.RESTOptionsGetter) (*REST, error) {
 	}.NewREST(getter)
 }
 
-// newOf makes empty objects, whose Go type is a pointer.
+// newOf returns a function that makes empty objects. pointer is their Go type, a pointer.
 func newOf(pointer reflect.Type) func() runtime.Object {
 	t := pointer.Elem()
 	return func() runtime.Object { return reflect.New(t).Interface().(runtime.Object) }

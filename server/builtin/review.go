@@ -12,7 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Review declares a resource whose objects are questions: they are answered, and not stored. T points to their type.
+// Review declares a resource whose objects are questions: the server answers them and does not store them. T is a
+// pointer to their Go type.
 type Review[T runtime.Object] struct {
 	Names
 	Served     schema.GroupVersion
@@ -21,11 +22,11 @@ type Review[T runtime.Object] struct {
 	Validate func(T) error
 	// Answer runs after admission.
 	Answer func(context.Context, T) (T, error)
-	// Sample is a question, as in [Resource].
+	// Sample is a typical question, as in [Resource].
 	Sample string
 }
 
-// DeclareReview makes the declaration of a review for the table of all.
+// DeclareReview turns a review into an entry for the table of all resources.
 func DeclareReview[T runtime.Object](r Review[T]) Declaration {
 	d := reviews{Names: r.Names, served: r.Served, namespaced: r.Namespaced, pointer: reflect.TypeFor[T](), sample: r.Sample}
 	d.question = func(obj runtime.Object) (runtime.Object, error) { return As[T](obj) }
@@ -36,12 +37,12 @@ func DeclareReview[T runtime.Object](r Review[T]) Declaration {
 	return d
 }
 
-// reviews are a Review whose functions take any object and assert its type.
+// reviews is a Review whose functions take any object and assert its type.
 type reviews struct {
 	Names
 	served     schema.GroupVersion
 	namespaced bool
-	// pointer is the Go type of questions, and question checks that an object has it.
+	// pointer is the Go type of questions. question checks that an object has this type.
 	pointer  reflect.Type
 	question func(runtime.Object) (runtime.Object, error)
 	validate func(runtime.Object) error
@@ -67,7 +68,7 @@ func (r reviews) Versions() map[schema.GroupVersion][]string {
 }
 func (reviews) AddToScheme(*runtime.Scheme) error { return nil }
 
-// Manifest has no metadata: a question has no name.
+// Manifest returns the sample. It has no metadata: a question has no name.
 func (r reviews) Manifest() string {
 	return manifest(r.served.WithKind(r.pointer.Elem().Name()), r.sample)
 }

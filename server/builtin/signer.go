@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateSignerName checks the name of who signs certificates: a domain of two labels or more, a slash, and a path of
-// labels.
+// ValidateSignerName checks the name of a signer of certificates: a domain of two labels or more, a slash, and a path
+// of labels.
 func ValidateSignerName(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}
@@ -37,7 +37,7 @@ func ValidateSignerName(name string, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// validateSignerPart tells what is wrong with the first label that is wrong.
+// validateSignerPart reports the errors of the first invalid label only.
 func validateSignerPart(part string, check func(string) []string, path *field.Path) (errs field.ErrorList) {
 	for _, label := range strings.Split(part, ".") {
 		for _, msg := range check(label) {
@@ -50,7 +50,8 @@ func validateSignerPart(part string, check func(string) []string, path *field.Pa
 	return nil
 }
 
-// ValidateUserAnnotations checks what a pod tells the signer of its certificates: keys with domains, in any case.
+// ValidateUserAnnotations checks the annotations that a pod passes to the signer of its certificates: their keys must
+// have domains. Upper case is allowed.
 func ValidateUserAnnotations(annotations map[string]string, path *field.Path) (errs field.ErrorList) {
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		errs = append(errs, validation.IsDomainPrefixedKey(path, strings.ToLower(key))...)

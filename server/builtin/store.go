@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Store describes the storage of a resource. Built-in resources are declared by a [Resource], which makes it.
+// Store describes the storage of a resource. For built-in resources it is made from their [Resource].
 type Store struct {
 	// Group, Plural and Singular are its names in discovery and in messages.
 	Group, Plural, Singular string
@@ -25,15 +25,15 @@ type Store struct {
 	New     func() runtime.Object
 	NewList func() runtime.Object
 
-	// Strategy has the rules for create and update, and those for delete that it implements.
+	// Strategy holds the rules for create and update, and optionally for delete.
 	Strategy rest.RESTCreateUpdateStrategy
-	// Attrs (optional) is what selectors see: labels, name and namespace if nil.
+	// Attrs (optional) extracts an object's labels and fields for selectors; nil means labels, name and namespace.
 	Attrs store.AttrFunc
 	// Table makes kubectl's columns.
 	Table rest.TableConvertor
-	// Declared is where the rules of the resource are written, as package and name.
+	// Declared names the variable that declares the resource, by package and name.
 	Declared string
-	// Hooks and ReturnDeletedObject are for the registry's Store.
+	// Hooks and ReturnDeletedObject are passed to the registry's Store.
 	Hooks               registry.Hooks
 	ReturnDeletedObject bool
 }
@@ -46,13 +46,13 @@ type REST struct {
 	declared               string
 }
 
-// Declaration is where the rules of the resource are written: "…/builtin/core.ConfigMap".
+// Declaration names the variable that declares the resource: "…/builtin/core.ConfigMap".
 func (r *REST) Declaration() string { return r.declared }
 
-// ShortNames are what kubectl users type.
+// ShortNames returns the abbreviations that kubectl accepts.
 func (r *REST) ShortNames() []string { return r.shortNames }
 
-// Categories are the groups of resources it belongs to, such as "all".
+// Categories returns the names of the sets that the resource belongs to, such as "all" in kubectl get all.
 func (r *REST) Categories() []string { return r.categories }
 
 // NewREST makes the resource's storage.
@@ -76,13 +76,14 @@ func (r Store) NewREST(optsGetter backend.RESTOptionsGetter) (*REST, error) {
 	return &REST{Store: s, shortNames: r.ShortNames, categories: r.Categories, declared: r.Declared}, nil
 }
 
-// StatusREST is the subresource status, or another that reads the whole object and updates a part of it.
+// StatusREST is the storage of the subresource status, or of another that reads the whole object and updates a part.
 type StatusREST struct {
 	store *registry.Store
 }
 
-// Subresource is a view of the resource's storage that updates by strategy. The resource's own update hooks do not run:
-// they see the object before the strategy has taken back what the subresource may not change.
+// Subresource returns a view of the resource's storage that updates with another strategy. The resource's own update
+// hooks do not run: they would see the object before the strategy restores the fields that the subresource may not
+// change.
 func (r *REST) Subresource(strategy rest.RESTUpdateStrategy) *StatusREST {
 	s := *r.Store
 	s.UpdateStrategy = strategy
@@ -95,7 +96,7 @@ func NewStatusREST(s *registry.Store) *StatusREST { return &StatusREST{store: s}
 
 func (r *StatusREST) New() runtime.Object { return r.store.New() }
 
-// Destroy does nothing: the storage is its resource's.
+// Destroy does nothing: the resource owns the storage.
 func (r *StatusREST) Destroy() {}
 
 func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
@@ -112,7 +113,7 @@ func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav
 	return r.store.GetEncoded(ctx, name, options)
 }
 
-// Update never creates: who may change a part of an object may not make one.
+// Update never creates: permission to change a part of an object is no permission to create one.
 func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
 	ctx, step := trace.Start(ctx, trace.StatusUpdate, name)

@@ -23,7 +23,7 @@ type Strategy struct {
 	name     string
 }
 
-// String names the declaration that has the rules: "core.ConfigMap".
+// String names the variable that declares the resource: "core.ConfigMap".
 func (s Strategy) String() string { return s.name }
 
 var (
@@ -33,7 +33,7 @@ var (
 	_ rest.DeclaringStrategy               = Strategy{}
 )
 
-// ObjectKinds is the stored kind: below the handlers there is no other.
+// ObjectKinds returns the stored kind: below the handlers there is no other.
 func (s Strategy) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
 	if reflect.TypeOf(obj) != s.resource.pointer {
 		return nil, false, runtime.NewNotRegisteredErrForType("builtin.Strategy", reflect.TypeOf(obj))
@@ -59,7 +59,7 @@ func (s Strategy) DefaultGarbageCollectionPolicy(ctx context.Context) rest.Garba
 	return s.resource.Dependents(ctx)
 }
 
-// GetResetFields names the status: a client that writes the object can not own it.
+// GetResetFields returns the status: a client that writes the object cannot own it.
 func (s Strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	if s.resource.Status == nil {
 		return nil
@@ -67,7 +67,7 @@ func (s Strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return resetFieldsIn(append([]schema.GroupVersion{s.resource.Stored}, s.resource.resetIn()...), "status")
 }
 
-// PrepareForCreate begins with an empty status and the first generation.
+// PrepareForCreate empties the status and sets the first generation.
 func (s Strategy) PrepareForCreate(ctx context.Context, object runtime.Object) {
 	obj := object.(Object)
 	if s.resource.Status != nil {
@@ -81,7 +81,7 @@ func (s Strategy) PrepareForCreate(ctx context.Context, object runtime.Object) {
 	}
 }
 
-// PrepareForUpdate keeps the status, and counts the generation if the spec has changed.
+// PrepareForUpdate restores the status, and increments the generation if the spec has changed.
 func (s Strategy) PrepareForUpdate(_ context.Context, object, oldObject runtime.Object) {
 	obj, old := object.(Object), oldObject.(Object)
 	if s.resource.Status != nil {
@@ -123,7 +123,8 @@ func (s Strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) [
 	return s.resource.Warnings(obj.(Object), old.(Object))
 }
 
-// As returns obj as a T, decoded. It may be shared: the caller must not change it. The error names its type.
+// As decodes obj if it is encoded, and returns it as a T. The result may be shared: the caller must not change it.
+// The error names obj's type.
 func As[T runtime.Object](obj runtime.Object) (t T, err error) {
 	if obj, err = object.Decoded(obj); err != nil {
 		return t, err
@@ -135,7 +136,7 @@ func As[T runtime.Object](obj runtime.Object) (t T, err error) {
 	return t, nil
 }
 
-// OnlyCollected says whether an update changes only what the garbage collector does.
+// OnlyCollected reports whether an update changes only the fields that the garbage collector changes.
 func OnlyCollected(obj, old Object) bool {
 	same := obj.DeepCopyObject().(Object)
 	same.SetOwnerReferences(old.GetOwnerReferences())

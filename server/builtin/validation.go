@@ -10,14 +10,14 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// ValidateObjectMeta checks the metadata of a new object. Unlike custom resources', the finalizers of built-in ones
-// must be known or have a domain.
+// ValidateObjectMeta checks the metadata of a new object. The finalizers of built-in resources must be well-known or
+// have a domain; those of custom resources need not.
 func ValidateObjectMeta(m *metav1.ObjectMeta, namespaced bool, name validation.ValidateNameFunc) field.ErrorList {
 	return append(validation.ValidateObjectMeta(m, namespaced, name, field.NewPath("metadata")), validateKnownFinalizers(m)...)
 }
 
-// ValidateObjectMetaUpdate checks the metadata of a changed object against what it was, and its finalizers as those of
-// a new one.
+// ValidateObjectMetaUpdate checks the metadata of a changed object against the old metadata, and all its finalizers
+// as if they were new.
 func ValidateObjectMetaUpdate(m, old *metav1.ObjectMeta) field.ErrorList {
 	return append(validation.ValidateObjectMetaUpdate(m, old, field.NewPath("metadata")), validateKnownFinalizers(m)...)
 }
@@ -45,7 +45,7 @@ func validateKnownFinalizer(name string, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")}
 }
 
-// Invalids are the messages of a check as errors of the field that it looked at.
+// Invalids turns the messages of a check into errors about the field at path.
 func Invalids(path *field.Path, value any, messages []string) (errs field.ErrorList) {
 	for _, message := range messages {
 		errs = append(errs, field.Invalid(path, value, message))
@@ -53,13 +53,13 @@ func Invalids(path *field.Path, value any, messages []string) (errs field.ErrorL
 	return errs
 }
 
-// Immutable is the error of a field that has changed, if its type declares that it never does. Such an error has no
-// value.
+// Immutable returns the error for a change of a field that its type declares immutable. Such an error does not quote
+// the value.
 func Immutable(path *field.Path) *field.Error {
 	return field.Invalid(path, nil, validation.FieldImmutableErrorMsg).MarkCoveredByDeclarative()
 }
 
-// SpecialIP has the reasons why a valid address cannot receive traffic.
+// SpecialIP returns the reasons why a valid address cannot receive traffic.
 func SpecialIP(value string) (msgs []string) {
 	ip := netutils.ParseIPSloppy(value)
 	if ip.IsUnspecified() {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// RequestVersion is the version of the API that the request uses, if ctx is a request's.
+// RequestVersion returns the version of the API that the request uses, if ctx belongs to a request.
 func RequestVersion(ctx context.Context) (schema.GroupVersion, bool) {
 	info, ok := request.RequestInfoFrom(ctx)
 	if !ok {

@@ -17,24 +17,25 @@ import (
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
-// Needs are the parts of the server that single resources use.
+// Needs holds the parts of the server that individual resources use.
 type Needs struct {
-	// EventTTL is how long events live.
+	// EventTTL is the lifetime of events.
 	EventTTL time.Duration
-	// EtcdHealth returns why etcd can't be used.
+	// EtcdHealth returns an error if etcd is unusable.
 	EtcdHealth func() error
-	// Authenticator tells the user of a token.
+	// Authenticator finds the user of a token.
 	Authenticator authenticator.Request
-	// Authorizer decides who may do what, and Rules tell what it would decide.
+	// Authorizer decides requests, and Rules lists the permissions of a user.
 	Authorizer authorizer.UnconditionalAuthorizer
 	Rules      authorizer.RuleResolver
 	// Namespace reads a namespace.
 	Namespace func(ctx context.Context, name string) (*corev1.Namespace, error)
-	// Kubelets reach nodes and pods.
+	// Kubelets connects to the kubelets of nodes and pods.
 	Kubelets *kubelet.Client
-	// Tokens says how tokens of service accounts are made. Its Storage is the one below.
+	// Tokens configures the tokens of service accounts. Groups sets its Storage to the one below.
 	Tokens core.Tokens
-	// Storage returns the storage of a resource, nil if it is not served. It is asked when requests come.
+	// Storage returns the storage of a resource, nil if it is not served. Resources call it during requests, when all
+	// storages exist.
 	Storage func(schema.GroupVersionResource) rest.Storage
 }
 
@@ -43,7 +44,7 @@ func (n Needs) tokens() core.Tokens {
 	return n.Tokens
 }
 
-// Groups are all built-in groups, in the order of discovery. Without its needs a group can be looked at, but not
+// Groups returns all built-in groups, in the order of discovery. With empty needs a group can be inspected, but not
 // served.
 func Groups(n Needs) []builtin.Group {
 	return []builtin.Group{
@@ -54,18 +55,18 @@ func Groups(n Needs) []builtin.Group {
 	}
 }
 
-// Group is one built-in group.
+// Group returns the built-in group of a name.
 func Group(name string, n Needs) builtin.Group {
 	groups := Groups(n)
 	return groups[slices.IndexFunc(groups, func(g builtin.Group) bool { return g.Name() == name })]
 }
 
-// version is served by default.
+// version makes a version that is served by default.
 func version(gv schema.GroupVersion, types func(*runtime.Scheme) error) builtin.Version {
 	return builtin.Version{GroupVersion: gv, Types: types}
 }
 
-// beta is a version that is served only if --runtime-config says so.
+// beta makes a version that is served only if --runtime-config enables it.
 func beta(gv schema.GroupVersion, types func(*runtime.Scheme) error) builtin.Version {
 	return builtin.Version{GroupVersion: gv, Types: types, OffByDefault: true}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/autoscaling/v1"
 )
 
-// autoscaling also has the Scale of everything that can be scaled.
+// autoscalingGroup also registers Scale, the kind of the subresource scale in every group.
 func autoscalingGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{

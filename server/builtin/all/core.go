@@ -37,7 +37,7 @@ func coreGroup(n Needs) builtin.Group {
 	}
 }
 
-// addSubresources registers the kinds that only subresources take.
+// addSubresources registers the kinds that only subresources accept.
 func addSubresources(s *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{core.AddNodeOptions, pod.AddToScheme, service.AddOptions, core.AddTokenRequests} {
 		if err := add(s); err != nil {

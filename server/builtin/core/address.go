@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// reachable requires an address that others than its own host and network segment can reach.
+// reachable requires an address that is reachable beyond its own host and network segment.
 func reachable(address string, path *field.Path) field.ErrorList {
 	if netutils.ParseIPSloppy(address) == nil {
 		return field.ErrorList{field.Invalid(path, address, "must be a valid IP address")}

@@ -23,13 +23,13 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// ComponentStatus is the resource componentstatuses: whether the parts of a control plane are well. It is deprecated,
-// and kubectl still asks for it.
+// ComponentStatus is the resource componentstatuses: the health of the parts of a control plane. It is deprecated,
+// and kubectl still requests it.
 //
-// It owns the probes. Nothing is stored: a request asks etcd, and the scheduler and the controller manager where they
-// would listen if they ran on this machine.
+// Nothing is stored. A request probes etcd, and the scheduler and the controller manager at the ports where they
+// would listen on this machine.
 type ComponentStatus struct {
-	// Etcd returns why etcd can't be used.
+	// Etcd returns an error if etcd is unusable.
 	Etcd func() error
 }
 
@@ -56,7 +56,7 @@ func (ComponentStatus) Versions() map[schema.GroupVersion][]string {
 }
 func (ComponentStatus) AddToScheme(*runtime.Scheme) error { return nil }
 
-// Manifest is empty: nobody creates one.
+// Manifest returns "": the resource is read-only.
 func (ComponentStatus) Manifest() string { return "" }
 
 func (d ComponentStatus) NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
@@ -86,7 +86,7 @@ func (r *ComponentStatusREST) Get(ctx context.Context, name string, _ *metav1.Ge
 	return statusOf(ctx, name, probe), nil
 }
 
-// List probes all components that the selectors pick, at the same time.
+// List probes all components that the selectors match, at the same time.
 func (r *ComponentStatusREST) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.components)), func(name string) bool { return !selected(name, options) })
 	list := &corev1.ComponentStatusList{Items: make([]corev1.ComponentStatus, len(names))}
@@ -98,7 +98,7 @@ func (r *ComponentStatusREST) List(ctx context.Context, options *metainternalver
 	return list, nil
 }
 
-// selected says whether selectors pick a component, which has a name and no labels.
+// selected reports whether selectors match a component, which has a name and no labels.
 func selected(name string, options *metainternalversion.ListOptions) bool {
 	if options == nil {
 		return true

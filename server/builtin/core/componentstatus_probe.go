@@ -15,11 +15,11 @@ import (
 
 const (
 	timeout = 20 * time.Second
-	// maxBodyBytes is how much of an answer is shown.
+	// maxBodyBytes limits the part of an answer that becomes the condition's message.
 	maxBodyBytes = 10 << 10
 )
 
-// probe tells whether a component is well, and what it said.
+// probe returns the health of a component, with its answer or the error.
 type probe func(context.Context) corev1.ComponentCondition
 
 func etcd(health func() error) probe {
@@ -31,7 +31,7 @@ func etcd(health func() error) probe {
 	}
 }
 
-// healthz asks a component on this machine. It does not verify the component's self-signed certificate.
+// healthz probes a component on this machine. It does not verify the component's self-signed certificate.
 func healthz(port int) probe {
 	client := &http.Client{Timeout: timeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true,

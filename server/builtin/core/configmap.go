@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// ConfigMap is the resource configmaps: small data for programs, which may be declared immutable.
+// ConfigMap is the resource configmaps: small data for programs. An author may declare one immutable.
 var ConfigMap = builtin.Resource[*corev1.ConfigMap]{
 	Names:          builtin.Names{Plural: "configmaps", Singular: "configmap", Short: []string{"cm"}},
 	List:           &corev1.ConfigMapList{},

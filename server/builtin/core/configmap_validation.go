@@ -27,7 +27,7 @@ func validateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 		size += len(value)
 	}
 	if size > corev1.MaxSecretSize {
-		// No field: it is the whole object that is too long.
+		// The path is empty, since the whole object is too long.
 		errs = append(errs, field.TooLong(field.NewPath(""), "", corev1.MaxSecretSize))
 	}
 	return errs

@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// Endpoints is the resource endpoints: the addresses behind a service, in the form that endpoint slices replaced.
+// Endpoints is the resource endpoints: the addresses behind a service, in the form before endpoint slices.
 var Endpoints = builtin.Resource[*corev1.Endpoints]{
 	Names:          builtin.Names{Plural: "endpoints", Singular: "endpoints", Short: []string{"ep"}},
 	List:           &corev1.EndpointsList{},
@@ -51,10 +51,10 @@ func setEndpointsDefaults(e *corev1.Endpoints) {
 	}
 }
 
-// maxShown is the number of addresses in a cell.
+// maxShown limits the addresses in a cell.
 const maxShown = 3
 
-// addresses are the first ready addresses with their ports, and how many there are beside them.
+// addresses returns the first ready addresses with their ports, and the number of further ones.
 func addresses(e *corev1.Endpoints) string {
 	if len(e.Subsets) == 0 {
 		return "<none>"
@@ -85,8 +85,8 @@ func addresses(e *corev1.Endpoints) string {
 	return text
 }
 
-// endpointsWarnings are about addresses in unusual forms. The endpoints controller writes none, so its objects are not
-// looked at.
+// endpointsWarnings reports addresses in unusual forms. It skips objects of the endpoints controller, which writes
+// none.
 func endpointsWarnings(e, _ *corev1.Endpoints) []string {
 	if e.Labels["endpoints.kubernetes.io/managed-by"] == "endpoint-controller" {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 var subsetsPath = field.NewPath("subsets")
 
-// validateEndpoints lets an update keep subsets that an older server let in.
+// validateEndpoints does not check unchanged subsets: an older server may have accepted them.
 func validateEndpoints(e, old *corev1.Endpoints) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&e.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	wrong := validateSubsets(e.Subsets)
@@ -61,7 +61,7 @@ func validateAddress(a *corev1.EndpointAddress, path *field.Path) field.ErrorLis
 	return append(errs, reachable(a.IP, path.Child("ip"))...)
 }
 
-// validatePort requires names where there are several ports.
+// validatePort requires names if there are several ports.
 func validatePort(port *corev1.EndpointPort, named bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {

@@ -15,12 +15,12 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Event is the resource events of core/v1 and of events.k8s.io/v1: what happened to which object. Both groups have the
-// same objects, which are stored as core/v1's, with a time to live.
+// Event is the resource events of core/v1 and of events.k8s.io/v1: what happened to which object. Both groups have
+// the same objects. They are stored in core/v1, with a time to live.
 //
-// Events of core/v1 are checked as they always were, leniently. New events of events.k8s.io must say who did what when,
-// and only their series may change. The version of a request decides, not that of the event. An event lives for ttl
-// after its last change.
+// Events of core/v1 keep their old, lenient validation. New events of events.k8s.io must name a reporter, an action
+// and a time, and only their series may change. The version of the request decides which rules apply. An event lives
+// for ttl after its last change.
 func Event(ttl time.Duration) builtin.Resource[*corev1.Event] {
 	seconds := uint64(ttl / time.Second)
 	return builtin.Resource[*corev1.Event]{
@@ -78,7 +78,7 @@ func (s eventStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obje
 	return s.Strategy.ValidateUpdate(ctx, obj, old)
 }
 
-// Fields are called differently in the two groups, except two.
+// Field labels differ between the two groups, except reason and type.
 var (
 	inCore   = []schema.GroupVersion{corev1.SchemeGroupVersion}
 	inEvents = []schema.GroupVersion{eventsv1.SchemeGroupVersion}
@@ -107,7 +107,7 @@ var selectable = []builtin.Field[*corev1.Event]{
 	{Label: "reportingController", Served: inEvents, AliasOf: "reportingComponent"},
 }
 
-// component is the reporter: old and new events have a field each.
+// component returns the reporter, for which old and new events have different fields.
 func component(e *corev1.Event) string {
 	if e.Source.Component == "" {
 		return e.ReportingController

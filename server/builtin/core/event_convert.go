@@ -10,8 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ConvertEvents registers the conversions between events of the two groups. What comes out shares memory with what went
-// in.
+// ConvertEvents registers the conversions between events of the two groups. The result shares memory with the source.
 func ConvertEvents(s *runtime.Scheme) error {
 	return errors.Join(
 		builtin.AddSureConversion(s, toStored),

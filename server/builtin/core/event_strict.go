@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// validateStrictly has the rules of events.k8s.io for new events: what only older clients used must be unset.
+// validateStrictly applies the rules of events.k8s.io to new events: fields of the older form must be unset.
 func validateStrictly(e *corev1.Event) field.ErrorList {
 	errs := validateLeniently(e, "reportingController")
 	errs = append(errs, builtin.ValidateObjectMeta(&e.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)...)
@@ -64,7 +64,7 @@ type (
 	origin struct{ Component, Host string }
 )
 
-// validateStrictUpdate has the rules of events.k8s.io for changes: only a series may go on.
+// validateStrictUpdate applies the rules of events.k8s.io to changes: only the series may change.
 func validateStrictUpdate(e, old *corev1.Event) field.ErrorList {
 	errs := validateLeniently(e, "reportingController")
 	errs = append(errs, builtin.ValidateObjectMetaUpdate(&e.ObjectMeta, &old.ObjectMeta)...)
@@ -82,7 +82,7 @@ func validateStrictUpdate(e, old *corev1.Event) field.ErrorList {
 	same("lastTimestamp", e.LastTimestamp, old.LastTimestamp)
 	same("count", e.Count, old.Count)
 	same("type", e.Type, old.Type)
-	// Clients that cut times to microseconds send the same time.
+	// A client may truncate times to microseconds: that is no change.
 	if cut := time.Microsecond; e.EventTime.Truncate(cut).UTC() != old.EventTime.Truncate(cut).UTC() {
 		same("eventTime", e.EventTime, old.EventTime)
 	}

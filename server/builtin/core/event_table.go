@@ -37,7 +37,7 @@ func eventRow(e *corev1.Event) metav1.TableRow {
 	if e.Series != nil {
 		last, count = table.MicroAge(e.Series.LastObservedTime), e.Series.Count
 	} else if count == 0 {
-		// Newer events have no count if they happened once.
+		// Events of the newer form have no count if they happened once.
 		count = 1
 	}
 	object := strings.ToLower(e.InvolvedObject.Kind)

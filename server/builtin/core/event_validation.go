@@ -16,12 +16,12 @@ const (
 	messageLimit           = 1024
 )
 
-// validateEvent has the rules of core/v1.
+// validateEvent applies the rules of core/v1.
 func validateEvent(e *corev1.Event) field.ErrorList {
 	return validateLeniently(e, "reportingComponent")
 }
 
-// validateLeniently has the rules for events of both groups, which call the reporter differently.
+// validateLeniently applies the rules that both groups share. reporter is the group's name for the reporter's field.
 func validateLeniently(e *corev1.Event, reporter string) field.ErrorList {
 	if e.EventTime.IsZero() {
 		return validateOldNamespace(e)

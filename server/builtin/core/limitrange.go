@@ -11,7 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// LimitRange is the resource limitranges: how much pods, containers and claims of a namespace may ask for.
+// LimitRange is the resource limitranges: bounds and defaults for the requests of each pod, container and claim of a
+// namespace.
 var LimitRange = builtin.Resource[*corev1.LimitRange]{
 	Names:          builtin.Names{Plural: "limitranges", Singular: "limitrange", Short: []string{"limits"}},
 	List:           &corev1.LimitRangeList{},
@@ -29,7 +30,7 @@ spec:
     defaultRequest: {cpu: 100m, memory: 64Mi}`,
 }
 
-// giveName names a limit range that came without a name: no other resource does that.
+// giveName sets a missing name to a UUID. No other resource does that.
 func giveName(_ context.Context, l *corev1.LimitRange) {
 	if l.Name == "" {
 		l.Name = string(uuid.NewUUID())
@@ -46,8 +47,8 @@ func setLimitRangeDefaults(l *corev1.LimitRange) {
 	}
 }
 
-// setDefaultsContainer takes the maximum as default, the default as default request, and the minimum where there is no
-// default either.
+// setDefaultsContainer fills in missing defaults: a default limit from the maximum, and a default request from the
+// default limit, or else from the minimum.
 func setDefaultsContainer(limit *corev1.LimitRangeItem) {
 	if limit.Default == nil {
 		limit.Default = corev1.ResourceList{}

@@ -45,7 +45,7 @@ func validateLimitRangeType(limitType corev1.LimitType, path *field.Path) field.
 	return errs
 }
 
-// validateNames checks which resources a limit names, and which of its lists it may have.
+// validateNames checks the names of a limit's resources, and which lists a limit of its type may have.
 func validateNames(limit *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 	validateName := amount.ValidateName
 	if limit.Type == corev1.LimitTypePod || limit.Type == corev1.LimitTypeContainer {
@@ -83,7 +83,7 @@ func validateNames(limit *corev1.LimitRangeItem, path *field.Path) field.ErrorLi
 	return errs
 }
 
-// limitBounds are the amounts of one resource in the lists of a limit, nil where a list has none.
+// limitBounds holds the amounts of one resource in the lists of a limit, nil for a list without it.
 type limitBounds struct {
 	min, max, limit, request, ratio *resource.Quantity
 }
@@ -120,7 +120,7 @@ func find(list corev1.ResourceList, name corev1.ResourceName) *resource.Quantity
 	return nil
 }
 
-// validateOrder requires that the minimum is at most the default request, which is at most the default and the maximum.
+// validateOrder requires minimum ≤ default request ≤ default ≤ maximum.
 func (b limitBounds) validateOrder(at func(list string) *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, pair := range []struct {
@@ -143,7 +143,7 @@ func (b limitBounds) validateOrder(at func(list string) *field.Path) field.Error
 	return errs
 }
 
-// validateRatio requires a ratio between 1 and that of the maximum and the minimum.
+// validateRatio requires a ratio between 1 and maximum / minimum.
 func (b limitBounds) validateRatio(path *field.Path) field.ErrorList {
 	if b.ratio == nil {
 		return nil

@@ -15,13 +15,13 @@ import (
 
 // Namespace is the resource namespaces, with its subresources status and finalize.
 //
-// A namespace does not go when it is deleted. The first DELETE gives it a deletionTimestamp and the phase Terminating;
-// it stays until spec.finalizers is empty, so that a controller can first delete what lives in it. That controller
-// takes its finalizer away by PUT to finalize, and the update that leaves spec.finalizers and metadata.finalizers empty
-// removes the namespace.
+// DELETE does not remove a namespace. It sets a deletionTimestamp and the phase Terminating, and the namespace stays
+// until spec.finalizers is empty, so that a controller can first delete its contents. Then the controller removes its
+// finalizer by PUT to finalize. The update that leaves both spec.finalizers and metadata.finalizers empty removes the
+// namespace.
 //
-// Invariants: a namespace has a phase, Terminating if and only if it has a deletionTimestamp; its label
-// kubernetes.io/metadata.name is its name; spec.finalizers changes through finalize alone.
+// Invariants: the phase is Terminating if and only if there is a deletionTimestamp; the label
+// kubernetes.io/metadata.name holds the name; only finalize changes spec.finalizers.
 var Namespace = builtin.Resource[*corev1.Namespace]{
 	Names:         builtin.Names{Plural: "namespaces", Singular: "namespace", Short: []string{"ns"}},
 	List:          &corev1.NamespaceList{},
@@ -58,7 +58,7 @@ var Namespace = builtin.Resource[*corev1.Namespace]{
 	REST:                builtin.Make(func(r *builtin.REST) rest.Storage { return &NamespaceREST{verbs: r, store: r.Store} }),
 }
 
-// finalize declares the subresource finalize, to which spec.finalizers belongs.
+// finalize declares the subresource finalize, which owns spec.finalizers.
 var finalize = builtin.Part[*corev1.Namespace]{
 	Keep:  func(ns, old *corev1.Namespace) { ns.Status = old.Status },
 	Reset: []string{"status"},
@@ -69,8 +69,8 @@ func newFinalizeREST(r *builtin.REST) rest.Storage {
 	return &FinalizeREST{builtin.NewPart(r, "finalize", corev1.SchemeGroupVersion, finalize)}
 }
 
-// prepareNamespaceCreate makes the namespace active, with the finalizer of the controller that empties it. The
-// finalizer is no default: clients must be able to remove it.
+// prepareNamespaceCreate makes the namespace active, and adds the finalizer of the controller that deletes its
+// contents. The finalizer is not a default: defaulting would add it again after a client removed it.
 func prepareNamespaceCreate(_ context.Context, ns *corev1.Namespace) {
 	ns.Status.Phase = corev1.NamespaceActive
 	if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {

@@ -45,7 +45,7 @@ func (r *NamespaceREST) Delete(ctx context.Context, name string, deleteValidatio
 	return r.store.Delete(ctx, name, deleteValidation, options)
 }
 
-// setPropagationFinalizers sets the finalizers that orphan dependents, or delete them first, as the options say.
+// setPropagationFinalizers sets the finalizers that orphan dependents or delete them first, according to the options.
 func setPropagationFinalizers(ns *corev1.Namespace, options *metav1.DeleteOptions) {
 	//lint:ignore SA1019 deprecated, and clients still send it
 	dependents := options.OrphanDependents

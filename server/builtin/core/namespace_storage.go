@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// verbs are the verbs that namespaces take from a Store as they are. DeleteCollection is not among them: nobody may
-// delete all namespaces with one request.
+// verbs lists the methods that namespaces take unchanged from a Store. DeleteCollection is left out: no request may
+// delete all namespaces.
 type verbs interface {
 	rest.StorageWithReadiness
 	rest.Scoper
@@ -54,14 +54,14 @@ func shouldDeleteDuringUpdate(ctx context.Context, key string, obj, existing run
 
 func (r *FinalizeREST) New() runtime.Object { return r.subresource.New() }
 
-// Destroy does nothing: the storage is namespaces'.
+// Destroy does nothing: the resource namespaces owns the storage.
 func (r *FinalizeREST) Destroy() {}
 
 func (r *FinalizeREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.subresource.GetResetFields()
 }
 
-// Update changes spec.finalizers, and removes the namespace if that was the last thing that kept it.
+// Update changes spec.finalizers, and removes a deleted namespace if no finalizer is left.
 func (r *FinalizeREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	return r.subresource.Update(ctx, name, objInfo, createValidation, updateValidation, forceAllowCreate, options)

@@ -15,8 +15,7 @@ import (
 
 // Node is the resource nodes: the machines that pods run on.
 //
-// It owns their defaults, validation, columns and status. A kubelet writes most of a node: the status may come with a
-// new node, which no other resource allows.
+// A kubelet writes most of a node. Unlike other resources, nodes may be created with a status.
 var Node = builtin.Resource[*corev1.Node]{
 	Names:         builtin.Names{Plural: "nodes", Singular: "node", Short: []string{"no"}},
 	List:          &corev1.NodeList{},
@@ -48,8 +47,8 @@ status:
 	Special: builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy { return nodeStrategy{s} }),
 }
 
-// setNodeDefaults takes the allocatable resources from the capacity, and brings podCIDR and podCIDRs together: the
-// older field wins where they differ, since older clients know no other.
+// setNodeDefaults copies the capacity to the allocatable resources, and makes podCIDR and podCIDRs agree. The older
+// field wins if they differ, since older clients write only that one.
 func setNodeDefaults(n *corev1.Node) {
 	if n.Status.Allocatable == nil && n.Status.Capacity != nil {
 		n.Status.Allocatable = n.Status.Capacity.DeepCopy()

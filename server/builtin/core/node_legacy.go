@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
-// Annotations and fields that no component reads any more. What they say is checked all the same.
+// No component reads these annotations and fields any more. They are validated all the same.
 
 const taintsAnnotation = "scheduler.alpha.kubernetes.io/taints"
 
@@ -54,7 +54,8 @@ func validateAvoidPods(text string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateConfig checks where a kubelet's configuration comes from, in nodes that were stored when that was possible.
+// validateConfig checks the source of a kubelet's dynamic configuration, in nodes that were stored when that feature
+// existed.
 func validateConfig(n *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
 	if source := n.Spec.ConfigSource; source != nil {
@@ -74,7 +75,7 @@ func validateConfig(n *corev1.Node) field.ErrorList {
 	return errs
 }
 
-// validateConfigSource requires a reference. One in the status is to an object that is known, by UID and
+// validateConfigSource requires a reference to a ConfigMap. A reference in the status must have UID and
 // resourceVersion.
 func validateConfigSource(source *corev1.NodeConfigSource, known bool, path *field.Path) field.ErrorList {
 	m := source.ConfigMap

@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
-// ServedNodes declares nodes with the subresource that reaches them.
+// ServedNodes declares nodes with the subresource proxy.
 func ServedNodes(kubelets *kubelet.Client) builtin.Resource[*corev1.Node] {
 	r := Node
 	proxy := builtin.Make(func(*builtin.REST) rest.Storage { return newProxyREST(kubelets) })
@@ -26,7 +26,7 @@ func ServedNodes(kubelets *kubelet.Client) builtin.Resource[*corev1.Node] {
 	return r
 }
 
-// AddNodeOptions registers how the options of the proxy are made of a query.
+// AddNodeOptions registers the conversion from a query to the options of the proxy.
 func AddNodeOptions(s *runtime.Scheme) error {
 	return builtin.AddQueryOptions(s, &corev1.NodeProxyOptions{})
 }
@@ -58,8 +58,9 @@ func locate(ctx context.Context, kubelets *kubelet.Client, id string) (kubelet.L
 	return kubelet.Location{URL: &url.URL{Scheme: scheme, Host: net.JoinHostPort(info.Hostname, port)}, Transport: kubelets.Pods()}, nil
 }
 
-// checkHost refuses addresses of this machine: who may change a node could reach what listens here. The transports
-// refuse them again, since a name may have other addresses a moment later. This refusal has upstream's words.
+// checkHost refuses addresses of this machine: otherwise a user who may change a node could reach every port that is
+// open here. The transports check again, since a name can resolve to another address a moment later. This check
+// exists for its message, which is upstream's.
 func checkHost(ctx context.Context, host string) error {
 	addresses, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// nodeStrategy lets a new node come with a status.
+// nodeStrategy keeps the status of a new node.
 type nodeStrategy struct {
 	builtin.Strategy
 }
 
-// PrepareForCreate clears the fields of features that are gone or not on yet.
+// PrepareForCreate clears fields of features that were removed or are off by default.
 func (nodeStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	n := obj.(*corev1.Node)
 	n.Spec.ConfigSource, n.Spec.PodPreemptionPolicy, n.Status.Config = nil, nil, nil
 }
 
-// prepareUpdate clears those that the stored node does not have.
+// prepareUpdate clears the same fields, except those that the stored node has.
 func prepareUpdate(n, old *corev1.Node) {
 	if old.Spec.ConfigSource == nil {
 		n.Spec.ConfigSource = nil

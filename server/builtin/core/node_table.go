@@ -39,7 +39,7 @@ func nodeRow(n *corev1.Node) metav1.TableRow {
 		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion))
 }
 
-// status is whether the node is ready, by the last condition that says so, and whether it takes pods.
+// status returns the node's readiness, by its last condition Ready, and whether it accepts pods.
 func status(n *corev1.Node) string {
 	text := "Unknown"
 	for _, c := range n.Status.Conditions {
@@ -57,7 +57,7 @@ func status(n *corev1.Node) string {
 	return text
 }
 
-// nodeRoles are in labels: in the key of a newer one, or in the value of an older one.
+// nodeRoles reads the roles from labels: from the key of the newer form, or the value of the older form.
 func nodeRoles(n *corev1.Node) string {
 	all := sets.New[string]()
 	for key, value := range n.Labels {

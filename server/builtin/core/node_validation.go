@@ -25,7 +25,8 @@ var (
 	nodeSpecPath   = field.NewPath("spec")
 	nodeStatusPath = field.NewPath("status")
 	podCIDRsPath   = nodeSpecPath.Child("podCIDRs")
-	// Errors about taints and swap have been sent with these paths ever since.
+	// Every Kubernetes API server reports errors about taints and swap with these paths, though they are not the
+	// fields'.
 	taintsPath = metadataPath.Child("taints")
 	swapPath   = metadataPath.Child("nodeSwapStatus")
 )
@@ -46,7 +47,7 @@ func validateNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	return append(validateNode(n), validateChange(n, old)...)
 }
 
-// validateChange is the whole validation of a status update, and the second part of a node's.
+// validateChange validates an update of the status. For an update of the node it is the second part.
 func validateChange(n, old *corev1.Node) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&n.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, validateAnnotations(n.Annotations)...)
@@ -136,7 +137,7 @@ func validatePodCIDRs(cidrs []string) field.ErrorList {
 	return errs
 }
 
-// validatePodCIDRsChange lets ranges be given once.
+// validatePodCIDRsChange keeps ranges once they are set.
 func validatePodCIDRsChange(cidrs, old []string) field.ErrorList {
 	if len(old) == 0 || slices.Equal(cidrs, old) {
 		return nil

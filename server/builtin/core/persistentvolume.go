@@ -19,8 +19,8 @@ var (
 
 // PersistentVolume is the resource persistentvolumes: storage that claims are bound to.
 //
-// It owns their defaults, validation, columns and status. What a volume shares with the volumes of pods is validated by
-// core/podspec, and what it shares with claims by core/claim.
+// Sources of volumes, which pods have too, are validated by core/podspec. Access modes and classes, which claims have
+// too, are validated by core/claim.
 var PersistentVolume = builtin.Resource[*corev1.PersistentVolume]{
 	Names:          builtin.Names{Plural: "persistentvolumes", Singular: "persistentvolume", Short: []string{"pv"}},
 	List:           &corev1.PersistentVolumeList{},
@@ -91,7 +91,7 @@ func preparePersistentVolumeCreate(_ context.Context, pv *corev1.PersistentVolum
 	pv.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: &now}
 }
 
-// keepPersistentVolumeInStatus tells when the phase moved, unless the client does.
+// keepPersistentVolumeInStatus sets the time of a phase transition, unless the client sets it.
 func keepPersistentVolumeInStatus(pv, old *corev1.PersistentVolume) {
 	pv.Spec = old.Spec
 	told := pv.Status.LastPhaseTransitionTime

@@ -20,16 +20,15 @@ func validatePersistentVolume(pv *corev1.PersistentVolume) field.ErrorList {
 	return validatePersistentVolumeAll(pv, false)
 }
 
-// validatePersistentVolumeAll validates a volume. With anyValue its node affinity may have values that no label can
-// have.
+// validatePersistentVolumeAll validates a volume. anyValue allows invalid label values in its node affinity.
 func validatePersistentVolumeAll(pv *corev1.PersistentVolume, anyValue bool) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&pv.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, podspec.Validate(&pv.Spec, pv.Name, anyValue, persistentVolumeSpecPath)...)
 	return append(errs, validateMountOptions(pv)...)
 }
 
-// validateMountOptions refuses the annotation that the field mountOptions has replaced, where mounting takes no
-// options.
+// validateMountOptions refuses the annotation for mount options on types of volumes that take none. The field
+// mountOptions replaced the annotation.
 func validateMountOptions(pv *corev1.PersistentVolume) field.ErrorList {
 	s := &pv.Spec
 	if s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.Glusterfs != nil || s.NFS != nil || s.RBD != nil ||
@@ -49,7 +48,7 @@ func validatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.Erro
 	errs := validatePersistentVolumeAll(pv, affinity != nil && podspec.HasBadValue(affinity.Required))
 	source := pv.Spec.PersistentVolumeSource
 	if was := old.Spec.CSI; source.CSI != nil && was != nil && was.ControllerExpandSecretRef == nil {
-		// This secret may be added later.
+		// A client may add this secret later.
 		source.CSI = source.CSI.DeepCopy()
 		source.CSI.ControllerExpandSecretRef = nil
 	}
@@ -72,7 +71,7 @@ func validatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.Erro
 	return errs
 }
 
-// renamed are labels of nodes that were beta.
+// renamed maps the beta labels of nodes to their final names.
 var renamed = map[string]string{
 	corev1.LabelFailureDomainBetaZone:   corev1.LabelTopologyZone,
 	corev1.LabelFailureDomainBetaRegion: corev1.LabelTopologyRegion,
@@ -81,10 +80,10 @@ var renamed = map[string]string{
 	corev1.LabelInstanceType:            corev1.LabelInstanceTypeStable,
 }
 
-// sameNodes lets an update give labels their new names.
+// sameNodes reports whether two affinities are equal apart from beta labels that got their final names.
 func sameNodes(affinity, old *corev1.VolumeNodeAffinity) bool {
 	same := apiequality.Semantic.Copy()
-	// Only a function of a wrong form could fail here.
+	// AddFunc fails only for a function of a wrong signature.
 	_ = same.AddFunc(func(r, old corev1.NodeSelectorRequirement) bool {
 		if renamed[old.Key] == r.Key {
 			old.Key = r.Key

@@ -9,7 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
 )
 
-// persistentVolumeWarnings are about what has another place now, and about volumes that no kubelet mounts any more.
+// persistentVolumeWarnings reports annotations that fields replaced, deprecated labels and policies, and types of
+// volumes that no kubelet mounts any more.
 func persistentVolumeWarnings(pv, _ *corev1.PersistentVolume) []string {
 	var messages []string
 	add := func(at *field.Path, message string) { messages = append(messages, fmt.Sprintf("%s: %s", at, message)) }

@@ -20,9 +20,9 @@ var (
 	persistentVolumeClaimStatusDocs = corev1.PersistentVolumeClaimStatus{}.SwaggerDoc()
 )
 
-// PersistentVolumeClaim is the resource persistentvolumeclaims: what pods ask for when they need storage.
+// PersistentVolumeClaim is the resource persistentvolumeclaims: requests for storage, which pods refer to.
 //
-// It owns their data sources, updates, columns and status. What a claim asks for is validated by core/claim.
+// core/claim validates the spec. This package handles data sources, updates, columns and the status.
 var PersistentVolumeClaim = builtin.Resource[*corev1.PersistentVolumeClaim]{
 	Names:          builtin.Names{Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim", Short: []string{"pvc"}},
 	List:           &corev1.PersistentVolumeClaimList{},
@@ -81,8 +81,8 @@ func setPersistentVolumeClaimDefaults(c *corev1.PersistentVolumeClaim) {
 	amount.RoundUp(c.Status.Capacity, c.Status.AllocatedResources)
 }
 
-// keepPersistentVolumeClaimInStatus clears the field of a feature that is off by default, unless the stored claim has
-// it.
+// keepPersistentVolumeClaimInStatus also clears the field of a feature that is off by default, unless the stored
+// claim has it.
 func keepPersistentVolumeClaimInStatus(c, old *corev1.PersistentVolumeClaim) {
 	c.Spec = old.Spec
 	if old.Status.HealthStatus == nil {

@@ -6,10 +6,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A claim says twice what its volume is filled from: dataSource, which old clients know, takes a claim or a snapshot,
-// and dataSourceRef takes anything. They are kept alike.
+// Two fields of a claim name the source of the volume's data: dataSource, for old clients, takes a claim or a
+// snapshot; dataSourceRef takes any object. The server keeps them equal.
 
-// prepareSources drops what older servers ignored, and completes the sources. There is no old spec of a new claim.
+// prepareSources drops sources that older servers ignored, and completes the others. old is nil for a new claim.
 func prepareSources(spec, old *corev1.PersistentVolumeClaimSpec) {
 	ref := spec.DataSourceRef
 	if ref != nil && ptr.Deref(ref.Namespace, "") != "" && (old == nil || old.DataSourceRef == nil) {
@@ -33,7 +33,7 @@ func isOldSource(source *corev1.TypedLocalObjectReference) bool {
 	return false
 }
 
-// completeSpec makes one source of the other.
+// completeSpec copies the source to the field that lacks it.
 func completeSpec(spec *corev1.PersistentVolumeClaimSpec) {
 	source, ref := spec.DataSource, spec.DataSourceRef
 	switch {
@@ -51,7 +51,7 @@ func copyOf(group *string) *string {
 	return ptr.To(*group)
 }
 
-// completeSources completes claims that were stored when there was only one field.
+// completeSources completes claims that were stored with only one of the fields.
 func completeSources(obj runtime.Object) {
 	switch o := obj.(type) {
 	case *corev1.PersistentVolumeClaim:

@@ -34,7 +34,7 @@ func validatePersistentVolumeClaimAll(c *corev1.PersistentVolumeClaim, tolerated
 }
 
 func validatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
-	// Claims that were stored when there was one data source say it once.
+	// Old claims were stored with only one of the data source fields.
 	was := old.DeepCopy()
 	completeSpec(&was.Spec)
 	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
@@ -56,8 +56,8 @@ func validatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 	return errs
 }
 
-// validateImmutable compares the specs without the changes that are allowed: a volume and a storage class once, and a
-// size and a class of attributes while the claim is bound.
+// validateImmutable compares the specs apart from the allowed changes. The volume and the storage class may be set
+// once; the size and the class of attributes may change while the claim is bound.
 func validateImmutable(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	var errs field.ErrorList
 	next, was := c.Spec.DeepCopy(), old.Spec.DeepCopy()
@@ -87,7 +87,7 @@ func validateImmutable(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	return errs
 }
 
-// fromAnnotation says whether the storage class moves from the annotation into the field that has replaced it.
+// fromAnnotation reports whether the storage class moves from the annotation to the field that replaced it.
 func fromAnnotation(c, old *corev1.PersistentVolumeClaim) bool {
 	class, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
 	kept, still := c.Annotations[corev1.BetaStorageClassAnnotation]
@@ -95,8 +95,8 @@ func fromAnnotation(c, old *corev1.PersistentVolumeClaim) bool {
 	return annotated && old.Spec.StorageClassName == nil && next != nil && *next == class && (!still || kept == class)
 }
 
-// fromNothing says whether a claim without a storage class gets one, which must be that of the annotation if there is
-// one.
+// fromNothing reports whether the update sets a missing storage class. If there is an annotation, the class must
+// equal it.
 func fromNothing(c, old *corev1.PersistentVolumeClaim) bool {
 	class, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
 	next := c.Spec.StorageClassName
@@ -112,7 +112,8 @@ func validateAnnotation(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 		apivalidation.FieldImmutableErrorMsg)}
 }
 
-// validateSize lets a claim ask for less again if it never got what it asked for, but for more than it has.
+// validateSize lets a claim shrink its request only to a size above its capacity. So a user can take back an
+// expansion that failed.
 func validateSize(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	size, has := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Status.Capacity[corev1.ResourceStorage]
 	if size.Cmp(old.Spec.Resources.Requests[corev1.ResourceStorage]) >= 0 || size.Cmp(has) > 0 {
@@ -146,7 +147,8 @@ func validateNotNegative(list corev1.ResourceList, name corev1.ResourceName, pat
 	return nil
 }
 
-// validateResizes requires states that are known. The message about another one names the resource.
+// validateResizes requires known states. The error about an unknown state quotes the resource and not the state, as
+// upstream's does.
 func validateResizes(states map[corev1.ResourceName]corev1.ClaimResourceStatus) field.ErrorList {
 	known := []corev1.ClaimResourceStatus{
 		corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
@@ -164,7 +166,7 @@ func validateResizes(states map[corev1.ResourceName]corev1.ClaimResourceStatus) 
 	return errs
 }
 
-// validateResource requires storage, or a resource of somebody else's.
+// validateResource requires storage, or a resource that Kubernetes does not define.
 func validateResource(name string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, message := range validation.IsQualifiedName(name) {

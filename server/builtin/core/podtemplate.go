@@ -17,7 +17,7 @@ import (
 
 var podTemplatePath = field.NewPath("template")
 
-// PodTemplate is the resource podtemplates: templates of pods that others may refer to.
+// PodTemplate is the resource podtemplates: templates of pods that other objects may refer to.
 var PodTemplate = builtin.Resource[*corev1.PodTemplate]{
 	Names:   builtin.Names{Plural: "podtemplates", Singular: "podtemplate"},
 	List:    &corev1.PodTemplateList{},
@@ -62,7 +62,7 @@ func validatePodTemplateUpdate(t, old *corev1.PodTemplate) field.ErrorList {
 	})...)
 }
 
-// podTemplateWarnings are about the template, whenever the generation moves.
+// podTemplateWarnings returns warnings about the template if the generation has changed.
 func podTemplateWarnings(t, old *corev1.PodTemplate) []string {
 	if old != nil && t.Generation == old.Generation {
 		return nil

@@ -17,10 +17,10 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// ReplicationController is the resource replicationcontrollers: a number of pods made from one template, as it was
-// before replica sets.
+// ReplicationController is the resource replicationcontrollers, the predecessor of replica sets: a number of pods
+// from one template.
 //
-// It owns their defaults, validation, columns and subresources. The rules for the template are those of apps/workload.
+// Package apps/workload holds the rules for the template.
 var ReplicationController = builtin.Resource[*corev1.ReplicationController]{
 	Names: builtin.Names{
 		Plural: "replicationcontrollers", Singular: "replicationcontroller", Short: []string{"rc"}, Categories: []string{"all"},
@@ -37,7 +37,8 @@ var ReplicationController = builtin.Resource[*corev1.ReplicationController]{
 
 	ValidateUpdate: validateReplicationControllerUpdate,
 	Warnings:       replicationControllerWarnings,
-	// By default, deleting a controller orphans its pods: so it was in v1, and there is no later version.
+	// By default, the deletion of a controller orphans its pods: that is v1's behaviour, and there is no later
+	// version.
 	Dependents: workload.OrphansOf(corev1.SchemeGroupVersion),
 	Spec:       func(rc *corev1.ReplicationController) any { return &rc.Spec },
 	Status: &builtin.Status[*corev1.ReplicationController]{
@@ -81,7 +82,7 @@ func replicationControllerRow(rc *corev1.ReplicationController) metav1.TableRow 
 		table.Age(rc.CreationTimestamp), names, images, labels.FormatLabels(rc.Spec.Selector))
 }
 
-// setReplicationControllerDefaults takes the selector and the labels from the template.
+// setReplicationControllerDefaults copies a missing selector, and missing labels, from the template.
 func setReplicationControllerDefaults(rc *corev1.ReplicationController) {
 	if template := rc.Spec.Template; template != nil {
 		if template.Labels != nil && len(rc.Spec.Selector) == 0 {
@@ -95,7 +96,7 @@ func setReplicationControllerDefaults(rc *corev1.ReplicationController) {
 	podspec.SetDefault(&rc.Spec.Replicas, 1)
 }
 
-// templateSpec is the spec of the template, nil if there is none.
+// templateSpec returns the spec of the template, or nil without a template.
 func templateSpec(rc *corev1.ReplicationController) *corev1.PodSpec {
 	if rc.Spec.Template == nil {
 		return nil

@@ -22,8 +22,8 @@ var (
 	replicationControllerTemplatePath = replicationControllerSpecPath.Child("template")
 )
 
-// validateReplicationController reports what is wrong with the name and the numbers last, as Kubernetes does for rules
-// that its types declare.
+// validateReplicationController reports errors of the name and the numbers last: in Kubernetes the types declare
+// these rules, and declared rules run last.
 func validateReplicationController(rc *corev1.ReplicationController) field.ErrorList {
 	var name field.ErrorList
 	errs := builtin.ValidateObjectMeta(&rc.ObjectMeta, true, func(n string, prefix bool) []string {
@@ -76,8 +76,8 @@ func validateNumbers(spec *corev1.ReplicationControllerSpec) field.ErrorList {
 		apivalidation.ValidateNonnegativeField(int64(spec.MinReadySeconds), replicationControllerSpecPath.Child("minReadySeconds"))...)
 }
 
-// validateNonConvertible keeps the selector of an object that was a replica set whose selector no replication
-// controller can have: an annotation says so.
+// validateNonConvertible refuses changes of the selector if an annotation marks it as not convertible: the object was
+// a replica set, with a selector that a replication controller cannot have.
 func validateNonConvertible(rc, old *corev1.ReplicationController) field.ErrorList {
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(old.Annotations)) {
@@ -104,8 +104,8 @@ func validateReplicationControllerStatusUpdate(rc, old *corev1.ReplicationContro
 	})...)
 }
 
-// replicationControllerWarnings are about the template. Those of an update are about the old template, as a
-// kube-apiserver's are.
+// replicationControllerWarnings returns warnings about the template. For an update they are about the old template,
+// as a kube-apiserver's are.
 func replicationControllerWarnings(rc, old *corev1.ReplicationController) []string {
 	switch {
 	case old == nil && rc.Spec.Template == nil:

@@ -12,10 +12,9 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// ResourceQuota is the resource resourcequotas: how much of everything the objects of a namespace may use together.
+// ResourceQuota is the resource resourcequotas: limits on the total use of resources in a namespace.
 //
-// It owns their validation, columns and status. Admission counts the usage, and refuses an object that would exceed a
-// quota.
+// Admission counts the usage, and refuses an object that would exceed a quota.
 var ResourceQuota = builtin.Resource[*corev1.ResourceQuota]{
 	Names:          builtin.Names{Plural: "resourcequotas", Singular: "resourcequota", Short: []string{"quota"}},
 	List:           &corev1.ResourceQuotaList{},
@@ -45,7 +44,7 @@ spec:
 	ReturnDeletedObject: true,
 }
 
-// resourceQuotaRow has one cell for limits, and one for everything else.
+// resourceQuotaRow makes one cell for limits and one for everything else.
 func resourceQuotaRow(q *corev1.ResourceQuota) metav1.TableRow {
 	var requests, limits []string
 	for _, name := range amount.Names(q.Status.Hard) {
@@ -60,7 +59,7 @@ func resourceQuotaRow(q *corev1.ResourceQuota) metav1.TableRow {
 	return table.Row(q.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), table.Age(q.CreationTimestamp))
 }
 
-// resourceQuotaWarnings tell the author of a new quota of requests that may be larger than limits.
+// resourceQuotaWarnings warns the author of a new quota if it allows higher requests than limits.
 func resourceQuotaWarnings(q, old *corev1.ResourceQuota) []string {
 	if old != nil {
 		return nil

@@ -63,7 +63,7 @@ func validateSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	return errs
 }
 
-// QuotaScopes are all that a quota may have.
+// QuotaScopes lists all scopes that a quota may have.
 var QuotaScopes = []corev1.ResourceQuotaScope{
 	corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating,
 	corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort,
@@ -86,7 +86,7 @@ func validateScoped(scope corev1.ResourceQuotaScope, spec *corev1.ResourceQuotaS
 	return errs
 }
 
-// scoped are the resources that a quota with a scope can limit, nil for all of them.
+// scoped returns the resources that a quota with a scope can limit; nil means all.
 func scoped(scope corev1.ResourceQuotaScope) []corev1.ResourceName {
 	switch scope {
 	case corev1.ResourceQuotaScopeBestEffort:

@@ -12,8 +12,7 @@ import (
 
 // Secret is the resource secrets: small confidential data.
 //
-// Defaulting moves stringData into data before anything else looks at the
-// object; neither rest nor store ever sees stringData.
+// Defaulting moves stringData into data before any other code reads the object: rest and store never see stringData.
 var Secret = builtin.Resource[*corev1.Secret]{
 	Names:          builtin.Names{Plural: "secrets", Singular: "secret"},
 	List:           &corev1.SecretList{},
@@ -55,7 +54,7 @@ func setSecretDefaults(s *corev1.Secret) {
 	s.StringData = nil
 }
 
-// secretWarnings are about a certificate and a key that don't belong together, or can't be read.
+// secretWarnings reports a certificate and a key that do not match, or that cannot be parsed.
 func secretWarnings(s, _ *corev1.Secret) []string {
 	if s.Type != corev1.SecretTypeTLS {
 		return nil
@@ -66,7 +65,7 @@ func secretWarnings(s, _ *corev1.Secret) []string {
 	return nil
 }
 
-// keepType keeps the type for clients that leave it out.
+// keepType keeps the stored type if the client leaves it out.
 func keepType(s, old *corev1.Secret) {
 	if s.Type == "" {
 		s.Type = old.Type

@@ -29,11 +29,11 @@ func validateSecret(s *corev1.Secret) field.ErrorList {
 	return append(errs, validateSecretType(s)...)
 }
 
-// validateSecretType checks what a secret of a well-known type must contain.
+// validateSecretType requires the keys and annotations of a well-known type.
 func validateSecretType(s *corev1.Secret) field.ErrorList {
 	switch s.Type {
 	case corev1.SecretTypeServiceAccountToken:
-		// The token itself may be added later, by a controller.
+		// A controller may add the token later.
 		if s.Annotations[corev1.ServiceAccountNameKey] == "" {
 			path := field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey)
 			return field.ErrorList{field.Required(path, "")}

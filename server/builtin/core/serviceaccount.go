@@ -37,7 +37,7 @@ var ServiceAccount = builtin.Resource[*corev1.ServiceAccount]{
 	ReturnDeletedObject: true,
 }
 
-// keepSecretNames drops all but the names of the referenced secrets: they are in the account's own namespace.
+// keepSecretNames reduces references to secrets to their names: the secrets are in the account's own namespace.
 func keepSecretNames(sa *corev1.ServiceAccount) {
 	for i := range sa.Secrets {
 		sa.Secrets[i] = corev1.ObjectReference{Name: sa.Secrets[i].Name}
@@ -52,7 +52,7 @@ func validateServiceAccountUpdate(sa, old *corev1.ServiceAccount) field.ErrorLis
 	return append(builtin.ValidateObjectMetaUpdate(&sa.ObjectMeta, &old.ObjectMeta), validateServiceAccount(sa)...)
 }
 
-// serviceAccountWarnings are about an annotation that obj has and old lacks.
+// serviceAccountWarnings warns of the deprecated annotation if the update adds it.
 func serviceAccountWarnings(sa, old *corev1.ServiceAccount) []string {
 	if old != nil {
 		if _, had := old.Annotations[enforceMountableSecrets]; had {

@@ -25,21 +25,22 @@ import (
 
 const (
 	defaultLifetime = time.Hour
-	// kubeletLifetime is what kubelets ask for on behalf of pods, and nobody else by chance.
+	// kubeletLifetime is the lifetime that kubelets request on behalf of pods. It is odd, so other clients do not
+	// request it by chance.
 	kubeletLifetime = time.Hour + 7*time.Second
-	// ExtendedLifetime is how long such a token lives if it is extended, for programs that do not know that it ends.
-	// From the end that was asked for, its use is worth a warning.
+	// ExtendedLifetime is the lifetime of such a token if it is extended, for programs that do not renew their
+	// tokens. The server warns of its use after the lifetime that was requested.
 	ExtendedLifetime = 365 * 24 * time.Hour
 )
 
-// Tokens says how the tokens of service accounts are made.
+// Tokens configures the tokens of service accounts.
 type Tokens struct {
 	Signer *tokens.Signer
-	// Audiences are those of this API.
+	// Audiences lists the audiences of this API.
 	Audiences []string
-	// MaxLifetime bounds what clients ask for, unless it is 0.
+	// MaxLifetime limits the lifetimes that clients request, unless it is 0.
 	MaxLifetime time.Duration
-	// Extend has tokens of kubelets live longer than they ask for.
+	// Extend gives tokens of kubelets the ExtendedLifetime.
 	Extend bool
 	// Storage returns the storage of another resource, nil if it is not served.
 	Storage func(schema.GroupVersionResource) rest.Storage
@@ -62,7 +63,7 @@ func AddTokenRequests(s *runtime.Scheme) error {
 	return nil
 }
 
-// TokenREST is the subresource token, which makes a token and keeps nothing of it. A dry run makes one, too.
+// TokenREST is the subresource token, which makes a token and stores nothing. A dry run makes one, too.
 type TokenREST struct {
 	Tokens
 	accounts *builtin.REST
@@ -78,14 +79,14 @@ var tokenKind = authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
 
 func (*TokenREST) New() runtime.Object { return &authenticationv1.TokenRequest{} }
 
-// Destroy does nothing: the storage is that of the service accounts.
+// Destroy does nothing: the resource serviceaccounts owns the storage.
 func (*TokenREST) Destroy() {}
 
-// GroupVersionKind is of another group than service accounts.
+// GroupVersionKind returns TokenRequest, whose group is not the service accounts'.
 func (*TokenREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return tokenKind }
 
-// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID of a request: the service account must have
-// it.
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID of a request, to compare it with the service
+// account's.
 func (*TokenREST) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
 // Create makes a token of the service account.
@@ -108,7 +109,7 @@ func (r *TokenREST) Create(ctx context.Context, name string, obj runtime.Object,
 	if err != nil {
 		return nil, err
 	}
-	// The time is taken before the token is made, so that the token never ends before the time in the status.
+	// The clock is read before the token is signed, so that the token never expires before the time in the status.
 	now := time.Now()
 	if err := r.complete(asked, account, now); err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (r *TokenREST) Create(ctx context.Context, name string, obj runtime.Object,
 	return asked, nil
 }
 
-// checkPlace requires that a body which says where it belongs is sent there.
+// checkPlace requires that name and namespace in the body, if set, equal those of the path.
 func checkPlace(asked *metav1.ObjectMeta, name, namespace string) error {
 	path := field.NewPath("metadata")
 	switch {
@@ -153,7 +154,7 @@ func checkPlace(asked *metav1.ObjectMeta, name, namespace string) error {
 	return nil
 }
 
-// complete fills in what the client has left out.
+// complete fills in metadata and audiences, and refuses another UID than the account's.
 func (r *TokenREST) complete(asked *authenticationv1.TokenRequest, account *corev1.ServiceAccount, now time.Time) error {
 	if asked.UID != "" && asked.UID != account.UID {
 		return apierrors.NewConflict(kindResource(tokenKind), account.Name, fmt.Errorf(
@@ -168,7 +169,7 @@ func (r *TokenREST) complete(asked *authenticationv1.TokenRequest, account *core
 	return nil
 }
 
-// validity says how long the token lives, and changes the request to what it gets. A lifetime that is extended does not
+// validity returns the token's lifetime. It shortens the request's lifetime to the maximum. An extension does not
 // show in the request.
 func (r *TokenREST) validity(ctx context.Context, step *trace.Step, spec *authenticationv1.TokenRequestSpec, bound tokens.Bound,
 	now time.Time) tokens.Validity {
@@ -189,7 +190,7 @@ func (r *TokenREST) isForThisAPI(audiences []string) bool {
 	return !slices.ContainsFunc(audiences, func(a string) bool { return !slices.Contains(r.Audiences, a) })
 }
 
-// bound reads the object that the token is to end with.
+// bound reads the object that the token is bound to: the token becomes invalid when the object is deleted.
 func (r *TokenREST) bound(ctx context.Context, ref *authenticationv1.BoundObjectReference, account string) (to tokens.Bound, err error) {
 	if ref == nil {
 		return to, nil
@@ -224,7 +225,8 @@ func (r *TokenREST) bound(ctx context.Context, ref *authenticationv1.BoundObject
 	return to, nil
 }
 
-// boundToPod reads the pod, which must run as the account, and its node. Of a node that is gone the token has the name.
+// boundToPod reads the pod, which must run as the account, and its node. If the node does not exist, the token holds
+// only its name.
 func (r *TokenREST) boundToPod(ctx context.Context, name, account string) (to tokens.Bound, err error) {
 	if to.Pod, err = read[*corev1.Pod](ctx, r, "pods", name, &metav1.GetOptions{}); err != nil {
 		return to, err
@@ -237,7 +239,8 @@ func (r *TokenREST) boundToPod(ctx context.Context, name, account string) (to to
 	if node == "" {
 		return to, nil
 	}
-	// Any state of the node will do, since only its UID is wanted. A cache may not have a new one yet.
+	// Any revision of the node will do, since the token needs only its UID. If the cache does not have a new node
+	// yet, etcd does.
 	to.Node, err = read[*corev1.Node](ctx, r, "nodes", node, &metav1.GetOptions{ResourceVersion: "0"})
 	if err != nil {
 		to.Node, err = read[*corev1.Node](ctx, r, "nodes", node, &metav1.GetOptions{})
@@ -251,7 +254,7 @@ func (r *TokenREST) boundToPod(ctx context.Context, name, account string) (to to
 	return to, err
 }
 
-// read gets an object of the core group, which the errors then name: they go by the request.
+// read gets an object of the core group. It does so as a request of its own: errors name the resource of the request.
 func read[T runtime.Object](ctx context.Context, r *TokenREST, resource, name string, options *metav1.GetOptions) (none T, err error) {
 	getter, ok := r.Storage(corev1.SchemeGroupVersion.WithResource(resource)).(rest.Getter)
 	if !ok {
@@ -271,7 +274,7 @@ func get[T runtime.Object](ctx context.Context, from rest.Getter, name string, o
 	return builtin.As[T](obj)
 }
 
-// kindResource puts a kind where errors have a resource, as a kube-apiserver does here.
+// kindResource puts a kind into the place of a resource in errors, as a kube-apiserver does here.
 func kindResource(kind schema.GroupVersionKind) schema.GroupResource {
 	return schema.GroupResource{Group: kind.Group, Resource: kind.Kind}
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The bounds of a token's lifetime, in seconds.
+// The limits of a token's lifetime, in seconds.
 const minLifetimeSeconds, maxLifetimeSeconds = 10 * 60, 1 << 32
 
 func validateTokenRequest(spec *authenticationv1.TokenRequestSpec) (errs field.ErrorList) {
@@ -33,7 +33,8 @@ func validateTokenRequest(spec *authenticationv1.TokenRequestSpec) (errs field.E
 	return errs
 }
 
-// isWebhookRef says whether the token is for calls of a webhook. Such requests are checked, and then refused.
+// isWebhookRef reports whether the token is for calls of a webhook. Such requests are validated and then refused,
+// since the feature is off.
 func isWebhookRef(ref *authenticationv1.BoundObjectReference) bool {
 	return ref != nil && ref.APIVersion == admissionregistrationv1.SchemeGroupVersion.String() &&
 		(ref.Kind == "ValidatingWebhookConfiguration" || ref.Kind == "MutatingWebhookConfiguration")

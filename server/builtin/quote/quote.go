@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Value is a value of a versioned type that is marshalled as one of the internal type.
+// Value wraps a value of a versioned type and marshals as its internal type would.
 type Value struct{ value any }
 
-// Internal makes a Value.
+// Internal wraps value for the value of an error.
 func Internal(value any) Value { return Value{value} }
 
 // ValidateImmutable requires that value equals old, and quotes it otherwise.
@@ -35,7 +35,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// String is what the message says if the value can't be marshalled.
+// String is used in the message if the value can't be marshalled.
 func (v Value) String() string { return fmt.Sprintf("%#v", v.value) }
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
@@ -80,7 +80,7 @@ func write(out *bytes.Buffer, v reflect.Value) error {
 	return marshal(out, v)
 }
 
-// keepsForm says whether a type is the same in versioned and in internal objects.
+// keepsForm reports whether a type is the same in versioned and in internal objects.
 func keepsForm(t reflect.Type) bool {
 	return t.Implements(marshaler) || strings.HasPrefix(t.PkgPath(), "k8s.io/apimachinery/")
 }
@@ -105,7 +105,7 @@ func list(out *bytes.Buffer, open, end byte, write func(next func()) error) erro
 	return err
 }
 
-// writeFields writes the fields of embedded structs among those of v.
+// writeFields writes the fields of v. It inlines those of embedded structs.
 func writeFields(out *bytes.Buffer, v reflect.Value, next func()) error {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/all"
 )
 
-// servable has the versions that have resources, whether they are served by default, and their resources.
+// servable holds the versions that have resources, whether each is served by default, and their resources.
 var servable = newServable(all.Groups(all.Needs{}))
 
 type versions struct {
@@ -39,7 +39,7 @@ func newServable(groups []builtin.Group) versions {
 	return v
 }
 
-// APIResourceConfig says which versions and resources are served.
+// APIResourceConfig decides which versions and resources are served.
 type APIResourceConfig struct {
 	versions map[schema.GroupVersion]bool
 	// resources override versions.
@@ -51,7 +51,7 @@ func DefaultAPIResourceConfig() *APIResourceConfig {
 	return &APIResourceConfig{versions: maps.Clone(servable.onByDefault), resources: map[schema.GroupVersionResource]bool{}}
 }
 
-// ResourceEnabled says whether a resource is served.
+// ResourceEnabled reports whether a resource is served.
 func (c *APIResourceConfig) ResourceEnabled(resource schema.GroupVersionResource) bool {
 	if enabled, ok := c.resources[resource]; ok {
 		return enabled
@@ -59,7 +59,7 @@ func (c *APIResourceConfig) ResourceEnabled(resource schema.GroupVersionResource
 	return c.versions[resource.GroupVersion()]
 }
 
-// AnyResourceForGroupEnabled says whether anything of a group is served.
+// AnyResourceForGroupEnabled reports whether anything of a group is served.
 func (c *APIResourceConfig) AnyResourceForGroupEnabled(group string) bool {
 	for version, enabled := range c.versions {
 		if enabled && version.Group == group {
@@ -74,7 +74,8 @@ func (c *APIResourceConfig) AnyResourceForGroupEnabled(group string) bool {
 	return false
 }
 
-// Stages of --runtime-config, the most general first: a later one overrides.
+// stages lists the keys of --runtime-config that name many versions, the most general first: a later stage overrides
+// earlier ones.
 var stages = []struct {
 	key     string
 	matches *regexp.Regexp

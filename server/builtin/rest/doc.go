@@ -1,9 +1,9 @@
-// Package rest makes API groups of the built-in resources.
+// Package rest makes API groups from the built-in resources.
 //
-// It owns what --runtime-config makes of the table of resources ([APIResourceConfig]), and a [RESTStorageProvider] for
-// each group; and one for a group that another program declares ([Own]). In comes that configuration and a getter of
-// storage options; out goes an endpoint.APIGroupInfo for each group.
+// [APIResourceConfig] applies --runtime-config to the table of resources. A [RESTStorageProvider] makes the
+// endpoint.APIGroupInfo of a group from that configuration and a getter of storage options. [Own] does the same for a
+// group that another program declares.
 //
-// Invariants: a resource that is not served in any version has no storage. One that is served in several has one, which
-// all of them share.
+// Invariants: a resource that no version serves has no storage. A resource that several versions serve has one
+// storage, which they share.
 package rest

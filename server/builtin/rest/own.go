@@ -13,15 +13,15 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Own makes the storages of a group of another program, whose resources are declared as built-in ones are. Their
-// objects are in the server's etcd, as JSON.
+// Own makes the storages of a group that belongs to another program. The program declares its resources as built-in
+// ones are declared. Their objects are in the server's etcd, as JSON.
 type Own struct {
 	Group builtin.Group
 }
 
 var _ endpoint.RESTStorageProvider = Own{}
 
-// GroupName is that of its versions.
+// GroupName returns the name of the group.
 func (o Own) GroupName() string { return o.Group.Name() }
 
 // NewRESTStorage makes the storages of the resources that source enables.
@@ -42,7 +42,7 @@ func (o Own) NewRESTStorage(source endpoint.APIResourceConfigSource, getter back
 	return info, storages(&info, o.Group.Resources, source, ownOptions{getter, s, codecs, stored})
 }
 
-// ownOptions have a codec for the group's resources.
+// ownOptions replaces the codec of storage options by one of the group's own scheme.
 type ownOptions struct {
 	backend.RESTOptionsGetter
 	scheme *runtime.Scheme

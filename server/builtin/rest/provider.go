@@ -20,7 +20,7 @@ type RESTStorageProvider struct {
 
 var _ endpoint.RESTStorageProvider = RESTStorageProvider{}
 
-// Providers are those of all groups that have resources, in the order of discovery.
+// Providers returns a provider for each group that has resources, in the order of discovery.
 func Providers(n all.Needs) []endpoint.RESTStorageProvider {
 	var providers []endpoint.RESTStorageProvider
 	for _, group := range all.Groups(n) {
@@ -41,8 +41,8 @@ func (p RESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSou
 	return group, storages(&group, p.Group.Resources, source, getter)
 }
 
-// storages makes the storages of those resources of a group that source enables. If one fails, those made before it
-// end.
+// storages makes the storages of those resources of a group that source enables. If one fails, it destroys those made
+// before.
 func storages(group *endpoint.APIGroupInfo, resources []builtin.Declaration, source endpoint.APIResourceConfigSource,
 	getter backend.RESTOptionsGetter) error {
 	var made []rest.Storage
@@ -71,7 +71,7 @@ func storages(group *endpoint.APIGroupInfo, resources []builtin.Declaration, sou
 	return nil
 }
 
-// put enters a resource and its subresources into a version.
+// put adds a resource and its subresources to a version.
 func put(group map[string]map[string]rest.Storage, version, name string, storages map[string]rest.Storage, subresources []string) {
 	if group[version] == nil {
 		group[version] = map[string]rest.Storage{}

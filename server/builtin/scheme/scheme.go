@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// Scheme knows the built-in types. storedIn has the version in which the objects of each resource are stored.
+	// Scheme holds the built-in types. storedIn maps each resource to the version in which its objects are stored.
 	Scheme, storedIn = newScheme()
 	// Codecs encodes and decodes them in all media types.
 	Codecs = serializer.NewCodecFactory(Scheme)
@@ -28,9 +28,9 @@ func newScheme() (*runtime.Scheme, map[schema.GroupResource]schema.GroupVersion)
 			storedIn[schema.GroupResource{Group: group.Name(), Resource: r.Name()}] = r.StoredIn()
 		}
 	}
-	// Status, APIVersions and the like have no version of their own: they are sent as v1.
+	// Status, APIVersions and the like belong to no group: they are sent as v1.
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
-	// The handlers' ListOptions, with parsed selectors.
+	// The handlers use internal ListOptions, with parsed selectors.
 	utilruntime.Must(metainternalversion.AddToScheme(s))
 	return s, storedIn
 }

@@ -15,8 +15,8 @@ import (
 // protobufMagic begins every protobuf object on disk and on the wire.
 var protobufMagic = []byte("k8s\x00")
 
-// storageVersion is the version in which a resource is stored. Objects that an API server keeps for itself are in no
-// table: they are stored in their group's first version.
+// storageVersion returns the version in which a resource is stored. Objects that an API server keeps for itself, such
+// as the ranges of addresses, are not in the table: they are stored in their group's first version.
 func storageVersion(resource schema.GroupResource) (schema.GroupVersion, error) {
 	if version := storedIn[resource]; !version.Empty() {
 		return version, nil
@@ -28,15 +28,15 @@ func storageVersion(resource schema.GroupResource) (schema.GroupVersion, error) 
 	return versions[0], nil
 }
 
-// StorageCodec encodes objects of a resource into its storage version, in mediaType, and decodes whatever a Kubernetes
-// API server may have stored: protobuf, JSON or YAML, in any version that is known.
+// StorageCodec encodes objects of a resource into its storage version, in mediaType, and decodes every form that a
+// Kubernetes API server may have stored: protobuf, JSON or YAML, in any registered version.
 func StorageCodec(resource schema.GroupResource, mediaType string) (runtime.Codec, error) {
 	version, err := storageVersion(resource)
 	if err != nil {
 		return nil, err
 	}
 	if resource.Group == apiregistration.GroupName {
-		// Kubernetes' aggregator, a server of its own, keeps its objects in JSON whatever its flags say.
+		// Kubernetes' aggregator, a separate server, stores its objects in JSON whatever the flags say.
 		mediaType = runtime.ContentTypeJSON
 	}
 	codec, err := NewStorageCodec(Scheme, Codecs, version, mediaType)
@@ -46,7 +46,7 @@ func StorageCodec(resource schema.GroupResource, mediaType string) (runtime.Code
 	return codec, nil
 }
 
-// NewStorageCodec is the storage codec of another scheme, of whose versions objects are stored in one.
+// NewStorageCodec returns a storage codec that stores objects of another scheme in one version.
 func NewStorageCodec(scheme *runtime.Scheme, codecs serializer.CodecFactory, version schema.GroupVersion,
 	mediaType string) (runtime.Codec, error) {
 	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType)
@@ -92,13 +92,13 @@ func (c *storageCodec) Encode(obj runtime.Object, w io.Writer) error {
 	if m, ok := obj.(runtime.ProtobufMarshaller); ok && !c.text {
 		return encodeProtobuf(m, runtime.TypeMeta{APIVersion: c.apiVersion, Kind: kind}, w)
 	}
-	// The text serializers write the kind that the object itself has, so a copy must have it.
+	// The text serializers write the object's own kind, which is empty in storage. So the kind is set in a copy.
 	obj = obj.DeepCopyObject()
 	obj.GetObjectKind().SetGroupVersionKind(c.version.WithKind(kind))
 	return c.encoder.Encode(obj, w)
 }
 
-// stored is obj in the storage version, and its kind.
+// stored converts obj to the storage version, and returns its kind.
 func (c *storageCodec) stored(obj runtime.Object) (runtime.Object, string, error) {
 	kinds, _, err := c.scheme.ObjectKinds(obj)
 	if err != nil {
@@ -113,8 +113,8 @@ func (c *storageCodec) stored(obj runtime.Object) (runtime.Object, string, error
 	return converted, kinds[0].Kind, err
 }
 
-// encodeProtobuf writes m in the envelope that says what it is. The serializer of apimachinery takes the kind from the
-// object, which would have to be modified or copied for that.
+// encodeProtobuf writes m in the envelope that names its version and kind. The serializer of apimachinery takes the
+// kind from the object, which then would have to be modified or copied.
 func encodeProtobuf(m runtime.ProtobufMarshaller, typeMeta runtime.TypeMeta, w io.Writer) error {
 	unknown := runtime.Unknown{TypeMeta: typeMeta}
 	size := m.Size()
@@ -138,7 +138,7 @@ func encodeProtobuf(m runtime.ProtobufMarshaller, typeMeta runtime.TypeMeta, w i
 	return err
 }
 
-// Decode reads what is stored, into into if that is of the storage version's type.
+// Decode decodes a stored value. It fills into if that has the Go type of the storage version.
 func (c *storageCodec) Decode(data []byte, defaults *schema.GroupVersionKind,
 	into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	decoder := c.decoder

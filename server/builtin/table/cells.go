@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// The columns that nearly every resource has.
+// Columns of nearly every resource.
 var (
 	NameColumn = Column{
 		Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"],
@@ -17,10 +17,10 @@ var (
 	}
 )
 
-// unknownAge stands for a time that is not set.
+// unknownAge is the cell of a time that is not set.
 const unknownAge = "<unknown>"
 
-// Age tells how long ago t was: "5m", "3d4h", "<unknown>".
+// Age formats the time since t: "5m", "3d4h", "<unknown>".
 func Age(t metav1.Time) string {
 	if t.IsZero() {
 		return unknownAge

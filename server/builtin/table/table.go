@@ -20,7 +20,7 @@ type Generator struct {
 	row     anyRow
 }
 
-// anyRow gives the row of an object. It fails for an object of another type.
+// anyRow makes the row of an object. It fails for an object of another type.
 type anyRow func(runtime.Object) (metav1.TableRow, error)
 
 func rowOf[T runtime.Object](row func(obj T) metav1.TableRow) anyRow {
@@ -33,29 +33,29 @@ func rowOf[T runtime.Object](row func(obj T) metav1.TableRow) anyRow {
 	}
 }
 
-// New makes a Generator. row gives an object's cells, in the order of columns, and its conditions if it has any.
+// New makes a Generator. row returns an object's cells, in the order of columns, and optionally its conditions.
 func New[T runtime.Object](columns []Column, row func(obj T) metav1.TableRow) *Generator {
 	return &Generator{columns, rowOf(row)}
 }
 
-// NewInList makes a Generator for objects whose cells depend on the other items of a list. rowIn gets the list, and nil
-// for an object alone.
+// NewInList makes a Generator for objects whose cells depend on the other items of a list. rowIn gets the list, or
+// nil for a single object.
 func NewInList[T runtime.Object](columns []Column, rowIn func(list runtime.Object) func(T) metav1.TableRow) *ListGenerator {
 	return &ListGenerator{*New(columns, rowIn(nil)), func(list runtime.Object) anyRow { return rowOf(rowIn(list)) }}
 }
 
-// ListGenerator is a Generator that looks at a whole list first. It is a rest.ListTableConvertor.
+// ListGenerator is a Generator that reads the whole list first. It is a rest.ListTableConvertor.
 type ListGenerator struct {
 	Generator
 	rowIn func(list runtime.Object) anyRow
 }
 
-// InList makes tables of the items of a list.
+// InList returns a convertor for the items of list.
 func (g *ListGenerator) InList(list runtime.Object) rest.TableConvertor {
 	return &Generator{columns: g.columns, row: g.rowIn(list)}
 }
 
-// Row is a row without conditions. Cells are strings, int64s, float64s and bools.
+// Row makes a row without conditions. Cells are strings, int64s, float64s and bools.
 func Row(cells ...any) metav1.TableRow { return metav1.TableRow{Cells: cells} }
 
 // ConvertToTable makes a table of one object or of a list.

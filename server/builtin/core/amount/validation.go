@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Names are the names in a list, in order.
+// Names returns the names of a list, sorted.
 func Names(list corev1.ResourceList) []corev1.ResourceName { return sets.List(sets.KeySet(list)) }
 
-// RoundUp rounds to thousandths, the smallest unit of a resource.
+// RoundUp rounds all quantities of the lists up to thousandths, the smallest unit of a resource.
 func RoundUp(lists ...corev1.ResourceList) {
 	for _, list := range lists {
 		for name, quantity := range list {
@@ -27,7 +27,7 @@ func RoundUp(lists ...corev1.ResourceList) {
 	}
 }
 
-// FillIn copies from one list what another has not.
+// FillIn copies quantities from from to list, for names that list lacks.
 func FillIn(list, from corev1.ResourceList) {
 	for name, quantity := range from {
 		if _, ok := list[name]; !ok {
@@ -36,7 +36,7 @@ func FillIn(list, from corev1.ResourceList) {
 	}
 }
 
-// Validate requires an amount that is not negative, and whole where the resource is.
+// Validate requires an amount that is not negative, and that is whole if the resource comes in whole units.
 func Validate(name corev1.ResourceName, quantity resource.Quantity, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if quantity.Sign() < 0 {
@@ -48,7 +48,7 @@ func Validate(name corev1.ResourceName, quantity resource.Quantity, path *field.
 	return errs
 }
 
-// ValidateName requires a name that is known, or has a prefix.
+// ValidateName requires a standard name, or a name with a prefix.
 func ValidateName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, message := range validation.IsQualifiedName(string(name)) {

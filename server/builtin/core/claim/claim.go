@@ -24,13 +24,14 @@ func SetDefaults(spec *corev1.PersistentVolumeClaimSpec) {
 	amount.RoundUp(spec.Resources.Limits, spec.Resources.Requests)
 }
 
-// Mistakes are those that older servers let in, and that a stored claim may therefore keep.
+// Mistakes holds mistakes that older servers accepted. Updates of a stored claim may keep them.
 type Mistakes struct {
 	SelectorValues bool
 	SourceGroup    bool
 }
 
-// MistakesIn finds what updates of a stored claim may keep. The group of its data source is not even looked at.
+// MistakesIn finds the mistakes that updates of a stored claim may keep. Any group of a stored data source counts,
+// valid or not.
 func MistakesIn(spec *corev1.PersistentVolumeClaimSpec) Mistakes {
 	return Mistakes{
 		SelectorValues: len(metav1validation.ValidateLabelSelector(spec.Selector,
@@ -62,7 +63,7 @@ func Validate(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, tolerate
 	return append(errs, validateName(ptr.Deref(spec.VolumeAttributesClassName, ""), path.Child("volumeAttributesClassName"))...)
 }
 
-// ValidateAccessModes requires modes that are known, and go together.
+// ValidateAccessModes requires known modes that can be combined.
 func ValidateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) field.ErrorList {
 	known := []corev1.PersistentVolumeAccessMode{corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod}
 	var errs field.ErrorList
@@ -83,7 +84,7 @@ func ValidateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.
 	return errs
 }
 
-// ValidateVolumeMode requires a mode that is known, or none.
+// ValidateVolumeMode requires a known mode, or none.
 func ValidateVolumeMode(mode *corev1.PersistentVolumeMode, path *field.Path) field.ErrorList {
 	known := []corev1.PersistentVolumeMode{corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem}
 	if mode == nil || slices.Contains(known, *mode) {
@@ -92,7 +93,7 @@ func ValidateVolumeMode(mode *corev1.PersistentVolumeMode, path *field.Path) fie
 	return field.ErrorList{field.NotSupported(path, *mode, known)}
 }
 
-// ValidatePositive requires a size.
+// ValidatePositive requires a size above 0.
 func ValidatePositive(size resource.Quantity, path *field.Path) field.ErrorList {
 	if size.Sign() > 0 {
 		return nil
@@ -112,8 +113,8 @@ func validateName(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateSources checks what a volume is filled from: in the older field, in the newer one, and that both say the
-// same.
+// validateSources checks the source of a volume's data in the older field and in the newer one, and that both are
+// equal.
 func validateSources(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, anyGroup bool) field.ErrorList {
 	var errs field.ErrorList
 	source, ref := spec.DataSource, spec.DataSourceRef
@@ -159,7 +160,7 @@ func validateSource(group *string, kind, name string, path *field.Path, anyGroup
 	return errs
 }
 
-// Warnings are about sizes that no volume can have.
+// Warnings reports sizes that no volume can have.
 func Warnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
 	var messages []string
 	for _, list := range []struct {
@@ -174,7 +175,7 @@ func Warnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string
 	return messages
 }
 
-// ModeCell shows access modes as kubectl does: "RWO,ROX".
+// ModeCell formats access modes as kubectl does: "RWO,ROX".
 func ModeCell(modes []corev1.PersistentVolumeAccessMode) string {
 	text := ""
 	for _, short := range []struct {
@@ -191,7 +192,7 @@ func ModeCell(modes []corev1.PersistentVolumeAccessMode) string {
 	return text
 }
 
-// ClassCell returns the storage class: from the old annotation if it is set, else from the field that has replaced it.
+// ClassCell returns the storage class: from the old annotation if it is set, else from the field that replaced it.
 func ClassCell(annotations map[string]string, class *string) string {
 	if old, ok := annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return old
@@ -199,7 +200,7 @@ func ClassCell(annotations map[string]string, class *string) string {
 	return ptr.Deref(class, "")
 }
 
-// Cell is a field of a volume or a claim that may not be set.
+// Cell returns the cell of an optional field of a volume or a claim.
 func Cell[T ~string](value *T) string {
 	if value == nil {
 		return "<unset>"

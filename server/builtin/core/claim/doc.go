@@ -1,3 +1,3 @@
-// Package claim has the defaults, the validation and the warnings of what a claim asks for: of persistent volume
-// claims, and of the templates from which pods and stateful sets make them.
+// Package claim holds defaults, validation and warnings for the spec of a persistent volume claim. Claims use it, and
+// so do the templates from which claims are made for pods and stateful sets.
 package claim

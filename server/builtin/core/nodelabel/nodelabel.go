@@ -1,7 +1,6 @@
-// Package nodelabel knows the labels of nodes that clients should not use any more.
+// Package nodelabel warns of deprecated labels of nodes.
 //
-// It owns the table of them and the warning for each. What comes in is a label's key; what goes out is what the client
-// of an object that names it is told.
+// It holds a table of these labels with the text of the warning for each.
 package nodelabel
 
 import (
@@ -24,13 +23,13 @@ var deprecated = map[string]string{
 	"node-role.kubernetes.io/master":                `use "node-role.kubernetes.io/control-plane" instead`,
 }
 
-// Deprecated returns what to use instead of a deprecated label.
+// Deprecated returns the warning for a deprecated label.
 func Deprecated(key string) (string, bool) {
 	message, ok := deprecated[key]
 	return message, ok
 }
 
-// Warnings are for a selector of nodes at path.
+// Warnings returns warnings for a node selector at path.
 func Warnings(selector *metav1.LabelSelector, path *field.Path) []string {
 	if selector == nil {
 		return nil
