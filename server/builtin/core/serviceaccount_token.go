@@ -29,7 +29,7 @@ const (
 	// request it by chance.
 	kubeletLifetime = time.Hour + 7*time.Second
 	// ExtendedLifetime is the lifetime of such a token if it is extended, for programs that do not renew their
-	// tokens. The server warns of its use after the lifetime that was requested.
+	// tokens. After the lifetime that was requested, each use of the token counts as stale.
 	ExtendedLifetime = 365 * 24 * time.Hour
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// BindingREST is the subresource binding, by which a scheduler gives a pod to a node.
+// BindingREST is the subresource binding, which assigns a pod to a node. Schedulers use it.
 type BindingREST struct {
 	pods *registry.Store
 }
@@ -32,14 +32,14 @@ func newBindingREST(pods *builtin.REST) rest.Storage { return &BindingREST{pods.
 
 func (*BindingREST) New() runtime.Object { return &corev1.Binding{} }
 
-// Destroy does nothing: the storage is pods'.
+// Destroy does nothing: the resource pods owns the storage.
 func (*BindingREST) Destroy() {}
 
-// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID and the resourceVersion of a binding: the pod
-// must still have them.
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID and the resourceVersion of a binding, to
+// compare them with the pod's.
 func (*BindingREST) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
-// Create binds a pod. The mistakes of a binding are a server error, as with every Kubernetes API server.
+// Create binds a pod. An invalid binding is an internal server error, as with every Kubernetes API server.
 func (r *BindingREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	binding, ok := obj.(*corev1.Binding)
@@ -77,7 +77,7 @@ func validateTarget(target *corev1.ObjectReference, path *field.Path) (errs fiel
 	return errs
 }
 
-// assign bypasses the strategy, by which nobody can change a pod's node.
+// assign writes the node to the pod. It bypasses the strategy, which refuses every change of a pod's node.
 func (r *BindingREST) assign(ctx context.Context, binding *corev1.Binding, dryRun bool) error {
 	key, err := r.pods.KeyFunc(ctx, binding.Name)
 	if err != nil {
@@ -113,7 +113,7 @@ func preconditions(binding *corev1.Binding) *store.Preconditions {
 	return p
 }
 
-// bind gives the pod its node, and the binding's labels and annotations. A pod is bound once.
+// bind sets the pod's node, and adds the binding's labels and annotations. It refuses a pod that has a node.
 func bind(pod *corev1.Pod, binding *corev1.Binding) error {
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -132,13 +132,14 @@ func bind(pod *corev1.Pod, binding *corev1.Binding) error {
 	return nil
 }
 
-// initContainers are annotations by which old clients said what spec.initContainers says. A pod has them no more.
+// initContainers lists the annotations in which old clients sent the content of spec.initContainers. The server
+// removes them from pods.
 var initContainers = []string{
 	"pod.beta.kubernetes.io/init-containers", "pod.alpha.kubernetes.io/init-containers",
 	"pod.beta.kubernetes.io/init-container-statuses", "pod.alpha.kubernetes.io/init-container-statuses",
 }
 
-// markScheduled keeps the time of a condition that was true before.
+// markScheduled sets the condition PodScheduled. If it was true before, it keeps its transition time.
 func markScheduled(status *corev1.PodStatus) {
 	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}
 	for i, c := range status.Conditions {

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Bindings declares the resource bindings: pods/binding for clients that know no subresources.
+// Bindings declares the resource bindings: the same as pods/binding, for clients from before subresources.
 var Bindings builtin.Declaration = bindings{}
 
 type bindings struct{}
@@ -27,7 +27,7 @@ func (bindings) Versions() map[schema.GroupVersion][]string {
 	return map[schema.GroupVersion][]string{corev1.SchemeGroupVersion: nil}
 }
 
-// NewStorages makes a storage of pods beside the pods' own.
+// NewStorages makes a second storage of pods, besides the one of the resource pods.
 func (bindings) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
 	pods, err := builtin.Declare(Resource).NewREST(getter)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r bindingsREST) Destroy()              { r.binding.pods.Destroy() }
 func (bindingsREST) NamespaceScoped() bool   { return true }
 func (bindingsREST) GetSingularName() string { return "binding" }
 
-// Create binds the pod that the binding is called after.
+// Create binds the pod of the binding's name.
 func (r bindingsREST) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	m, err := meta.Accessor(obj)

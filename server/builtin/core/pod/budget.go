@@ -27,10 +27,10 @@ import (
 
 var budgets = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
 
-// evictedMost is how many evicted pods a budget may have that nobody has counted yet.
+// evictedMost limits the evicted pods that a budget notes until its controller has counted them.
 const evictedMost = 2000
 
-// budgetsOf are the budgets that select the pod. One whose selector is not valid selects none.
+// budgetsOf returns the budgets that select the pod. A budget with an invalid selector selects no pods.
 func (r *EvictionREST) budgetsOf(ctx context.Context, pod *corev1.Pod) ([]policyv1.PodDisruptionBudget, error) {
 	lister, ok := r.storage(budgets).(rest.Lister)
 	if !ok {
@@ -55,7 +55,8 @@ func (r *EvictionREST) budgetsOf(ctx context.Context, pod *corev1.Pod) ([]policy
 	return selecting, nil
 }
 
-// sparesUnready says whether a pod that is not ready may go without being counted.
+// sparesUnready reports whether the eviction of an unready pod needs no disruption of the budget. It is false for a
+// ready pod.
 func sparesUnready(b *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
@@ -68,7 +69,7 @@ func sparesUnready(b *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
 	return b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
 }
 
-// takeFrom takes one disruption from the budget. It retries conflicts with the budget as it is then.
+// takeFrom takes one disruption from the budget. After a conflict it reads the budget again and retries.
 func (e *evicting) takeFrom(ctx context.Context, b *policyv1.PodDisruptionBudget) error {
 	name := b.Name
 	err := retry.RetryOnConflict(conflicts, func() (err error) {
@@ -99,7 +100,8 @@ func (e *evicting) getBudget(ctx context.Context, name string) (*policyv1.PodDis
 	return builtin.As[*policyv1.PodDisruptionBudget](obj)
 }
 
-// checkAndDecrement lets the pod go if the budget allows a disruption, and notes in the budget that it went.
+// checkAndDecrement takes one disruption and notes the pod's name in the budget, or returns an error if the budget
+// allows no disruption.
 func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisruptionBudget) (err error) {
 	ctx, step := trace.Start(ctx, trace.PodCheckBudget, b.Name)
 	defer step.End(&err)
@@ -118,7 +120,7 @@ func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisrupt
 	if b.Status.DisruptedPods == nil {
 		b.Status.DisruptedPods = map[string]metav1.Time{}
 	}
-	// Whoever keeps the budget must not count the pod any more, although it may still run for a while.
+	// The budget's controller must no longer count this pod as healthy, although it may still run for a while.
 	b.Status.DisruptedPods[e.name] = metav1.Time{Time: time.Now()}
 	updater, ok := e.storage(schema.GroupVersionResource{Group: budgets.Group, Version: budgets.Version,
 		Resource: budgets.Resource + "/status"}).(rest.Updater)
@@ -130,7 +132,7 @@ func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisrupt
 	return err
 }
 
-// refusal is the error of a budget that lets no pod go, nil if it lets one go.
+// refusal returns an error if the budget allows no disruption.
 func refusal(b *policyv1.PodDisruptionBudget) error {
 	switch s := &b.Status; {
 	case s.ObservedGeneration < b.Generation:
@@ -146,7 +148,7 @@ func refusal(b *policyv1.PodDisruptionBudget) error {
 	return nil
 }
 
-// needs says why the budget allows no disruption.
+// needs explains why the budget allows no disruption.
 func needs(b *policyv1.PodDisruptionBudget) string {
 	denied := func(c *metav1.Condition) bool {
 		return c != nil && c.Status == metav1.ConditionFalse && c.Message != ""
@@ -164,7 +166,7 @@ func needs(b *policyv1.PodDisruptionBudget) string {
 	return text
 }
 
-// beingProcessed tells a client to come back when the budget has been counted.
+// beingProcessed asks the client to retry when the controller has counted the budget's pods.
 func beingProcessed(name string) error {
 	return tooMany(10, fmt.Sprintf("The disruption budget %s is still being processed by the server.", name))
 }

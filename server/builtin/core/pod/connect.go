@@ -24,23 +24,24 @@ import (
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
-// StreamREST is a subresource that talks to a pod's processes: exec, attach or portforward.
+// StreamREST is a subresource that connects a client to a pod's processes: exec, attach or portforward.
 type StreamREST struct {
 	pods       *builtin.REST
 	kubelets   *kubelet.Client
 	authorizer authorizer.UnconditionalAuthorizer
-	// options are empty ones, and location says what a kubelet is asked for.
+	// options is an empty object of the options' type. location makes the kubelet's request from the pod and the
+	// client's options.
 	options  runtime.Object
 	location func(pod *corev1.Pod, options runtime.Object) (*location, error)
 }
 
 var _ rest.Connecter[http.Handler] = &StreamREST{}
 
-// location is what a kubelet is asked for, and how a client's WebSocket becomes the kubelet's SPDY.
+// location is the request to a kubelet, and the translation of a client's WebSocket to the kubelet's SPDY.
 type location struct {
 	path  string
 	query url.Values
-	// translated says of which requests translate is the handler. The others are passed on as they are.
+	// translated reports whether translate handles a request. Other requests are passed on unchanged.
 	translated func(*http.Request) bool
 	translate  func(to kubelet.Location, plain http.Handler) http.Handler
 }
@@ -53,15 +54,16 @@ func (n Needs) streamed(options runtime.Object, at func(*corev1.Pod, runtime.Obj
 
 func (r *StreamREST) New() runtime.Object { return r.options.DeepCopyObject() }
 
-// Destroy does nothing: the storage is pods'.
+// Destroy does nothing: the resource pods owns the storage.
 func (*StreamREST) Destroy() {}
 
-// ConnectMethods has GET, since browsers open WebSockets by it.
+// ConnectMethods includes GET, since browsers open WebSockets with GET.
 func (*StreamREST) ConnectMethods() []string { return []string{http.MethodGet, http.MethodPost} }
 
 func (r *StreamREST) NewConnectOptions() (runtime.Object, bool, string) { return r.New(), false, "" }
 
-// Connect finds the pod's kubelet. A kubelet that knows WebSockets gets them as they are.
+// Connect returns a handler that proxies to the pod's kubelet. A kubelet that supports WebSockets gets them
+// untranslated.
 func (r *StreamREST) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
 	if err := authorizeCreate(ctx, r.authorizer); err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func (r *StreamREST) Connect(ctx context.Context, name string, options runtime.O
 	return proxy.NewTranslatingHandler(plain, at.translate(to, plain), at.translated), nil
 }
 
-// knowsWebSockets is a feature of nodes.
+// knowsWebSockets is the feature of nodes whose kubelets support WebSockets.
 const knowsWebSockets = "ExtendWebSocketsToKubelet"
 
 func execLocation(pod *corev1.Pod, options runtime.Object) (*location, error) {
@@ -114,7 +116,7 @@ func attachLocation(pod *corev1.Pod, options runtime.Object) (*location, error) 
 	return processLocation(pod, "attach", o.Container, proxy.Options{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, Tty: o.TTY})
 }
 
-// processLocation is about the streams of a container's process.
+// processLocation makes the location for the streams of a container's process.
 func processLocation(pod *corev1.Pod, verb, named string, streams proxy.Options) (*location, error) {
 	container, err := containerOf(pod, named)
 	if err != nil {
@@ -160,7 +162,8 @@ func portForwardLocation(pod *corev1.Pod, options runtime.Object) (*location, er
 	}, nil
 }
 
-// authorizeCreate refuses a GET of somebody who may only read: a WebSocket begins with GET, and does what a POST does.
+// authorizeCreate requires the permission to create also for a GET: a WebSocket begins with GET, and has the effect
+// of a POST. Otherwise users with read access alone could run commands.
 func authorizeCreate(ctx context.Context, a authorizer.UnconditionalAuthorizer) error {
 	info, ok := request.RequestInfoFrom(ctx)
 	if !ok {

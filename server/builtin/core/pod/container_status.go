@@ -14,14 +14,15 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// statusList is a list of container statuses, with the containers that they are of.
+// statusList is a list of container statuses with the containers that they describe.
 type statusList struct {
 	path       *field.Path
 	statuses   []corev1.ContainerStatus
 	containers []corev1.Container
 }
 
-// validateContainerStatuses checks what kubelets report of users and devices: the users of all containers first.
+// validateContainerStatuses checks users and devices in the reports of kubelets: first the users of all containers,
+// then the devices.
 func validateContainerStatuses(pod *corev1.Pod) (errs field.ErrorList) {
 	s := &pod.Status
 	lists := []statusList{
@@ -52,8 +53,8 @@ func validateContainerStatuses(pod *corev1.Pod) (errs field.ErrorList) {
 	return errs
 }
 
-// validateUser checks the identity that a container has on Linux. The runtime may report users whom a pod can't ask
-// for.
+// validateUser checks the identity of a container on Linux. The limit is higher than in a spec: the runtime may
+// report IDs that a pod cannot request.
 func validateUser(user *corev1.LinuxContainerUser, os corev1.OSName, path *field.Path) (errs field.ErrorList) {
 	switch os {
 	case corev1.Windows:
@@ -75,7 +76,7 @@ func validateUser(user *corev1.LinuxContainerUser, os corev1.OSName, path *field
 
 func (l statusList) validateDevices(extended *corev1.PodExtendedResourceClaimStatus) (errs field.ErrorList) {
 	for i, status := range l.statuses {
-		// Statuses of containers that the pod does not have are let through, as by a kube-apiserver.
+		// Statuses without a container in the pod are accepted, as by a kube-apiserver.
 		index := slices.IndexFunc(l.containers, func(c corev1.Container) bool { return c.Name == status.Name })
 		for j, device := range status.AllocatedResourcesStatus {
 			path := l.path.Index(i).Child("allocatedResourcesStatus").Index(j)
@@ -90,7 +91,7 @@ func (l statusList) validateDevices(extended *corev1.PodExtendedResourceClaimSta
 
 const claimPrefix = "claim:"
 
-// validateDeviceName requires that the container has asked for what it got: by a request, or by a claim.
+// validateDeviceName requires that the container requests the device, by a resource request or by a claim.
 func validateDeviceName(c *corev1.Container, name corev1.ResourceName, extended *corev1.PodExtendedResourceClaimStatus,
 	path *field.Path) field.ErrorList {
 	claimed, isClaim := strings.CutPrefix(string(name), claimPrefix)
@@ -113,7 +114,8 @@ func validateDeviceName(c *corev1.Container, name corev1.ResourceName, extended 
 			"when container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty")}
 }
 
-// isExtended says whether the claim and request stand for an extended resource that the container requests.
+// isExtended reports whether the claim and its request were made for an extended resource that the container
+// requests.
 func isExtended(c *corev1.Container, claimed string, extended *corev1.PodExtendedResourceClaimStatus) bool {
 	claim, request, _ := strings.Cut(claimed, "/")
 	if extended == nil || request == "" || claim != extended.ResourceClaimName {

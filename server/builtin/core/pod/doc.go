@@ -1,9 +1,10 @@
-// Package pod is the resource pods.
+// Package pod declares the resource pods.
 //
-// It owns what is special about a whole pod: its first status, what of it may change once it exists, how it is deleted,
-// what selectors see of it and kubectl's columns. Its spec's defaults and validation are those of core/podspec.
+// It handles the pod as a whole: its first status, the changes that an update may make, deletion, selectors and
+// kubectl's columns. Package core/podspec defaults and validates the spec.
 //
-// A pod's spec is fixed but for a few fields, since a kubelet runs it as it was; its status belongs to the subresource
-// status alone. Binding gives it to a node, eviction deletes it unless a disruption budget needs it, and resize changes
-// what its containers may use. Log, exec, attach, portforward and proxy reach its node by server/kubelet.
+// Most of a pod's spec is immutable, since a kubelet runs the first version. Only the subresource status changes the
+// status. Binding assigns the pod to a node, eviction deletes it unless a disruption budget forbids that, and resize
+// changes the resources of its containers. Log, exec, attach, portforward and proxy connect to its node through
+// server/kubelet.
 package pod

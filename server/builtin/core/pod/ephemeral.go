@@ -16,10 +16,10 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
-// ephemeral declares the subresource ephemeralcontainers, which adds containers to a pod that runs.
+// ephemeral declares the subresource ephemeralcontainers, which adds containers to a running pod.
 var ephemeral = builtin.Part[*corev1.Pod]{
 	Keep: keepAllButEphemeral,
-	// A client owns whatever it sends, as with every Kubernetes API server.
+	// No field is reset, so a client owns every field that it sends, as with every Kubernetes API server.
 	Reset: []string{},
 	Check: validateEphemeralUpdate,
 }
@@ -38,7 +38,7 @@ func keepAllButEphemeral(pod, old *corev1.Pod) {
 	}
 }
 
-// validateEphemeralUpdate lets containers come, and neither go nor change.
+// validateEphemeralUpdate allows new containers, but no removal and no change.
 func validateEphemeralUpdate(pod, old *corev1.Pod) field.ErrorList {
 	if _, ok := old.Annotations[corev1.MirrorPodAnnotationKey]; ok {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}

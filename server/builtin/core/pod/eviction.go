@@ -23,7 +23,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// EvictionREST is the subresource eviction, which deletes a pod unless a disruption budget needs it.
+// EvictionREST is the subresource eviction, which deletes a pod unless a disruption budget forbids that.
 type EvictionREST struct {
 	pods    *builtin.REST
 	storage func(schema.GroupVersionResource) rest.Storage
@@ -41,21 +41,21 @@ var conflicts = wait.Backoff{Steps: 20, Duration: 500 * time.Millisecond, Factor
 
 func (*EvictionREST) New() runtime.Object { return &policyv1.Eviction{} }
 
-// Destroy does nothing: the storage is pods'.
+// Destroy does nothing: the resource pods owns the storage.
 func (*EvictionREST) Destroy() {}
 
-// GroupVersionKind is of another group than pods.
+// GroupVersionKind returns Eviction, whose group is policy and not the pods'.
 func (*EvictionREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return evictionKind
 }
 
-// AcceptsGroupVersion lets old clients evict.
+// AcceptsGroupVersion also accepts v1beta1, for old clients.
 func (*EvictionREST) AcceptsGroupVersion(gv schema.GroupVersion) bool {
 	return gv == policyv1.SchemeGroupVersion || gv == policyv1beta1.SchemeGroupVersion
 }
 
-// Create evicts the pod. A pod that is not running goes at once; of the others, a budget that selects them must allow
-// it.
+// Create evicts the pod. It deletes a pod that is not running at once. For other pods, the budget that selects the
+// pod must allow it.
 func (r *EvictionREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (_ runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.PodEvict, name)
@@ -86,8 +86,8 @@ func (r *EvictionREST) Create(ctx context.Context, name string, obj runtime.Obje
 	return &metav1.Status{Status: metav1.StatusSuccess}, nil
 }
 
-// deletionOf are the options by which the pod is deleted. A dry run may be asked for in them, or in those of the
-// request.
+// deletionOf returns the options for the deletion of the pod. A client may request a dry run in them, or in the
+// options of the request.
 func deletionOf(eviction *policyv1.Eviction, name string, options *metav1.CreateOptions) (*metav1.DeleteOptions, error) {
 	if name != eviction.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
@@ -118,12 +118,12 @@ type evicting struct {
 	step     *trace.Step
 	name     string
 	deletion *metav1.DeleteOptions
-	// pod is the pod as it was last read.
+	// pod is the result of the last read.
 	pod *corev1.Pod
 }
 
-// deleteIfIdle deletes a pod that does not run, whatever budgets say. It retries conflicts, unless the client has named
-// a resourceVersion.
+// deleteIfIdle deletes a pod that is not running, without regard to budgets. It retries conflicts, unless the client
+// gave a resourceVersion.
 func (e *evicting) deleteIfIdle(ctx context.Context) (gone bool, err error) {
 	again := func(err error) bool { return apierrors.IsConflict(err) && !namesVersion(e.deletion) }
 	err = retry.OnError(conflicts, again, func() error {
@@ -136,7 +136,7 @@ func (e *evicting) deleteIfIdle(ctx context.Context) (gone bool, err error) {
 		}
 		deletion := e.deletion
 		if !over && !namesVersion(deletion) {
-			// The pod could begin to run meanwhile, and then a budget would count it.
+			// If the pod starts meanwhile, a budget counts it: the deletion must then fail.
 			deletion = onlyAt(deletion, e.pod.ResourceVersion)
 		}
 		if err := e.delete(ctx, deletion); err != nil {
@@ -149,13 +149,13 @@ func (e *evicting) deleteIfIdle(ctx context.Context) (gone bool, err error) {
 	return gone, err
 }
 
-// isIdle says whether no budget counts the pod, and whether that is so for good.
+// isIdle reports whether budgets ignore the pod, and whether they will ignore it for good.
 func isIdle(pod *corev1.Pod) (idle, over bool) {
 	over = pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil
 	return over || pod.Status.Phase == corev1.PodPending, over
 }
 
-// deleteIfAllowed asks the budget that selects the pod.
+// deleteIfAllowed deletes the pod if the budget that selects it allows that.
 func (e *evicting) deleteIfAllowed(ctx context.Context) error {
 	budgets, err := e.budgetsOf(ctx, e.pod)
 	if err != nil {
@@ -180,7 +180,7 @@ func (e *evicting) deleteIfAllowed(ctx context.Context) error {
 	return e.delete(ctx, e.deletion)
 }
 
-// deleteUnready deletes the pod as long as it is as it was: it may have become ready.
+// deleteUnready deletes the pod only at the revision that was read: it may have become ready since.
 func (e *evicting) deleteUnready(ctx context.Context, budget string) error {
 	given := namesVersion(e.deletion)
 	err := e.delete(ctx, onlyAt(e.deletion, e.pod.ResourceVersion))
@@ -190,7 +190,7 @@ func (e *evicting) deleteUnready(ctx context.Context, budget string) error {
 	return err
 }
 
-// delete notes in the pod why it goes, and deletes it.
+// delete sets the condition DisruptionTarget, as the reason of the deletion, and deletes the pod.
 func (e *evicting) delete(ctx context.Context, deletion *metav1.DeleteOptions) error {
 	if len(deletion.DryRun) == 0 {
 		noted, err := e.note(ctx, deletion.Preconditions)
@@ -205,7 +205,7 @@ func (e *evicting) delete(ctx context.Context, deletion *metav1.DeleteOptions) e
 	return err
 }
 
-// note sets the condition DisruptionTarget.
+// note sets the condition DisruptionTarget if the preconditions hold.
 func (e *evicting) note(ctx context.Context, preconditions *metav1.Preconditions) (*corev1.Pod, error) {
 	target := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 		pod := old.DeepCopyObject().(*corev1.Pod)
@@ -242,7 +242,7 @@ func checkPreconditions(p *metav1.Preconditions, pod *corev1.Pod) error {
 	return nil
 }
 
-// setDisruptionTarget keeps the time of a condition that was true before.
+// setDisruptionTarget sets the condition. If it was true before, it keeps its transition time.
 func setDisruptionTarget(status *corev1.PodStatus) {
 	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI",
 		Message: "Eviction API: evicting", LastTransitionTime: metav1.Now()}
@@ -263,7 +263,7 @@ func namesVersion(o *metav1.DeleteOptions) bool {
 	return o.Preconditions != nil && o.Preconditions.ResourceVersion != nil
 }
 
-// onlyAt are options that delete one version of the pod alone.
+// onlyAt returns options that delete only one revision of the pod.
 func onlyAt(o *metav1.DeleteOptions, version string) *metav1.DeleteOptions {
 	o = o.DeepCopy()
 	if o.Preconditions == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
-// LogREST is the subresource log: what a container has written, from its node.
+// LogREST is the subresource log: the output of a container, read from its node.
 type LogREST struct {
 	pods     *builtin.REST
 	kubelets *kubelet.Client
@@ -30,17 +30,17 @@ var _ rest.GetterWithOptions = &LogREST{}
 
 func (*LogREST) New() runtime.Object { return &corev1.Pod{} }
 
-// Destroy does nothing: the storage is pods'.
+// Destroy does nothing: the resource pods owns the storage.
 func (*LogREST) Destroy() {}
 
 func (*LogREST) NewGetOptions() (runtime.Object, bool, string) {
 	return &corev1.PodLogOptions{}, false, ""
 }
 
-// StreamsText says that the answer is text.
+// StreamsText declares the response as text.
 func (*LogREST) StreamsText() bool { return true }
 
-// Get finds the log. A pod without a node has no log.
+// Get returns a stream of the log. A pod without a node has no log.
 func (r *LogREST) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
 	asked, err := builtin.As[*corev1.PodLogOptions](options)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *LogREST) location(ctx context.Context, name string, o *corev1.PodLogOpt
 	return to, nil
 }
 
-// logQuery are the options as a kubelet takes them.
+// logQuery encodes the options for a kubelet.
 func logQuery(o *corev1.PodLogOptions) url.Values {
 	query := url.Values{}
 	for name, set := range map[string]bool{"follow": o.Follow, "previous": o.Previous, "timestamps": o.Timestamps} {
@@ -126,7 +126,7 @@ func getPod(ctx context.Context, pods *builtin.REST, name string) (*corev1.Pod, 
 	return builtin.As[*corev1.Pod](obj)
 }
 
-// containerOf is the container of a request: the one that it names, or the only one.
+// containerOf returns the container of a request: the named one, or the only one.
 func containerOf(pod *corev1.Pod, named string) (string, error) {
 	var names []string
 	podspec.VisitContainers(&pod.Spec, nil, func(c *corev1.Container, _ *field.Path) { names = append(names, c.Name) })

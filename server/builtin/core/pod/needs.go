@@ -15,17 +15,17 @@ import (
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
-// Needs are the parts of the server that pods use beside their own storage.
+// Needs holds the parts of the server that pods use besides their own storage.
 type Needs struct {
-	// Kubelets reach the nodes of pods.
+	// Kubelets connects to the nodes of pods.
 	Kubelets *kubelet.Client
 	// Storage returns the storage of another resource, nil if it is not served.
 	Storage func(schema.GroupVersionResource) rest.Storage
-	// Authorizer decides whether somebody who may read a pod may also talk to its processes.
+	// Authorizer decides whether a user who may read a pod may also connect to its processes.
 	Authorizer authorizer.UnconditionalAuthorizer
 }
 
-// Served declares pods with the subresources that reach other objects and nodes.
+// Served declares pods with the subresources that access other objects and nodes.
 func Served(n Needs) builtin.Resource[*corev1.Pod] {
 	r := Resource
 	eviction := func(pods *builtin.REST) rest.Storage { return &EvictionREST{pods: pods, storage: n.Storage} }
@@ -42,8 +42,8 @@ func Served(n Needs) builtin.Resource[*corev1.Pod] {
 	return r
 }
 
-// AddToScheme registers what the bodies and queries of these subresources are made of: evictions of an old version,
-// whose group no longer serves it, and options.
+// AddToScheme registers the bodies and the options of these subresources. Evictions have an old version, too, which
+// their group no longer serves.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(policyv1beta1.SchemeGroupVersion, &policyv1beta1.Eviction{})
 	s.AddKnownTypes(policyv1.SchemeGroupVersion, &policyv1.Eviction{})

@@ -79,7 +79,7 @@ func prepareCreate(ctx context.Context, pod *corev1.Pod) {
 	fillInAppArmor(ctx, pod)
 }
 
-// prepareUpdate keeps the pod's own resources if they are left out: the client may not know of them.
+// prepareUpdate keeps the pod-level resources if the client leaves them out: it may not know the field.
 func prepareUpdate(pod, old *corev1.Pod) {
 	if pod.Spec.Resources == nil {
 		pod.Spec.Resources = old.Spec.Resources.DeepCopy()
@@ -87,7 +87,7 @@ func prepareUpdate(pod, old *corev1.Pod) {
 	podspec.DropDisabledFields(&pod.Spec, &old.Spec)
 }
 
-// warnings are about new pods: what a pod does is decided when it is created.
+// warnings returns warnings about new pods only: hardly any of a pod's spec can change later.
 func warnings(pod, old *corev1.Pod) []string {
 	if old != nil {
 		return nil

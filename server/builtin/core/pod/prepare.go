@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-// mergeLabelKeys puts the pod's own values of matchLabelKeys into the selectors beside them, so that a scheduler need
-// look at selectors alone.
+// mergeLabelKeys adds requirements for the pod's own values of matchLabelKeys to the selectors, so that a scheduler
+// has to read only the selectors.
 func mergeLabelKeys(pod *corev1.Pod) {
 	if a := pod.Spec.Affinity; a != nil {
 		if p := a.PodAffinity; p != nil {
@@ -44,7 +44,7 @@ func mergeTerms(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPo
 	}
 }
 
-// mergeKeys leaves a nil selector alone: that matches nothing, and must go on doing so.
+// mergeKeys keeps a nil selector, which matches nothing: with a requirement it would match pods.
 func mergeKeys(selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator, labels map[string]string) {
 	if selector == nil {
 		return
@@ -59,7 +59,7 @@ func mergeKeys(selector *metav1.LabelSelector, keys []string, operator metav1.La
 
 const appArmorPrefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
 
-// fillInAppArmor says in fields what annotations say of AppArmor profiles, for kubelets that know only the fields.
+// fillInAppArmor copies AppArmor profiles from annotations to the fields, for kubelets that read only the fields.
 func fillInAppArmor(ctx context.Context, pod *corev1.Pod) {
 	if pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return
@@ -93,7 +93,7 @@ func fillInAppArmor(ctx context.Context, pod *corev1.Pod) {
 	})
 }
 
-// profileOf is the field that says the same as the annotation, nil if there is none that is valid.
+// profileOf converts an annotation to the field's form, and returns nil if it is invalid.
 func profileOf(annotation string) *corev1.AppArmorProfile {
 	switch annotation {
 	case corev1.DeprecatedAppArmorBetaProfileNameUnconfined:

@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
-// newProxyREST passes requests on to an address of a pod.
+// newProxyREST makes the subresource proxy, which passes requests on to an address of the pod.
 func newProxyREST(pods *builtin.REST, kubelets *kubelet.Client) rest.Storage {
 	return &kubelet.ProxyREST{
 		Options: func() runtime.Object { return &corev1.PodProxyOptions{} },
@@ -39,8 +39,9 @@ func newProxyREST(pods *builtin.REST, kubelets *kubelet.Client) rest.Storage {
 	}
 }
 
-// hostOf is where a pod listens: on the port that is asked for, or on the first that it declares. An address of this
-// machine is none of a pod: who may read pods could reach what listens here.
+// hostOf returns the pod's address with the requested port, or with the first port that the pod declares. It refuses
+// addresses of this machine: a user who may write a pod's status could make the proxy connect to every port that is
+// open here.
 func hostOf(pod *corev1.Pod, port string) (string, error) {
 	for _, c := range pod.Spec.Containers {
 		if port == "" && len(c.Ports) > 0 {

@@ -5,11 +5,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// qosResources decide which pods are evicted first.
+// qosResources are the resources that determine the QOS class, and so which pods a kubelet evicts first.
 var qosResources = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
-// QOSClass is Guaranteed if every container may use exactly what it asks for, of cpu and of memory, BestEffort if none
-// asks for anything or is limited, and Burstable otherwise. Resources of the pod as a whole count for all containers.
+// QOSClass returns Guaranteed if every container has limits of cpu and memory, and the sums of limits and of requests
+// are equal. It returns BestEffort if no container has requests or limits, and else Burstable. Pod-level resources
+// replace those of the containers.
 func QOSClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	limited := true
@@ -38,7 +39,7 @@ func QOSClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	return corev1.PodQOSGuaranteed
 }
 
-// sum adds the resources of list that count to total, and returns how many they are.
+// sum adds cpu and memory of list to total, and returns how many of the two are above 0.
 func sum(total, list corev1.ResourceList) (counted int) {
 	for _, name := range qosResources {
 		if quantity := list[name]; quantity.Cmp(resource.Quantity{}) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-// resize declares the subresource resize, which changes what a running pod's containers may use.
+// resize declares the subresource resize, which changes the resources of a running pod's containers.
 var resize = builtin.Part[*corev1.Pod]{
 	Keep:  keepAllButResources,
 	Reset: []string{},
@@ -24,8 +24,8 @@ func newResizeREST(pods *builtin.REST) rest.Storage {
 	return builtin.NewPart(pods, "resize", corev1.SchemeGroupVersion, resize)
 }
 
-// keepAllButResources leaves a pod alone whose containers are not those of the old one: validation says why that can't
-// be.
+// keepAllButResources restores everything but resources. If the containers differ from the old pod's, it leaves the
+// pod unchanged, and validation reports the error.
 func keepAllButResources(pod, old *corev1.Pod) {
 	if len(pod.Spec.Containers) == len(old.Spec.Containers) && len(pod.Spec.InitContainers) == len(old.Spec.InitContainers) {
 		spec := *old.Spec.DeepCopy()
@@ -36,7 +36,7 @@ func keepAllButResources(pod, old *corev1.Pod) {
 		metav1.ResetObjectMetaForStatus(&pod.ObjectMeta, &old.ObjectMeta)
 	}
 	if pod.Spec.Resources == nil && old.Spec.Resources != nil {
-		// A client that does not know the field has dropped it.
+		// The client does not know the field, and so has dropped it.
 		pod.Spec.Resources = old.Spec.Resources.DeepCopy()
 	}
 	if pod.Spec.Resources != nil {
@@ -48,7 +48,8 @@ func keepAllButResources(pod, old *corev1.Pod) {
 	}
 }
 
-// withResourcesOf are the old containers with the resources of the new ones, or the new ones if their names differ.
+// withResourcesOf returns the old containers with the resources of the new ones. If their names differ, it returns
+// the new ones.
 func withResourcesOf(containers, old []corev1.Container) []corev1.Container {
 	if !slices.EqualFunc(containers, old, func(a, b corev1.Container) bool { return a.Name == b.Name }) {
 		return containers
@@ -61,7 +62,7 @@ func withResourcesOf(containers, old []corev1.Container) []corev1.Container {
 
 const onlyCPUAndMemory = "only cpu and memory resources are mutable"
 
-// validateResize lets updates change CPU and memory, but not remove a resource.
+// validateResize allows changes of CPU and memory, but no removal of a resource.
 func validateResize(pod, old *corev1.Pod) field.ErrorList {
 	opts := podspec.Options{Pod: true, Tolerated: podspec.MistakesIn(&old.Spec, old.Annotations)}
 	errs := builtin.ValidateObjectMetaUpdate(&pod.ObjectMeta, &old.ObjectMeta)
@@ -99,7 +100,8 @@ func validateResize(pod, old *corev1.Pod) field.ErrorList {
 	return errs
 }
 
-// nodeResizes guesses by a running container whether the pod's node can resize. It is believed of a pod without one.
+// nodeResizes infers from a running container's status whether the pod's node supports resize. Without a running
+// container it returns true.
 func nodeResizes(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Running != nil {
@@ -109,7 +111,7 @@ func nodeResizes(pod *corev1.Pod) bool {
 	return true
 }
 
-// validatePodLevelResize checks the resources of the whole pod, and undoes in spec what may change.
+// validatePodLevelResize checks the pod-level resources, and undoes the allowed changes in spec.
 func validatePodLevelResize(spec, old *corev1.PodSpec) field.ErrorList {
 	set := func(r *corev1.ResourceRequirements) bool { return r != nil && len(r.Requests)+len(r.Limits) > 0 }
 	if !set(spec.Resources) && !set(old.Resources) {
@@ -141,7 +143,7 @@ func validatePodLevelResize(spec, old *corev1.PodSpec) field.ErrorList {
 	return errs
 }
 
-// validateSameContainers wants the same containers in the same order.
+// validateSameContainers requires the same containers in the same order.
 func validateSameContainers(spec, old *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	for _, list := range []struct {
@@ -162,7 +164,7 @@ func validateSameContainers(spec, old *corev1.PodSpec) field.ErrorList {
 	return errs
 }
 
-// validateContainersResize checks the resources of single containers, and undoes in spec what may change.
+// validateContainersResize checks the resources of each container, and undoes the allowed changes in spec.
 func validateContainersResize(spec, old *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	for _, list := range []struct {
@@ -208,13 +210,13 @@ func validateContainersResize(spec, old *corev1.PodSpec) field.ErrorList {
 	return errs
 }
 
-// undoResize gives a container the old CPU and memory.
+// undoResize restores a container's old CPU and memory.
 func undoResize(c, old *corev1.Container) {
 	c.Resources.Requests = unresized(c.Resources.Requests, old.Resources.Requests)
 	c.Resources.Limits = unresized(c.Resources.Limits, old.Resources.Limits)
 }
 
-// unresized is a list with the old CPU and memory.
+// unresized returns list with the CPU and memory of old.
 func unresized(list, old corev1.ResourceList) corev1.ResourceList {
 	if list == nil && old == nil {
 		return nil
@@ -232,7 +234,7 @@ func unresized(list, old corev1.ResourceList) corev1.ResourceList {
 	return out
 }
 
-// removes says whether list lacks a resource that was there.
+// removes reports whether list lacks a resource of old.
 func removes(list, old corev1.ResourceList) bool {
 	for name := range old {
 		if _, ok := list[name]; !ok {

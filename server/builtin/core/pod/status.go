@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// status declares what the subresource status changes.
+// status declares the subresource status.
 var status = builtin.Part[*corev1.Pod]{
 	Keep:     keepAllButStatus,
 	Reset:    []string{"spec", "metadata.deletionTimestamp", "metadata.ownerReferences"},
@@ -21,7 +21,7 @@ var status = builtin.Part[*corev1.Pod]{
 func keepAllButStatus(pod, old *corev1.Pod) {
 	pod.Spec = old.Spec
 	pod.DeletionTimestamp = nil
-	// Old kubelets send owner references as they remember them, which may be wrong.
+	// Old kubelets send owner references from their own copy of the pod, which may be outdated.
 	pod.OwnerReferences = old.OwnerReferences
 	if pod.Status.QOSClass == "" {
 		pod.Status.QOSClass = old.Status.QOSClass
@@ -30,7 +30,7 @@ func keepAllButStatus(pod, old *corev1.Pod) {
 	dropDisabled(&pod.Status, &old.Status)
 }
 
-// dropDisabled drops what only gates that are off by default write, unless the stored pod has it already.
+// dropDisabled drops fields of feature gates that are off by default, unless the stored pod has them.
 func dropDisabled(status, old *corev1.PodStatus) {
 	if len(old.NodeAllocatableResourceClaimStatuses) == 0 {
 		status.NodeAllocatableResourceClaimStatuses = nil
@@ -59,7 +59,7 @@ func volumeStatuses(status *corev1.PodStatus) (n int) {
 	return n
 }
 
-// mountStatuses are those of each container.
+// mountStatuses returns the statuses of each container's mounts.
 func mountStatuses(status *corev1.PodStatus) (all [][]corev1.VolumeMountStatus) {
 	for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses) {
 		all = append(all, c.VolumeMounts)
@@ -78,7 +78,7 @@ func ipWarnings(pod *corev1.Pod) []string {
 	return warnings
 }
 
-// keepObservedGenerations keeps observed generations that a writer without knowledge of the field left out.
+// keepObservedGenerations restores observed generations that a client left out, since it may not know the field.
 func keepObservedGenerations(status, old *corev1.PodStatus) {
 	if status.ObservedGeneration == 0 {
 		status.ObservedGeneration = old.ObservedGeneration

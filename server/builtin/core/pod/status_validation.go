@@ -52,7 +52,7 @@ func validateConditions(conditions []corev1.PodCondition) (errs field.ErrorList)
 	return errs
 }
 
-// validateNominatedNode checks a new nomination. A pod that is on a node already needs none.
+// validateNominatedNode checks a new nomination. It refuses one for a pod that has a node.
 func validateNominatedNode(pod, old *corev1.Pod) field.ErrorList {
 	name, path := pod.Status.NominatedNodeName, statusPath.Child("nominatedNodeName")
 	if name == "" || name == old.Status.NominatedNodeName {
@@ -107,7 +107,8 @@ func validateTransitions(pod, old *corev1.Pod) field.ErrorList {
 	return errs
 }
 
-// ruled are the containers with a restart policy or rules of their own: they may restart whatever the pod's policy is.
+// ruled returns the names of containers with a restart policy or rules of their own: they may restart whatever the
+// pod's policy is.
 func ruled(containers []corev1.Container) sets.Set[string] {
 	names := sets.New[string]()
 	for _, c := range containers {
@@ -155,7 +156,7 @@ func validateExtendedClaim(pod *corev1.Pod) field.ErrorList {
 	for i, m := range claim.RequestMappings {
 		at := mappings.Index(i)
 		errs = append(errs, validateMappedContainer(pod, m, at)...)
-		// The field of the next error is what a kube-apiserver says, though it does not exist.
+		// The next error names a field that does not exist. A kube-apiserver names the same.
 		errs = append(errs, builtin.Invalids(path.Child("requestName"), m.RequestName, validation.IsDNS1123Label(m.RequestName))...)
 		if seen.Has(m) {
 			errs = append(errs, field.Duplicate(at.Child("containerName"), m.ContainerName),
@@ -225,8 +226,8 @@ func hostTexts(ips []corev1.HostIP) (all []string) {
 	return all
 }
 
-// validateIPList requires addresses, at most one of each family. Those that were there before may be written as they
-// were.
+// validateIPList requires valid addresses, at most one of each family. Addresses of the stored pod may keep an old
+// spelling.
 func validateIPList(ips, had []string, value any, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, ip := range ips {

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// strategy gives pods time to end.
+// strategy adds a grace period to the deletion of pods.
 type strategy struct {
 	builtin.Strategy
 }
@@ -20,8 +20,8 @@ var _ rest.RESTGracefulDeleteStrategy = strategy{}
 
 func newStrategy(s builtin.Strategy) rest.RESTCreateUpdateStrategy { return strategy{s} }
 
-// CheckGracefulDelete gives a pod the time that the client or its spec allows. A pod that no kubelet runs goes at once,
-// for nobody would confirm that it stopped.
+// CheckGracefulDelete sets the grace period that the client or the spec gives. It is 0 for a pod that no kubelet
+// runs, since no kubelet would confirm its end.
 func (strategy) CheckGracefulDelete(_ context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
 	if options == nil {
 		return false

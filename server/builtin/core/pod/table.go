@@ -53,16 +53,17 @@ func orNone(s string) string {
 	return s
 }
 
-// nodeUnreachable is the status reason of a pod whose node went silent while it was being deleted.
+// nodeUnreachable is the status reason of a pod whose node became unreachable during its deletion.
 const nodeUnreachable = "NodeLost"
 
-// summary is the state of a pod's containers taken together.
+// summary is the combined state of a pod's containers.
 type summary struct {
 	ready, total int
 	reason       string
 	restarts     int
 	lastRestart  metav1.Time
-	// sidecars are the restarts of those init containers that go on running, which count also after initialization.
+	// sidecarRestarts counts the restarts of sidecars: init containers that keep running. They count also after
+	// initialization.
 	sidecarRestarts    int
 	lastSidecarRestart metav1.Time
 }
@@ -92,7 +93,7 @@ func summarize(pod *corev1.Pod) *summary {
 	return s
 }
 
-// addInitContainers counts up to the first init container that is not done, and says whether there is one.
+// addInitContainers adds the init containers up to the first unfinished one, and reports whether there is one.
 func (s *summary) addInitContainers(pod *corev1.Pod) (initializing bool) {
 	sidecars := map[string]bool{}
 	for i := range pod.Spec.InitContainers {
@@ -132,7 +133,7 @@ func (s *summary) addInitContainers(pod *corev1.Pod) (initializing bool) {
 	return false
 }
 
-// addContainers counts containers from the last to the first, whose reason is the one shown.
+// addContainers adds the containers from the last to the first, so that the first one's reason is shown.
 func (s *summary) addContainers(pod *corev1.Pod) {
 	s.restarts, s.lastRestart = s.sidecarRestarts, s.lastSidecarRestart
 	running := false
@@ -153,7 +154,7 @@ func (s *summary) addContainers(pod *corev1.Pod) {
 			s.ready++
 		}
 	}
-	// One container that completed does not complete the pod.
+	// The first container has completed, but another one runs.
 	if s.reason == "Completed" && running {
 		s.reason = "NotReady"
 		if isTrue(pod, corev1.PodReady) {

@@ -47,7 +47,7 @@ func validate(pod *corev1.Pod, opts podspec.Options) field.ErrorList {
 	return append(errs, validateImages(pod.Spec.InitContainers, specPath.Child("initContainers"))...)
 }
 
-// validateImages is for pods alone: templates have images that are filled in later.
+// validateImages applies to pods only: images of templates may be filled in later.
 func validateImages(containers []corev1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, c := range containers {
@@ -69,7 +69,7 @@ func validateCreate(pod *corev1.Pod) field.ErrorList {
 	return append(errs, podspec.ValidateProfilesMatch(&pod.ObjectMeta, &pod.Spec, specPath)...)
 }
 
-// updatableFields are the fields of a spec that may change.
+// updatableFields names the fields of a spec that may change.
 var updatableFields = strings.Join([]string{
 	"`spec.containers[*].image`",
 	"`spec.initContainers[*].image`",
@@ -116,8 +116,9 @@ func validateUpdate(pod, old *corev1.Pod) field.ErrorList {
 	return errs
 }
 
-// withUpdatesUndone is spec with the old values where it may differ: whatever then still differs may not. Of a pod that
-// waits behind scheduling gates, more may change; the errors are what may not of that.
+// withUpdatesUndone returns spec with the old values in all mutable fields: a remaining difference is an error. While
+// scheduling gates hold a pod back, its node selector and node affinity are mutable too, within limits; the returned
+// errors report changes beyond them.
 func withUpdatesUndone(spec, old *corev1.PodSpec) (*corev1.PodSpec, field.ErrorList) {
 	same := spec.DeepCopy()
 	for i := range same.Containers {
@@ -164,7 +165,7 @@ func nodeAffinity(spec *corev1.PodSpec) *corev1.NodeAffinity {
 	return spec.Affinity.NodeAffinity
 }
 
-// validateDeadlineUpdate lets a deadline be set or come earlier. After stop, nothing else is worth saying.
+// validateDeadlineUpdate allows a new or an earlier deadline. With stop, the caller reports no further errors.
 func validateDeadlineUpdate(deadline, old *int64) (errs field.ErrorList, stop bool) {
 	path := specPath.Child("activeDeadlineSeconds")
 	switch {
@@ -180,7 +181,7 @@ func validateDeadlineUpdate(deadline, old *int64) (errs field.ErrorList, stop bo
 	return nil, false
 }
 
-// validateTolerationsUpdate lets tolerations be added, and their time change.
+// validateTolerationsUpdate allows new tolerations, and changes of tolerationSeconds.
 func validateTolerationsUpdate(tolerations, old []corev1.Toleration) field.ErrorList {
 	path := specPath.Child("tolerations")
 	for _, was := range old {
@@ -195,7 +196,7 @@ func validateTolerationsUpdate(tolerations, old []corev1.Toleration) field.Error
 	return podspec.ValidateTolerations(tolerations, path)
 }
 
-// validateGatesUpdate lets updates remove scheduling gates, but not add any.
+// validateGatesUpdate allows the removal of scheduling gates, but no new ones.
 func validateGatesUpdate(gates, old []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
 	for i, gate := range gates {
@@ -217,7 +218,7 @@ func validateSelectorUpdate(selector, old map[string]string) field.ErrorList {
 	return nil
 }
 
-// validateNodeAffinityUpdate lets a gated pod be kept to fewer nodes, never to others.
+// validateNodeAffinityUpdate lets an update restrict a gated pod to fewer nodes, but not move it to others.
 func validateNodeAffinityUpdate(affinity, old *corev1.NodeAffinity) field.ErrorList {
 	was := requiredTerms(old)
 	if len(was) == 0 {
@@ -244,7 +245,8 @@ func requiredTerms(a *corev1.NodeAffinity) []corev1.NodeSelectorTerm {
 	return a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 }
 
-// onlyAdds says whether term begins as it was. An empty term matches no node, and any addition would match some.
+// onlyAdds reports whether term begins with the requirements of was. An empty term must stay empty: it matches no
+// node, and with a requirement it could match some.
 func onlyAdds(term, was corev1.NodeSelectorTerm) bool {
 	if len(was.MatchExpressions)+len(was.MatchFields) == 0 && len(term.MatchExpressions)+len(term.MatchFields) > 0 {
 		return false
@@ -256,7 +258,8 @@ func startsWith(list, start []corev1.NodeSelectorRequirement) bool {
 	return len(list) >= len(start) && (len(start) == 0 || apiequality.Semantic.DeepEqual(list[:len(start)], start))
 }
 
-// validateAnnotationUpdate keeps the annotations by which kubelets know how to run a pod, or that they run it already.
+// validateAnnotationUpdate refuses changes of annotations that kubelets depend on: AppArmor profiles, and the mark of
+// a mirror pod.
 func validateAnnotationUpdate(pod, old *corev1.Pod, opts podspec.Options) field.ErrorList {
 	var errs field.ErrorList
 	forbid := func(key, verb string) {

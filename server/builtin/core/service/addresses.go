@@ -20,19 +20,21 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// addresses gives services the addresses of ServiceCIDRs, each once. An address is taken by the IPAddress of its name:
-// of several servers that take one at once, etcd lets one create it.
+// addresses allocates addresses of ServiceCIDRs to services, each address once. The IPAddress of an address's name
+// marks it as taken: if several servers take one at once, etcd lets only one create the IPAddress. counting guards
+// counted; lock guards used.
 type addresses struct {
 	// given stores the IPAddresses, ranges the ServiceCIDRs.
 	given, ranges store.Interface
 	// services lists the stored services.
 	services func(context.Context) ([]corev1.Service, error)
 
-	// counting is held during a recount, and guards the time of the last one.
+	// counting is held during a recount. counted is the time when the last recount began.
 	counting sync.Mutex
 	counted  time.Time
 	lock     sync.Mutex
-	// used are the addresses that this process takes for used. Other servers may use more, and may have released some.
+	// used holds the addresses that are in use as far as this process knows. Other servers may have taken or released
+	// some since the last recount.
 	used map[netip.Addr]bool
 }
 
@@ -46,14 +48,15 @@ var (
 const (
 	addressPrefix = "/ipaddresses"
 	rangePrefix   = "/servicecidrs"
-	// AllocatorName marks the addresses of this allocator. It is upstream's, so that both know each other's.
+	// AllocatorName marks the addresses of this allocator. It equals upstream's name, so that each recognises the
+	// other's addresses.
 	AllocatorName = "ipallocator.k8s.io"
-	// abandoned is how old an address without a service must be before it goes: the service of a younger one may be
-	// about to come.
+	// abandoned is the age at which an address without a service is deleted. For a younger one the service may not be
+	// stored yet.
 	abandoned = time.Minute
 )
 
-// addressRange is an IPv4 range. Services do not get its network address and its broadcast address.
+// addressRange is an IPv4 range. Services never get its network address or its broadcast address.
 type addressRange struct {
 	netip.Prefix
 	ready bool
@@ -63,7 +66,8 @@ func (r addressRange) size() int { return 1<<(32-r.Bits()) - 2 }
 
 func (r addressRange) first() uint32 { return ipNumber(r.Masked().Addr()) + 1 }
 
-// static is how many addresses at the beginning are reserved for services that ask for a certain one.
+// static returns the number of addresses, from the first, that are reserved for services that request a specific
+// address.
 func (r addressRange) static() int { return clamp(r.size()/16, 16, 256, r.size()) }
 
 func (r addressRange) has(ip netip.Addr) bool {
@@ -83,8 +87,8 @@ func numberIP(n uint32) netip.Addr {
 	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 }
 
-// all are the IPv4 ranges that services may have, the default one first: where it is not stored, as the server makes it
-// at its start.
+// all returns the IPv4 ranges for services, the default range first. If the default is not stored, its value is the
+// one that a server creates at its start.
 func (a *addresses) all(ctx context.Context) ([]addressRange, error) {
 	var list networkingv1.ServiceCIDRList
 	if err := a.ranges.GetList(ctx, rangePrefix, store.ListOptions{Predicate: store.Everything, Recursive: true}, &list); err != nil {
@@ -113,7 +117,7 @@ func rangesOf(cidr *networkingv1.ServiceCIDR) (ranges []addressRange) {
 	return ranges
 }
 
-// Prefixes are those of a ServiceCIDR that can be read.
+// Prefixes returns the prefixes of a ServiceCIDR. It skips invalid ones.
 func Prefixes(cidr *networkingv1.ServiceCIDR) (all []netip.Prefix) {
 	for _, text := range cidr.Spec.CIDRs {
 		if prefix, err := netip.ParsePrefix(text); err == nil {
@@ -123,13 +127,13 @@ func Prefixes(cidr *networkingv1.ServiceCIDR) (all []netip.Prefix) {
 	return all
 }
 
-// Offers says whether a service can have an address of a prefix: any but the first, and the last of IPv4.
+// Offers reports whether a service can get an address of a prefix: any but the first, and for IPv4 any but the last.
 func Offers(prefix netip.Prefix, address netip.Addr) bool {
 	last := address.Is4() && prefix.Bits() < address.BitLen() && !prefix.Contains(address.Next())
 	return prefix.Contains(address) && address != prefix.Masked().Addr() && !last
 }
 
-// take gives svc the address that it asks for.
+// take allocates the address that svc requests.
 func (a *addresses) take(ctx context.Context, svc *corev1.Service, ip netip.Addr) error {
 	if err := a.count(ctx, time.Time{}); err != nil {
 		return err
@@ -144,15 +148,15 @@ func (a *addresses) take(ctx context.Context, svc *corev1.Service, ip netip.Addr
 	if err := a.create(ctx, svc, ip); !errors.Is(err, errGiven) {
 		return err
 	}
-	// The service that took it may never have been stored.
+	// The service that took the address may never have been stored: a recount then frees it.
 	if err := a.count(ctx, time.Now().Add(-abandoned)); err != nil {
 		return err
 	}
 	return a.create(ctx, svc, ip)
 }
 
-// tryTake is take in a dry run. As upstream's it does not look whether somebody has the address, and it names one range
-// where no range has the address.
+// tryTake is take in a dry run. Like upstream's, it does not check whether the address is free. If no range has the
+// address, the error names only the first range.
 func (a *addresses) tryTake(ctx context.Context, ip netip.Addr) error {
 	ranges, err := a.all(ctx)
 	if err != nil {
@@ -169,8 +173,8 @@ func (a *addresses) tryTake(ctx context.Context, ip netip.Addr) error {
 	return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %s", ip, ranges[0].Masked())
 }
 
-// next gives svc the first free address: of the part of a range that is not left for those who ask for one, if there is
-// one.
+// next allocates the first free address to svc. In each range it tries the part that is reserved for specific
+// requests last.
 func (a *addresses) next(ctx context.Context, svc *corev1.Service) (netip.Addr, error) {
 	if err := a.count(ctx, time.Time{}); err != nil {
 		return netip.Addr{}, err
@@ -181,7 +185,7 @@ func (a *addresses) next(ctx context.Context, svc *corev1.Service) (netip.Addr, 
 	}
 	ip, err := a.search(ctx, svc, ranges)
 	if errors.Is(err, errFull) {
-		// Other servers may have released some.
+		// Other servers may have released addresses.
 		if err := a.count(ctx, time.Now()); err != nil {
 			return netip.Addr{}, err
 		}
@@ -190,7 +194,7 @@ func (a *addresses) next(ctx context.Context, svc *corev1.Service) (netip.Addr, 
 	return ip, err
 }
 
-// tryNext is next in a dry run. As upstream's it shows an address that no service can have.
+// tryNext is next in a dry run. Like upstream's, it returns the network address, which no service can get.
 func (a *addresses) tryNext(ctx context.Context) (netip.Addr, error) {
 	ranges, err := a.all(ctx)
 	if err != nil {
@@ -220,7 +224,7 @@ func (a *addresses) search(ctx context.Context, svc *corev1.Service, ranges []ad
 	return netip.Addr{}, errFull
 }
 
-// reserve keeps other requests from trying an address.
+// reserve marks an address as used, so that other requests do not try it. It returns false if it is used already.
 func (a *addresses) reserve(ip netip.Addr) bool {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -237,7 +241,7 @@ func (a *addresses) forget(ip netip.Addr) {
 	delete(a.used, ip)
 }
 
-// create writes the IPAddress by which svc has an address.
+// create writes the IPAddress that allocates ip to svc.
 func (a *addresses) create(ctx context.Context, svc *corev1.Service, ip netip.Addr) error {
 	err := a.given.Create(ctx, addressPrefix+"/"+ip.String(), NewAddress(svc, ip), &networkingv1.IPAddress{}, 0)
 	if err != nil && !store.IsExist(err) {
@@ -251,12 +255,12 @@ func (a *addresses) create(ctx context.Context, svc *corev1.Service, ip netip.Ad
 	return nil
 }
 
-// addressFields are the fields of every IPAddress that is made here, as its manager.
+// addressFields is the managedFields entry of every IPAddress that this package creates.
 const addressFields = `{"f:metadata":{"f:labels":{".":{},` +
 	`"f:ipaddress.kubernetes.io/ip-family":{},"f:ipaddress.kubernetes.io/managed-by":{}}},` +
 	`"f:spec":{"f:parentRef":{".":{},"f:name":{},"f:namespace":{},"f:resource":{}}}}`
 
-// NewAddress is the IPAddress as upstream's client would have created it.
+// NewAddress makes the same IPAddress that upstream's client would create.
 func NewAddress(svc *corev1.Service, ip netip.Addr) *networkingv1.IPAddress {
 	now := metav1.Now().Rfc3339Copy()
 	family := corev1.IPv4Protocol
@@ -278,7 +282,7 @@ func NewAddress(svc *corev1.Service, ip netip.Addr) *networkingv1.IPAddress {
 	}
 }
 
-// release deletes the IPAddresses of svc. An IPAddress that names another object stays.
+// release deletes the IPAddresses of svc. It keeps an IPAddress that names another object.
 func (a *addresses) release(ctx context.Context, service apitypes.NamespacedName, ips []netip.Addr) error {
 	own := func(address *networkingv1.IPAddress) bool {
 		ref := address.Spec.ParentRef
@@ -291,7 +295,7 @@ func (a *addresses) release(ctx context.Context, service apitypes.NamespacedName
 	return errors.Join(errs...)
 }
 
-// remove deletes an IPAddress if its present state in etcd may go.
+// remove deletes an IPAddress if may accepts its current state in etcd.
 func (a *addresses) remove(ctx context.Context, ip netip.Addr, may func(*networkingv1.IPAddress) bool) error {
 	err := a.given.Delete(ctx, addressPrefix+"/"+ip.String(), &networkingv1.IPAddress{}, nil,
 		func(_ context.Context, obj runtime.Object) error {
@@ -314,7 +318,7 @@ func parent(ref *networkingv1.ParentReference) apitypes.NamespacedName {
 	return apitypes.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 }
 
-// count calls recount, unless another request has done so meanwhile.
+// count calls recount, unless one has begun after since.
 func (a *addresses) count(ctx context.Context, since time.Time) error {
 	a.counting.Lock()
 	defer a.counting.Unlock()
@@ -329,11 +333,11 @@ func (a *addresses) count(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// recount finds the used addresses. A service without an IPAddress gets one, since older servers wrote none, and
-// an IPAddress whose service never came is deleted.
+// recount finds the used addresses. It creates missing IPAddresses of services, since older servers wrote none, and
+// deletes IPAddresses whose service was never stored.
 func (a *addresses) recount(ctx context.Context) error {
-	// The addresses first: the service of one that is old by now, and whose service is not there afterwards, does not
-	// come.
+	// The list of addresses has to come first: if the service of an old address is missing in the later list, it will
+	// not come.
 	var list networkingv1.IPAddressList
 	if err := a.given.GetList(ctx, addressPrefix, store.ListOptions{Predicate: store.Everything, Recursive: true}, &list); err != nil {
 		return fmt.Errorf("list the cluster IPs in use: %w", err)
@@ -356,7 +360,8 @@ func (a *addresses) recount(ctx context.Context) error {
 			continue
 		}
 		if owned[ip] == nil && mayGo(address) {
-			// Another server may have given the address again since it was read: then it is young.
+			// Another server may have allocated the address again since the list: then it is young, and mayGo
+			// refuses.
 			if err := a.remove(ctx, ip, mayGo); err != nil {
 				return err
 			}
@@ -379,7 +384,7 @@ func (a *addresses) recount(ctx context.Context) error {
 	return nil
 }
 
-// mayGo says whether an address was taken so long ago that its service would be there by now.
+// mayGo reports whether a service's address is so old that the service would be stored by now.
 func mayGo(address *networkingv1.IPAddress) bool {
 	ref := address.Spec.ParentRef
 	return ref != nil && ref.Group == "" && ref.Resource == "services" && address.Labels[networkingv1.LabelManagedBy] == AllocatorName &&

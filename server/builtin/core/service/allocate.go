@@ -15,14 +15,14 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// allocator gives services addresses and ports.
+// allocator allocates addresses and ports to services.
 type allocator struct {
 	ips   *addresses
 	ports *pool
 }
 
-// grant has what one operation on a service took, which goes back if it fails, and what it no longer uses, which goes
-// back if it succeeds.
+// grant records the addresses and ports of one operation on a service: those that it took, to release if it fails,
+// and those that the service no longer uses, to release if it succeeds.
 type grant struct {
 	*allocator
 
@@ -32,8 +32,8 @@ type grant struct {
 	portsTaken, portsFreed []uint32
 }
 
-// allocate fills in the addresses and ports that svc needs and old, which may be nil, lacks. The caller finishes the
-// grant.
+// allocate fills in the addresses and ports that svc needs beyond those of old, which may be nil. The caller has to
+// call finish.
 func (a *allocator) allocate(ctx context.Context, svc, old *corev1.Service, dryRun bool) (*grant, error) {
 	if err := initFamilies(svc, old); err != nil {
 		return nil, err
@@ -50,7 +50,8 @@ func (a *allocator) allocate(ctx context.Context, svc, old *corev1.Service, dryR
 	return g, nil
 }
 
-// finish releases what is no longer used. It continues after the request has ended, since nobody else would release it.
+// finish releases the unused addresses and ports. It ignores the request's cancellation, since nothing else would
+// release them.
 func (g *grant) finish(ctx context.Context, success bool) {
 	if g.dryRun {
 		return
@@ -65,7 +66,7 @@ func (g *grant) finish(ctx context.Context, success bool) {
 	}
 }
 
-// releaseAll releases what a deleted service used.
+// releaseAll releases the addresses and ports of a deleted service.
 func (a *allocator) releaseAll(ctx context.Context, svc *corev1.Service) {
 	g := &grant{allocator: a, service: nameOf(svc), ipsFreed: clusterIPs(svc), portsFreed: portNumbers(svc)}
 	g.finish(ctx, true)
@@ -75,7 +76,7 @@ func nameOf(svc *corev1.Service) apitypes.NamespacedName {
 	return apitypes.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}
 }
 
-// clusterIPs are the addresses of svc.
+// clusterIPs returns the addresses of svc.
 func clusterIPs(svc *corev1.Service) (addresses []netip.Addr) {
 	if !needsClusterIP(svc) {
 		return nil
@@ -97,7 +98,7 @@ func parseIP(s string) (netip.Addr, bool) {
 	return ip.Unmap(), ok
 }
 
-// portNumbers are the ports of svc that the pool has given.
+// portNumbers returns the ports of svc that come from the pool.
 func portNumbers(svc *corev1.Service) (numbers []uint32) {
 	for _, p := range nodePorts(svc) {
 		numbers = append(numbers, uint32(p))
@@ -113,7 +114,7 @@ func (g *grant) clusterIPs(ctx context.Context, svc, old *corev1.Service) error 
 		if !needsClusterIP(svc) {
 			g.ipsFreed = clusterIPs(old)
 		} else if ips := clusterIPs(svc); len(ips) == 1 {
-			// The second address, of a service that becomes single stack.
+			// The second address of a service that becomes single stack.
 			g.ipsFreed = without(clusterIPs(old), ips)
 		}
 		return nil
@@ -177,8 +178,8 @@ func (g *grant) nodePorts(ctx context.Context, svc, old *corev1.Service) error {
 	return nil
 }
 
-// newNodePorts gives the ports of a new service their node ports. Entries of the same port share one: that of the first
-// of them that asks for one. Node ports that entries of different ports ask for have to differ.
+// newNodePorts allocates node ports for a new service. Entries with the same port share the node port that the first
+// of them requests. Entries with different ports must request different node ports.
 func (g *grant) newNodePorts(ctx context.Context, svc *corev1.Service) error {
 	if !needsNodePort(svc) {
 		return nil
@@ -207,7 +208,8 @@ func (g *grant) newNodePorts(ctx context.Context, svc *corev1.Service) error {
 	return nil
 }
 
-// changedNodePorts takes the node ports that an update adds. Two entries of one protocol can't have the same.
+// changedNodePorts allocates the node ports that an update adds. Two entries of one protocol cannot share a node
+// port.
 func (g *grant) changedNodePorts(ctx context.Context, svc *corev1.Service, had []uint32) error {
 	type portOfProtocol struct {
 		protocol corev1.Protocol
@@ -233,7 +235,7 @@ func (g *grant) changedNodePorts(ctx context.Context, svc *corev1.Service, had [
 	return nil
 }
 
-// nodePort takes the node port that the entry at index asks for, or a free one.
+// nodePort allocates the node port that the entry at index requests, or a free one.
 func (g *grant) nodePort(ctx context.Context, svc *corev1.Service, index int) error {
 	p := &svc.Spec.Ports[index]
 	if p.NodePort == 0 {
@@ -251,7 +253,8 @@ func (g *grant) nodePort(ctx context.Context, svc *corev1.Service, index int) er
 	return nil
 }
 
-// takePort takes a port. A dry run takes nothing from the pool, so that what it has chosen before counts as taken too.
+// takePort allocates port n. A dry run takes nothing from the pool, so the ports that it chose before are checked
+// here.
 func (g *grant) takePort(ctx context.Context, n uint32) error {
 	if g.dryRun && slices.Contains(g.portsTaken, n) {
 		return errPortTaken
@@ -263,11 +266,11 @@ func (g *grant) takePort(ctx context.Context, n uint32) error {
 	return nil
 }
 
-// firstPretended is the first port that a dry run shows where any will do.
+// firstPretended is the first port that a dry run returns if the client requests none.
 const firstPretended = 32769
 
-// nextPort takes any port. A dry run shows the one behind those that it has chosen, as a kube-apiserver does, whether
-// it is free or not: a later request gets another one anyway.
+// nextPort allocates a free port. A dry run returns the port after those that it chose before, as a kube-apiserver
+// does, whether it is free or not: the real request would get another one anyway.
 func (g *grant) nextPort(ctx context.Context) (n uint32, err error) {
 	if g.dryRun {
 		n = firstPretended
@@ -281,7 +284,7 @@ func (g *grant) nextPort(ctx context.Context) (n uint32, err error) {
 	return n, nil
 }
 
-// requestedFor is the node port that an entry of the port asks for.
+// requestedFor returns the first node port that an entry with this port requests.
 func requestedFor(svc *corev1.Service, port int32) int32 {
 	for i := range svc.Spec.Ports {
 		if p := &svc.Spec.Ports[i]; p.Port == port && p.NodePort != 0 {
@@ -321,7 +324,7 @@ func (g *grant) healthCheckPort(ctx context.Context, svc, old *corev1.Service) e
 	return nil
 }
 
-// without is all except the items of not.
+// without returns the items of all that are not in not.
 func without[T comparable](all, not []T) (rest []T) {
 	for _, n := range all {
 		if !slices.Contains(not, n) {

@@ -5,7 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// setDefaults fills in what depends on the service alone. IP families and what is allocated follow in BeginCreate.
+// setDefaults fills in the defaults that depend on the service alone. BeginCreate adds IP families, addresses and
+// ports.
 func setDefaults(svc *corev1.Service) {
 	spec := &svc.Spec
 	setAffinityDefaults(spec)

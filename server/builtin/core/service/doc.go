@@ -1,25 +1,25 @@
-// Package service is the resource services, with its subresource status.
+// Package service declares the resource services, with the subresources status and proxy.
 //
-// A service gets a cluster IP and, depending on its type, node ports and a health check port. What is taken is recorded
-// in etcd as the Kubernetes API server records it, so that several servers on one etcd never give the same thing twice:
-// an address by the IPAddress of its name, the ports by a RangeAllocation (their range and a bitmap) under
-// /registry/ranges/servicenodeports. Addresses are those of the ServiceCIDRs that are ready, beginning with the one
-// called kubernetes, which is 10.96.0.0/12 where it is not stored; a RangeAllocation that is there already decides the
-// range of ports, otherwise it is 30000-32767. The lowest free one is given, above the part that is left for services
-// that ask for one.
+// A service gets a cluster IP and, depending on its type, node ports and a health check port. Allocations are
+// recorded in etcd in the form of the Kubernetes API server, so that several servers on one etcd never allocate the
+// same address or port twice. An IPAddress records the address of its name. A RangeAllocation under
+// /registry/ranges/servicenodeports records the range of ports and a bitmap of the taken ones. Addresses come from
+// the ready ServiceCIDRs, first from the one named kubernetes, whose default is 10.96.0.0/12. Ports come from the
+// range of the stored RangeAllocation; the default is 30000-32767. A service gets the lowest free one above the part
+// that is reserved for specific requests.
 //
-// What differs from a Kubernetes API server:
+// Differences from a Kubernetes API server:
 //
-//   - Before it gives the first one, a process records all that the existing services use, whatever is stored, so that
-//     a restored etcd without these objects is safe, and deletes the IPAddresses whose service never came. Package
-//     server/controller/repair does the rest that the repair loops of a Kubernetes API server do, among it to free the
-//     ports of a killed process.
-//   - Addresses are not given at random.
-//   - The cluster has one IP family, IPv4.
-//   - A service that was stored without clusterIPs and IP families, as before Kubernetes 1.20, is read as it is stored.
-//     The next update gives it both.
+//   - Before its first allocation, a process records the addresses and ports of all existing services, so that a
+//     restored etcd without these records is safe. It also deletes IPAddresses whose service was never stored.
+//     Package server/controller/repair does the other work of upstream's repair loops, such as freeing the ports that
+//     a killed process took.
+//   - Addresses are not allocated at random.
+//   - The cluster has only one IP family, IPv4.
+//   - A service that was stored without clusterIPs and IP families, by Kubernetes before 1.20, is returned without
+//     them. Its next update adds both.
 //
-// Order of a create: BeginCreate fills in IP families and allocates; then the strategy validates the whole; if anything
-// fails, the finish function gives back what was taken. An update takes what is new before, and gives back what is no
-// longer used after.
+// In a create, BeginCreate fills in IP families and allocates. Then the strategy validates the whole service. If a
+// step fails, the finish function releases the allocation. An update allocates additions before the write, and
+// releases unused ones after it.
 package service

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What follows from a service's type.
+// These functions derive a service's needs from its type.
 
 func needsClusterIP(svc *corev1.Service) bool { return svc.Spec.Type != corev1.ServiceTypeExternalName }
 
@@ -14,7 +14,7 @@ func needsNodePort(svc *corev1.Service) bool {
 	return svc.Spec.Type == corev1.ServiceTypeNodePort || svc.Spec.Type == corev1.ServiceTypeLoadBalancer
 }
 
-// wantsNodePorts says whether ports without a node port get one. A load balancer may do without.
+// wantsNodePorts reports whether ports without a node port get one. A load balancer can opt out.
 func wantsNodePorts(svc *corev1.Service) bool {
 	allocate := svc.Spec.AllocateLoadBalancerNodePorts
 	return !isLoadBalancer(svc) || allocate == nil || *allocate
@@ -45,7 +45,7 @@ func sameValue[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// nodePorts are the node ports of svc, each once.
+// nodePorts returns the node ports of svc without duplicates.
 func nodePorts(svc *corev1.Service) []int32 {
 	var ports []int32
 	for i := range svc.Spec.Ports {

@@ -9,19 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// clusterFamily is the one family that cluster IPs have.
+// clusterFamily is the only family of cluster IPs.
 const clusterFamily = corev1.IPv4Protocol
 
 func newInvalid(svc *corev1.Service, errs field.ErrorList) error {
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
 }
 
-// normalizeClusterIPs makes clusterIPs follow clusterIP, for clients that know only the older field. What cannot be
-// meant that way is left to validation.
+// normalizeClusterIPs derives clusterIPs from clusterIP, for clients that know only the older field. It leaves
+// contradictions to validation.
 func normalizeClusterIPs(svc, old *corev1.Service) {
 	s := &svc.Spec
 	if old == nil || len(old.Spec.ClusterIPs) == 0 {
-		// A new service, or one that was stored before there were clusterIPs.
+		// The service is new, or was stored before the field clusterIPs existed.
 		if s.ClusterIP != "" && len(s.ClusterIPs) == 0 {
 			s.ClusterIPs = []string{s.ClusterIP}
 		}
@@ -42,8 +42,8 @@ func normalizeClusterIPs(svc, old *corev1.Service) {
 	}
 }
 
-// patchAllocatedValues brings back what was allocated and the client left out, so that the manifest a service was made
-// of can be put again.
+// patchAllocatedValues restores allocated values that the client left out, so that PUT accepts the manifest that
+// created the service.
 func patchAllocatedValues(svc, old *corev1.Service) {
 	s, was := &svc.Spec, &old.Spec
 	if needsClusterIP(svc) && needsClusterIP(old) {
@@ -62,7 +62,7 @@ func patchAllocatedValues(svc, old *corev1.Service) {
 	}
 }
 
-// patchNodePorts gives ports the node ports that the ports of their names had, unless another port has those now.
+// patchNodePorts restores the node ports of ports with the same names, unless another port has taken them.
 func patchNodePorts(svc, old *corev1.Service) {
 	used := nodePorts(svc)
 	byName := make(map[string]int32, len(old.Spec.Ports))
@@ -78,7 +78,7 @@ func patchNodePorts(svc, old *corev1.Service) {
 	}
 }
 
-// initFamilies fills in ipFamilyPolicy and ipFamilies, and refuses what this cluster cannot do.
+// initFamilies fills in ipFamilyPolicy and ipFamilies, and refuses families that this cluster lacks.
 func initFamilies(svc, old *corev1.Service) error {
 	if !needsClusterIP(svc) || keepsPreferDualStack(svc, old) {
 		return nil
@@ -87,7 +87,7 @@ func initFamilies(svc, old *corev1.Service) error {
 	if s.IPFamilyPolicy == nil {
 		s.IPFamilyPolicy = new(defaultPolicy(svc, old))
 	}
-	// The rest needs fields that are valid one by one.
+	// The code below relies on valid fields.
 	if errs := validateClusterIPs(svc); len(errs) > 0 {
 		return newInvalid(svc, errs)
 	}
@@ -107,7 +107,7 @@ func initFamilies(svc, old *corev1.Service) error {
 		return newInvalid(svc, errs)
 	}
 	if s.ClusterIP == corev1.ClusterIPNone && len(s.Selector) == 0 {
-		// Nothing in the cluster serves it, so it may have families that the cluster lacks.
+		// A headless service without a selector may have families that the cluster lacks: its endpoints are external.
 		if len(s.IPFamilies) == 0 {
 			s.IPFamilies = []corev1.IPFamily{clusterFamily}
 		}
@@ -133,8 +133,8 @@ func initFamilies(svc, old *corev1.Service) error {
 	return nil
 }
 
-// keepsPreferDualStack says whether svc wants two families if there are two, as before, and changed nothing about it.
-// Such a service keeps what it has when the cluster gains or loses a family.
+// keepsPreferDualStack reports whether the policy is PreferDualStack as before, with the same addresses and families.
+// Such a service keeps them even if the cluster gains or loses a family.
 func keepsPreferDualStack(svc, old *corev1.Service) bool {
 	preferDual := corev1.IPFamilyPolicyPreferDualStack
 	return old != nil && needsClusterIP(old) &&
@@ -154,7 +154,7 @@ func defaultPolicy(svc, old *corev1.Service) corev1.IPFamilyPolicy {
 }
 
 // familiesBefore drops the second address and family of a service that becomes single stack, and checks that the
-// policy says what the client did to them.
+// policy agrees with the client's change of them.
 func familiesBefore(svc, old *corev1.Service) (errs field.ErrorList) {
 	s := &svc.Spec
 	if old != nil && isSingleStack(svc) {

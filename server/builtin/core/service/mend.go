@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// REST is the storage of services, and mends what is stored of their node ports.
+// REST is the storage of services. It also repairs the record of their node ports.
 type REST struct {
 	*builtin.REST
 
@@ -21,8 +21,8 @@ type REST struct {
 
 var errAsItIs = errors.New("nothing is to be changed")
 
-// MendPorts marks the node ports that services have as taken, and frees leaked ones that no service has. It changes
-// nothing if somebody else has changed them since a revision.
+// MendPorts marks the node ports of services as taken, and frees those of leaked that no service has. It changes
+// nothing if the record has changed after revision since.
 func (r *REST) MendPorts(ctx context.Context, since int64, leaked []uint32) (changed bool, err error) {
 	used, err := r.ports.inUse(ctx)
 	if err != nil {
@@ -43,34 +43,34 @@ func (r *REST) MendPorts(ctx context.Context, since int64, leaked []uint32) (cha
 	return err == nil, err
 }
 
-// Allocation says which node ports are taken.
+// Allocation holds the range of node ports and the taken ones.
 type Allocation struct {
 	span
 	bits *big.Int
 }
 
-// AllocationOf reads what is stored. A new RangeAllocation has the usual range.
+// AllocationOf parses a stored RangeAllocation. A new one has the default range.
 func AllocationOf(stored *corev1.RangeAllocation) (Allocation, error) {
 	s, err := spanOf(stored)
 	return Allocation{s, new(big.Int).SetBytes(stored.Data)}, err
 }
 
-// Range is how the range of ports is written, such as 30000-32767.
+// Range returns the range of ports as text, such as 30000-32767.
 func (a Allocation) Range() string { return a.spec }
 
-// Has says whether a port is in the range.
+// Has reports whether a port is in the range.
 func (a Allocation) Has(port uint32) bool {
 	_, ok := a.index(port)
 	return ok
 }
 
-// Taken says whether a port is taken.
+// Taken reports whether a port is taken.
 func (a Allocation) Taken(port uint32) bool {
 	i, ok := a.index(port)
 	return ok && a.bits.Bit(i) == 1
 }
 
-// All are the ports that are taken.
+// All iterates over the taken ports.
 func (a Allocation) All() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for i := range a.size {

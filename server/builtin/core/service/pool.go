@@ -17,12 +17,12 @@ import (
 
 // span is a range of ports.
 type span struct {
-	// spec is how the range is written in etcd.
+	// spec is the range as text, as stored in etcd.
 	spec  string
 	first uint32
 	size  int
-	// static ports at the beginning are given on their own only when all others are taken, so that services which
-	// ask for a certain port find it free there.
+	// static is the number of ports, from the first, that the pool chooses only when all others are taken. So a
+	// service that requests a specific port is likely to find it free there.
 	static int
 }
 
@@ -44,7 +44,7 @@ func parsePorts(spec string) (span, error) {
 	return span{spec: spec, first: uint32(first), size: size, static: clamp(size/32, 16, 128, size)}, nil
 }
 
-// spanOf is the range of a RangeAllocation, the usual one if it is a new one.
+// spanOf returns the range of a RangeAllocation, or the default range for a new one.
 func spanOf(allocation *corev1.RangeAllocation) (span, error) {
 	spec := allocation.Range
 	if spec == "" {
@@ -65,14 +65,14 @@ func clamp(n, least, most, size int) int {
 	return min(max(n, least), most)
 }
 
-// pool gives out ports, each once. Which are taken is a bitmap in etcd, so that all servers of one etcd agree; bit i of
-// it, as a big-endian number, is the port first+i.
+// pool allocates ports, each once. The taken ports are a bitmap in etcd, so that all servers of one etcd agree. The
+// bitmap is a big-endian number; its bit i stands for the port first+i.
 type pool struct {
 	storage store.Interface
-	// inUse lists what the existing services use.
+	// inUse lists the ports of the existing services.
 	inUse func(context.Context) ([]uint32, error)
 
-	// counted says that the ports in use are marked in etcd.
+	// counted is set once this process has marked the ports in use in etcd.
 	counted atomic.Bool
 }
 
@@ -80,8 +80,7 @@ var errPortTaken = errors.New("provided port is already allocated")
 
 const portsKey = "/ranges/servicenodeports"
 
-// take takes n. A dry run only looks whether somebody has it, and leaves ports out of the range to validation, as
-// upstream's.
+// take allocates port n. A dry run only checks that n is free. Like upstream's, it accepts ports outside the range.
 func (p *pool) take(ctx context.Context, n uint32, dryRun bool) error {
 	return p.change(ctx, dryRun, func(s span, bits *big.Int) error {
 		i, ok := s.index(n)
@@ -99,7 +98,7 @@ func (p *pool) take(ctx context.Context, n uint32, dryRun bool) error {
 	})
 }
 
-// next takes the first free port.
+// next allocates the first free port.
 func (p *pool) next(ctx context.Context) (n uint32, err error) {
 	err = p.change(ctx, false, func(s span, bits *big.Int) error {
 		for i := range s.size {
@@ -131,7 +130,7 @@ func (s span) index(n uint32) (int, bool) {
 	return i, i >= 0 && i < s.size
 }
 
-// setAll sets the bits of ports. A port outside the span was never taken from it.
+// setAll sets the bits of ports. It ignores ports outside the span.
 func (s span) setAll(bits *big.Int, numbers []uint32, bit uint) {
 	for _, n := range numbers {
 		if i, ok := s.index(n); ok {
@@ -140,8 +139,8 @@ func (s span) setAll(bits *big.Int, numbers []uint32, bit uint) {
 	}
 }
 
-// change applies f to the bitmap in etcd, once or more. Before the first change of this process, it marks
-// all ports that the existing services use.
+// change applies f to the bitmap in etcd; after a conflict it calls f again. The first change of this process also
+// marks the ports of all existing services.
 func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) error) error {
 	if p.counted.Load() {
 		return p.update(ctx, dryRun, func(s span, bits *big.Int, _ uint64) error { return f(s, bits) })
@@ -160,10 +159,10 @@ func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) e
 	return err
 }
 
-// errDryRun ends the update of a dry run without a write.
+// errDryRun aborts the update of a dry run before the write.
 var errDryRun = errors.New("dry run")
 
-// update applies f to the bitmap in etcd as of a revision, once or more.
+// update applies f to the bitmap in etcd and its revision; after a conflict it calls f again.
 func (p *pool) update(ctx context.Context, dryRun bool, f func(s span, bits *big.Int, revision uint64) error) error {
 	err := p.storage.GuaranteedUpdate(ctx, portsKey, &corev1.RangeAllocation{}, true, nil,
 		func(input runtime.Object, meta store.ResponseMeta) (runtime.Object, *uint64, error) {

@@ -24,15 +24,15 @@ import (
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
-// Needs are the parts of the server that services use beside their own storage.
+// Needs holds the parts of the server that services use besides their own storage.
 type Needs struct {
-	// Kubelets reach the addresses of pods.
+	// Kubelets connects to the addresses of pods.
 	Kubelets *kubelet.Client
 	// Storage returns the storage of another resource, nil if it is not served.
 	Storage func(schema.GroupVersionResource) rest.Storage
 }
 
-// Served declares services with the subresource that reaches their endpoints.
+// Served declares services with the subresource proxy.
 func Served(n Needs) builtin.Declaration {
 	r := Resource
 	r.Sub = append(slices.Clone(r.Sub), builtin.Sub{Name: "proxy", New: builtin.Make(func(services *builtin.REST) rest.Storage {
@@ -46,7 +46,7 @@ func Served(n Needs) builtin.Declaration {
 	return declaration{builtin.Declare(r)}
 }
 
-// AddOptions registers how the options of the proxy are made of a query.
+// AddOptions registers the conversion from a query to the options of the proxy.
 func AddOptions(s *runtime.Scheme) error {
 	return builtin.AddQueryOptions(s, &corev1.ServiceProxyOptions{})
 }
@@ -79,10 +79,10 @@ func (f *finder) location(ctx context.Context, id string) (kubelet.Location, err
 	return kubelet.Location{URL: &url.URL{Scheme: scheme, Host: host}, Transport: f.needs.Kubelets.Pods()}, err
 }
 
-// family is that of the service's first address if it has several: the family of the cluster's own addresses.
+// family returns the family of the endpoints to use: the cluster has only IPv4.
 func (*finder) family() corev1.IPFamily { return corev1.IPv4Protocol }
 
-// portName is the name of a port that is given by its number.
+// portName returns the name of a service's port, if port is a number.
 func (f *finder) portName(ctx context.Context, name, port string) (string, error) {
 	number, err := strconv.ParseInt(port, 10, 64)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *finder) portName(ctx context.Context, name, port string) (string, error
 	return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", number, name))
 }
 
-// endpoints are the slices of a service.
+// endpoints returns the slices of a service.
 func (f *finder) endpoints(ctx context.Context, name string) ([]*discoveryv1.EndpointSlice, error) {
 	lister, ok := f.needs.Storage(discoveryv1.SchemeGroupVersion.WithResource("endpointslices")).(rest.Lister)
 	if !ok {
@@ -127,8 +127,8 @@ func (f *finder) endpoints(ctx context.Context, name string) ([]*discoveryv1.End
 	return endpoints, nil
 }
 
-// isPod says whether the endpoint's address is one of the pod that it names. Whoever may write slices could name any
-// address.
+// isPod reports whether the endpoint's address belongs to the pod that it names. Without this check, a user who may
+// write slices could make the proxy connect to any address.
 func (f *finder) isPod(ctx context.Context, e *discoveryv1.Endpoint) bool {
 	if e.TargetRef == nil || e.TargetRef.Namespace != request.NamespaceValue(ctx) {
 		return false

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// DefaultCIDR is the name of the ServiceCIDR that a server makes.
+	// DefaultCIDR is the name of the ServiceCIDR that a server creates.
 	DefaultCIDR = "kubernetes"
-	// DefaultIPs is the range of cluster IPs that a server makes, if there is none.
+	// DefaultIPs is the range of cluster IPs that a server creates if there is none.
 	DefaultIPs = "10.96.0.0/12"
-	// defaultPorts is the range of node ports, unless etcd has another one.
+	// defaultPorts is the range of node ports unless etcd has another one.
 	defaultPorts = "30000-32767"
 )
 
@@ -61,12 +61,12 @@ spec:
 	ReturnDeletedObject: true,
 }
 
-// declaration gives services addresses and ports.
+// declaration adds the allocation of addresses and ports to the declared resource.
 type declaration struct {
 	*builtin.AnyResource
 }
 
-// NewStorages makes the allocator of one server, and the storages of services that use it.
+// NewStorages makes the allocator, and the storages of services, which use it.
 func (d declaration) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
 	a := &allocator{ips: &addresses{used: map[netip.Addr]bool{}}, ports: &pool{}}
 	r := *d.AnyResource
@@ -92,8 +92,8 @@ func (d declaration) NewStorages(getter backend.RESTOptionsGetter) (map[string]r
 	return storages, nil
 }
 
-// open makes the storages of what is given, and lets them end with that of the services. They have no cache: what is
-// taken is known to etcd alone.
+// open makes the storages of addresses, ranges and ports, and destroys them with the storage of services. They have
+// no cache: only etcd's current state shows what is taken.
 func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registry.Store) error {
 	for _, s := range []struct {
 		resource  schema.GroupResource
@@ -125,7 +125,7 @@ func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registr
 	return nil
 }
 
-// made makes an empty object of the type.
+// made returns an empty object.
 func made[T any, P interface {
 	*T
 	runtime.Object
@@ -133,11 +133,11 @@ func made[T any, P interface {
 	return P(new(T))
 }
 
-// stored lists all services, from etcd.
+// stored returns a function that lists all services from etcd.
 func stored(services *registry.Store) func(context.Context) ([]corev1.Service, error) {
 	return func(ctx context.Context) ([]corev1.Service, error) {
 		list := &corev1.ServiceList{}
-		// A context without a namespace makes the key of all of them.
+		// The key root of a context without a namespace covers all namespaces.
 		key := services.KeyRootFunc(context.Background())
 		_, err := services.Storage.GetList(ctx, key, store.ListOptions{Predicate: store.Everything, Recursive: true}, list)
 		return list.Items, err
@@ -169,6 +169,6 @@ func (a *allocator) afterDelete(obj runtime.Object, options *metav1.DeleteOption
 	if len(options.DryRun) > 0 {
 		return
 	}
-	// The hook has no context: what is given back here does not depend on the request any more.
+	// The hook has no context, and the release must not depend on the request any more.
 	a.releaseAll(context.Background(), obj.(*corev1.Service))
 }

@@ -54,8 +54,8 @@ func warnings(svc, _ *corev1.Service) []string {
 	return w
 }
 
-// dropTypeDependentFields clears what no longer makes sense when a service changes its type. A field that the client
-// changed too is left, so that validation can object.
+// dropTypeDependentFields clears fields that do not apply to the new type of a service. If the client changed such a
+// field too, it stays, and validation refuses it.
 func dropTypeDependentFields(svc, old *corev1.Service) {
 	if needsClusterIP(old) && !needsClusterIP(svc) {
 		if sameClusterIPs(svc, old) {

@@ -51,7 +51,7 @@ func external(svc *corev1.Service) string {
 	return "<unknown>"
 }
 
-// balancers are the addresses or names of svc's load balancers, sorted, each once.
+// balancers returns the addresses or names of svc's load balancers, sorted and without duplicates.
 func balancers(svc *corev1.Service) []string {
 	var all []string
 	for _, in := range svc.Status.LoadBalancer.Ingress {

@@ -16,7 +16,7 @@ import (
 
 var specPath = field.NewPath("spec")
 
-// The values that fields may have, in the order in which messages list them.
+// The valid values of fields, in the order of the messages.
 var (
 	affinities = []corev1.ServiceAffinity{corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone}
 	types      = []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer,
@@ -33,10 +33,11 @@ var (
 
 const maxAffinitySeconds = 86400
 
-// anyName is the rule for names of services that are stored: they can't change, and the rule has.
+// anyName accepts every name. It is the rule for stored services: their names can't change, but the rule for names
+// has changed.
 func anyName(string, bool) []string { return nil }
 
-// validate checks svc; old is what it was, or nil.
+// validate checks svc. old is the stored service, or nil for a new one.
 func validate(svc, old *corev1.Service) field.ErrorList {
 	name := apivalidation.NameIsDNSLabel
 	if old != nil {
@@ -87,7 +88,7 @@ func validateTopologyAnnotations(svc *corev1.Service) field.ErrorList {
 		fmt.Sprintf("must match annotations[%s] when both are specified", corev1.DeprecatedAnnotationTopologyAwareHints))}
 }
 
-// validateType checks what a service of its type must have or must not have.
+// validateType checks the fields that a service of this type must have or must not have.
 func validateType(svc *corev1.Service) (errs field.ErrorList) {
 	if len(svc.Spec.Ports) == 0 && !isHeadless(svc) && needsClusterIP(svc) {
 		errs = append(errs, field.Required(specPath.Child("ports"), ""))
@@ -117,7 +118,7 @@ func validateType(svc *corev1.Service) (errs field.ErrorList) {
 	return errs
 }
 
-// invalid is an error for each message about value.
+// invalid returns an error about value for each message.
 func invalid(path *field.Path, value any, msgs []string) (errs field.ErrorList) {
 	for _, msg := range msgs {
 		errs = append(errs, field.Invalid(path, value, msg))
@@ -209,8 +210,8 @@ func validateExternalIPs(svc, old *corev1.Service) (errs field.ErrorList) {
 	return errs
 }
 
-// validateNodePorts checks that node ports and ports are there once for a protocol, and node ports not at all where
-// they have no meaning.
+// validateNodePorts requires that ports and node ports are unique for a protocol, and that types without node ports
+// have none.
 func validateNodePorts(svc *corev1.Service) (errs field.ErrorList) {
 	type key struct {
 		protocol corev1.Protocol
@@ -241,7 +242,7 @@ func validateNodePorts(svc *corev1.Service) (errs field.ErrorList) {
 	return errs
 }
 
-// duplicatePort is a port as the message about a duplicate shows it: with the fields' Go names.
+// duplicatePort is the form of a port in the message about a duplicate: its fields have their Go names.
 type duplicatePort struct {
 	Name        string
 	Protocol    corev1.Protocol

@@ -22,7 +22,7 @@ var (
 
 const noChange = "may not change once set"
 
-// familyOf is the family of a valid address, "" of anything else.
+// familyOf returns the family of a valid address, and "" for an invalid one.
 func familyOf(ip string) corev1.IPFamily {
 	switch netutils.IPFamilyOfString(ip) {
 	case netutils.IPv4:
@@ -66,7 +66,7 @@ func validateClusterIPs(svc *corev1.Service) field.ErrorList {
 		errs = append(errs, field.Invalid(clusterIPsPath, ips, "may only hold up to 2 values"))
 	}
 	if wrong {
-		// Messages about the families of invalid addresses would only confuse.
+		// Errors about the families of invalid addresses would only confuse.
 		return errs
 	}
 	return append(errs, validateFamiliesOfIPs(svc)...)
@@ -103,7 +103,7 @@ func validateFamiliesOfIPs(svc *corev1.Service) (errs field.ErrorList) {
 	return errs
 }
 
-// validateClusterIPsUpdate lets a second address come and, with SingleStack, go, but none change.
+// validateClusterIPsUpdate allows a second address to be added and, with SingleStack, removed. No address may change.
 func validateClusterIPsUpdate(svc, old *corev1.Service) (errs field.ErrorList) {
 	if !needsClusterIP(svc) || !needsClusterIP(old) || isHeadless(svc) && isHeadless(old) {
 		return nil
@@ -130,7 +130,7 @@ func validateClusterIPsUpdate(svc, old *corev1.Service) (errs field.ErrorList) {
 	return errs
 }
 
-// validateFamiliesUpdate is the same for families. A headless service may change them as it likes.
+// validateFamiliesUpdate does the same for families. It allows any change for a headless service.
 func validateFamiliesUpdate(svc, old *corev1.Service) (errs field.ErrorList) {
 	if !needsClusterIP(svc) || !needsClusterIP(old) || isHeadless(svc) || isHeadless(old) {
 		return nil

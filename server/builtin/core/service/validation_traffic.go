@@ -19,7 +19,7 @@ func validateLoadBalancer(svc *corev1.Service) (errs field.ErrorList) {
 	case allocate != nil && !isLoadBalancer(svc):
 		errs = append(errs, field.Forbidden(specPath.Child("allocateLoadBalancerNodePorts"), onlyLoadBalancer))
 	case allocate == nil && isLoadBalancer(svc):
-		// The path has no "spec", as every Kubernetes API server's.
+		// The path has no "spec", as in every Kubernetes API server.
 		errs = append(errs, field.Required(field.NewPath("allocateLoadBalancerNodePorts"), ""))
 	}
 	return append(errs, validateLoadBalancerClass(svc)...)
