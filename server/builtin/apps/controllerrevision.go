@@ -14,7 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// ControllerRevision declares controllerrevisions.apps: states of an object to which its controller can go back.
+// ControllerRevision declares controllerrevisions.apps: earlier states of an object, to which its controller can roll
+// back.
 var ControllerRevision = builtin.Resource[*appsv1.ControllerRevision]{
 	Names:          builtin.Names{Plural: "controllerrevisions", Singular: "controllerrevision"},
 	List:           &appsv1.ControllerRevisionList{},
@@ -35,7 +36,7 @@ data: {spec: {template: {}}}`,
 	},
 }
 
-// controllerCell is the controller's kind and name: "statefulset.apps/web".
+// controllerCell returns the controller's kind and name: "statefulset.apps/web".
 func controllerCell(r *appsv1.ControllerRevision) string {
 	owner := metav1.GetControllerOf(r)
 	if owner == nil {

@@ -19,8 +19,8 @@ import (
 
 // DaemonSet is the resource daemonsets: a pod on each node.
 //
-// It owns their defaults, validation and columns. The server counts changes of the template in an annotation: the first
-// versions of the group had a field for them.
+// The server counts changes of the template in an annotation. The first versions of the group had a field for the
+// count.
 var DaemonSet = builtin.Resource[*appsv1.DaemonSet]{
 	Names:   builtin.Names{Plural: "daemonsets", Singular: "daemonset", Short: []string{"ds"}, Categories: []string{"all"}},
 	List:    &appsv1.DaemonSetList{},
@@ -97,14 +97,14 @@ func setDaemonSetDefaults(ds *appsv1.DaemonSet) {
 		podspec.SetDefault(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
 	}
 	if strategy.RollingUpdate != nil {
-		// Even a strategy that ignores them has both numbers.
+		// Both numbers are set even if the strategy ignores them.
 		podspec.SetDefault(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(0))
 		podspec.SetDefault(&strategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 	}
 	podspec.SetDefault(&ds.Spec.RevisionHistoryLimit, 10)
 	podspec.SetDefaultsPodTemplate(&ds.Spec.Template)
 	if _, ok := ds.Annotations[appsv1.DeprecatedTemplateGeneration]; !ok {
-		setTemplateGeneration(ds, 0) // so that who creates the set owns the annotation
+		setTemplateGeneration(ds, 0) // so that the client that creates the set owns the annotation
 	}
 }
 

@@ -74,7 +74,8 @@ func validateDaemonSetStrategy(s *appsv1.DaemonSetUpdateStrategy, path *field.Pa
 		appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 
-// validateDaemonSetRollingUpdate wants pods replaced either before or after the old ones are gone.
+// validateDaemonSetRollingUpdate requires exactly one of maxUnavailable and maxSurge: either the old pods end first,
+// or the new ones start first.
 func validateDaemonSetRollingUpdate(u *appsv1.RollingUpdateDaemonSet, path *field.Path) field.ErrorList {
 	zero := intstr.FromInt32(0)
 	unavailable, surge := ptr.Deref(u.MaxUnavailable, zero), ptr.Deref(u.MaxSurge, zero)

@@ -21,11 +21,11 @@ import (
 
 // Deployment is the resource deployments: pods made from a template, replaced in steps when it changes.
 //
-// It owns their defaults, validation, columns and subresources. Whatever version of apps a client speaks, what comes in
-// here is an apps/v1 Deployment: v1beta1 and v1beta2 are converted above rest, and the few rules that depend on the
-// client's version ask the request in the context.
+// This package gets only apps/v1 Deployments: v1beta1 and v1beta2 are converted above rest. The few rules that depend
+// on the client's version read it from the request in the context.
 //
-// A rollback, which only apps/v1beta1 can ask for, is an annotation of the stored object: apps/v1 has no field for it.
+// Only apps/v1beta1 can request a rollback. The stored object holds the request in an annotation: apps/v1 has no
+// field for it.
 var Deployment = builtin.Resource[*appsv1.Deployment]{
 	Names: builtin.Names{
 		Plural: "deployments", Singular: "deployment", Short: []string{"deploy"}, Categories: []string{"all"},
@@ -39,7 +39,7 @@ var Deployment = builtin.Resource[*appsv1.Deployment]{
 	Validate:       validateDeployment,
 	ValidateUpdate: validateDeploymentUpdate,
 	Warnings:       workload.Warnings(deploymentTemplate),
-	// In the group's first versions, deleting a deployment orphaned its replica sets.
+	// In the group's first versions, the deletion of a deployment orphaned its replica sets.
 	Dependents: workload.OrphansOf(appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion),
 	// Annotations are copied to the replica sets, so they count too.
 	Spec: func(d *appsv1.Deployment) any { return []any{&d.Spec, d.Annotations} },

@@ -20,7 +20,8 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// RollbackREST serves deployments/rollback: it writes the request into the deployment, and a controller rolls back.
+// RollbackREST serves deployments/rollback: it writes the request into the deployment, and a controller does the
+// rollback.
 type RollbackREST struct {
 	store *registry.Store
 }

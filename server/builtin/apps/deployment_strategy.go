@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// deploymentStrategy knows which version of the API a client speaks.
+// deploymentStrategy applies rules that depend on the API version of the request.
 type deploymentStrategy struct {
 	builtin.Strategy
 }

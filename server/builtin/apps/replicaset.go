@@ -15,7 +15,7 @@ import (
 
 // ReplicaSet is the resource replicasets: a number of pods made from one template.
 //
-// It owns their defaults, validation, columns and subresources. The rules for the template are those of apps/workload.
+// Package apps/workload holds the rules for the template.
 var ReplicaSet = builtin.Resource[*appsv1.ReplicaSet]{
 	Names: builtin.Names{
 		Plural: "replicasets", Singular: "replicaset", Short: []string{"rs"}, Categories: []string{"all"},
@@ -28,7 +28,7 @@ var ReplicaSet = builtin.Resource[*appsv1.ReplicaSet]{
 	Validate:       validateReplicaSet,
 	ValidateUpdate: validateReplicaSetUpdate,
 	Warnings:       workload.Warnings(replicaSetTemplate),
-	// In the group's first versions, deleting a replica set orphaned its pods.
+	// In apps/v1beta2, the deletion of a replica set orphaned its pods.
 	Dependents: workload.OrphansOf(appsv1beta2.SchemeGroupVersion),
 	Spec:       func(rs *appsv1.ReplicaSet) any { return &rs.Spec },
 	Status: &builtin.Status[*appsv1.ReplicaSet]{

@@ -20,8 +20,8 @@ import (
 
 // StatefulSet is the resource statefulsets: pods with names and volumes of their own.
 //
-// It owns their defaults, validation, columns and subresources. Package core/claim validates the templates of their
-// claims. After creation only the template, the counts and the strategies may change.
+// Package core/claim validates the templates of their claims. After creation only the template, the counts and the
+// strategies may change.
 var StatefulSet = builtin.Resource[*appsv1.StatefulSet]{
 	Names:          builtin.Names{Plural: "statefulsets", Singular: "statefulset", Short: []string{"sts"}, Categories: []string{"all"}},
 	List:           &appsv1.StatefulSetList{},

@@ -38,7 +38,7 @@ func validateStatefulSet(s *appsv1.StatefulSet) field.ErrorList {
 	return append(errs, validateStatefulSetSpec(&s.Spec, tolerance{})...)
 }
 
-// validateStatefulSetUpdate tolerates every mistake in the template of an object whose stored form is invalid already.
+// validateStatefulSetUpdate accepts every mistake in the template if the stored object is invalid already.
 func validateStatefulSetUpdate(s, old *appsv1.StatefulSet) field.ErrorList {
 	tolerated := tolerance{immutable: true,
 		Options: podspec.Options{Tolerated: podspec.MistakesIn(&old.Spec.Template.Spec, old.Spec.Template.Annotations)}}
@@ -54,7 +54,7 @@ func validateStatefulSetUpdate(s, old *appsv1.StatefulSet) field.ErrorList {
 			statefulSetSpecPath.Child("podManagementPolicy"))...)
 }
 
-// withoutKinds removes the kinds of claim templates for messages: the server sets them, not the client.
+// withoutKinds removes the kinds of claim templates for messages, since the server sets them and not the client.
 func withoutKinds(claims []corev1.PersistentVolumeClaim) []corev1.PersistentVolumeClaim {
 	claims = slices.Clone(claims)
 	for i := range claims {
@@ -122,7 +122,7 @@ func validateStatefulSetStrategy(s *appsv1.StatefulSetUpdateStrategy, path *fiel
 		appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType))}
 }
 
-// quoted is the strategy for messages, which show a missing partition as 0.
+// quoted returns the strategy for messages, with 0 for a missing partition.
 func quoted(s *appsv1.StatefulSetUpdateStrategy) *appsv1.StatefulSetUpdateStrategy {
 	s = s.DeepCopy()
 	if s.RollingUpdate != nil {
@@ -207,7 +207,8 @@ func validatePods(template *corev1.PodTemplateSpec, selector labels.Selector, pa
 	return append(errs, podspec.ValidateAnnotations(template.Annotations, &template.Spec, annotations, tolerated.Options)...)
 }
 
-// podTemplate is the template of the set's pods. Each pod has its own host name and one volume per claim.
+// podTemplate returns the set's template completed for validation: each pod has its own host name and a volume for
+// each claim.
 func podTemplate(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	template := spec.Template.DeepCopy()
 	template.Spec.Hostname, template.Spec.Subdomain = "", ""

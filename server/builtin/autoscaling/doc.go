@@ -1,2 +1,2 @@
-// Package autoscaling declares horizontalpodautoscalers. Version v1 is converted by autoscaling/v1.
+// Package autoscaling declares horizontalpodautoscalers. Package autoscaling/v1 converts version v1.
 package autoscaling

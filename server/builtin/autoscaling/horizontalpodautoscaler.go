@@ -24,8 +24,7 @@ var (
 
 // HorizontalPodAutoscaler is the resource horizontalpodautoscalers: rules for the number of pods of a scalable object.
 //
-// It owns their defaults, validation and columns. They are stored as autoscaling/v2; autoscaling/v1 is converted above
-// rest.
+// They are stored in autoscaling/v2. Objects of autoscaling/v1 are converted above rest.
 var HorizontalPodAutoscaler = builtin.Resource[*autoscalingv2.HorizontalPodAutoscaler]{
 	Names: builtin.Names{
 		Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler", Short: []string{"hpa"}, Categories: []string{"all"},
@@ -76,7 +75,7 @@ func autoscalerRow(h *autoscalingv2.HorizontalPodAutoscaler) metav1.TableRow {
 }
 
 func setDefaults(h *autoscalingv2.HorizontalPodAutoscaler) {
-	// Annotations of autoscaling/v1 could contradict the fields that they stand for.
+	// Annotations of autoscaling/v1 could contradict the fields.
 	h.Annotations = v1.WithoutAnnotations(h.Annotations)
 	podspec.SetDefault(&h.Spec.MinReplicas, 1)
 	if len(h.Spec.Metrics) == 0 {
@@ -96,7 +95,7 @@ func setDefaults(h *autoscalingv2.HorizontalPodAutoscaler) {
 	}
 }
 
-// atMost is a policy for 15 seconds: the interval of the controller.
+// atMost makes a policy with a period of 15 seconds, the interval of the controller.
 func atMost(of autoscalingv2.HPAScalingPolicyType, n int32) autoscalingv2.HPAScalingPolicy {
 	return autoscalingv2.HPAScalingPolicy{Type: of, Value: n, PeriodSeconds: 15}
 }

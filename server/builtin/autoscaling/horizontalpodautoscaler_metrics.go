@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// metricTypes are in the order of messages.
+// metricTypes lists the types in the order of the messages.
 var metricTypes = [...]autoscalingv2.MetricSourceType{
 	autoscalingv2.ContainerResourceMetricSourceType, autoscalingv2.ExternalMetricSourceType, autoscalingv2.ObjectMetricSourceType,
 	autoscalingv2.PodsMetricSourceType, autoscalingv2.ResourceMetricSourceType,

@@ -25,10 +25,10 @@ var (
 	statusPath = field.NewPath("status")
 )
 
-// references says which values the apiVersion of a reference may have.
+// references holds the allowed forms of the apiVersion of a reference.
 type references struct{ noGroup, anything bool }
 
-// tolerance is what an autoscaler may refer to.
+// tolerance limits the references of an autoscaler: to its target, and to the objects of metrics.
 type tolerance struct{ target, objects references }
 
 func validateAutoscaler(h *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {

@@ -16,7 +16,7 @@ import (
 
 // CronJob is the resource cronjobs: schedules by which a controller creates jobs.
 //
-// It owns their defaults, schedules and time zones. The template of the jobs is in batch/jobspec.
+// Package batch/jobspec handles the template of the jobs.
 var CronJob = builtin.Resource[*batchv1.CronJob]{
 	Names:   builtin.Names{Plural: "cronjobs", Singular: "cronjob", Short: []string{"cj"}, Categories: []string{"all"}},
 	List:    &batchv1.CronJobList{},

@@ -40,7 +40,7 @@ func parseSchedule(schedule string) (err error) {
 	return err
 }
 
-// validateTimeZone takes names as the IANA gives them: parts of up to 14 letters, digits and a few signs.
+// validateTimeZone accepts names in the form of the IANA: parts of up to 14 letters, digits and a few signs.
 func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 	if zone == "" {
 		return field.ErrorList{field.Invalid(path, zone, "timeZone must be nil or non-empty string")}

@@ -17,7 +17,7 @@ import (
 
 var cronJobSpecPath = field.NewPath("spec")
 
-// maxName leaves room for what a controller appends to make the names of jobs: a dash and a time in minutes.
+// maxName leaves room for the suffix of a job's name: a dash and a time in minutes.
 const maxName = validation.DNS1035LabelMaxLength - 11
 
 func validateCronJob(c *batchv1.CronJob) field.ErrorList {
@@ -38,7 +38,7 @@ func validateCronJobUpdate(c, old *batchv1.CronJob) field.ErrorList {
 	return append(errs, validateHasSchedule(&c.Spec)...)
 }
 
-// validateHasSchedule comes last: a kube-apiserver checks the rules of its types after the rules of its code.
+// validateHasSchedule comes last: a kube-apiserver checks declared rules after the rules in its code.
 func validateHasSchedule(spec *batchv1.CronJobSpec) field.ErrorList {
 	if spec.Schedule != "" {
 		return nil

@@ -1,2 +1,2 @@
-// Package batch declares jobs, and the cron jobs that make them. What both know of a job is in batch/jobspec.
+// Package batch declares jobs, and cron jobs, which make jobs. Their common code is in batch/jobspec.
 package batch

@@ -22,11 +22,11 @@ import (
 
 // Job is the resource jobs: pods that run until enough of them have succeeded.
 //
-// It owns their defaults, the selector and the labels generated from the job's UID, the rules for updates, and the
-// transitions of the status. The rules for a spec, which cron jobs share, are in batch/jobspec.
+// The server generates the selector and labels from the job's UID, and checks the transitions of the status. The
+// rules for a spec, which cron jobs share, are in batch/jobspec.
 //
-// Deleting a job leaves its pods behind unless the client says otherwise. Clients of batch/v1 have always expected
-// that; they are warned of it.
+// The deletion of a job orphans its pods unless the client gives a policy. Clients of batch/v1 rely on that; the
+// server warns them.
 var Job = builtin.Resource[*batchv1.Job]{
 	Names:   builtin.Names{Plural: "jobs", Singular: "job", Categories: []string{"all"}},
 	List:    &batchv1.JobList{},
@@ -102,8 +102,8 @@ func setJobDefaults(j *batchv1.Job) {
 	jobspec.SetDefaults(spec)
 }
 
-// generateSelector makes the job select its own pods by its UID. It keeps values of the client: validation rejects
-// them.
+// generateSelector makes the job select its own pods by its UID. It keeps other values of the client, and validation
+// rejects them.
 func generateSelector(j *batchv1.Job) {
 	template := &j.Spec.Template
 	if template.Labels == nil {

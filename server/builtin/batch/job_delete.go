@@ -17,7 +17,7 @@ type REST struct{ *builtin.REST }
 
 func newREST(r *builtin.REST) rest.Storage { return &REST{r} }
 
-// Delete warns clients that do not say what becomes of the pods.
+// Delete warns clients that give no policy for the pods.
 func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if options != nil {

@@ -114,7 +114,7 @@ func required(name, message string) func() *field.Error {
 	return func() *field.Error { return field.Required(statusPath.Child(name), message) }
 }
 
-// endRules are about how a job ended, and when.
+// endRules checks the end of a job and its time.
 func endRules(now, was view) []rule {
 	s := &now.Status
 	end, complete := s.CompletionTime, now.complete != was.complete
@@ -141,7 +141,7 @@ func failedIndexesChanged(now, was view) bool {
 	return !ptr.Equal(was.Status.FailedIndexes, now.Status.FailedIndexes)
 }
 
-// finishedRules are about the counts of a job that has ended.
+// finishedRules checks the counts of a job that has ended.
 func finishedRules(now, was view) []rule {
 	s, finished := &now.Status, now.finished != was.finished
 	pods := s.UncountedTerminatedPods
@@ -158,7 +158,7 @@ func finishedRules(now, was view) []rule {
 	}
 }
 
-// indexRules are about the indexes that have succeeded and failed.
+// indexRules checks the lists of succeeded and failed indexes.
 func indexRules(now, was view) []rule {
 	s, spec := &now.Status, &now.Spec
 	completedChanged, failedChanged := s.CompletedIndexes != was.Status.CompletedIndexes, failedIndexesChanged(now, was)
@@ -191,7 +191,7 @@ func indexRules(now, was view) []rule {
 	}
 }
 
-// podRules are about the counts of pods, and about conditions that exclude each other.
+// podRules checks the counts of pods, and conditions that exclude each other.
 func podRules(now, was view) []rule {
 	s := &now.Status
 	ready, terminating := ptr.Deref(s.Ready, 0), ptr.Deref(s.Terminating, 0)
@@ -207,7 +207,7 @@ func podRules(now, was view) []rule {
 	}
 }
 
-// transitionRules reject changes that take back an earlier status.
+// transitionRules rejects changes that revert an earlier status.
 func transitionRules(now, was view) []rule {
 	s := &now.Status
 	// An indexed job that runs all indexes at once can shrink. It then loses succeeded indexes.

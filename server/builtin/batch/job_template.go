@@ -27,7 +27,7 @@ func validateTemplateUpdate(j, old *batchv1.Job) field.ErrorList {
 	return quote.ValidateImmutable(template.Spec, same.Spec, jobSpecPath.Child("template.spec"))
 }
 
-// allowPlacement copies the fields that decide the placement of pods from template.
+// allowPlacement copies the fields about the placement of pods from template.
 func allowPlacement(same, template *corev1.PodTemplateSpec) {
 	affinity := template.Spec.Affinity
 	switch {

@@ -33,7 +33,8 @@ func validateJob(j *batchv1.Job) field.ErrorList {
 	return append(errs, validateHostnames(j)...)
 }
 
-// validateGenerated rejects labels and selectors with which a job would not select exactly its own pods.
+// validateGenerated requires the generated labels and selector: with others, a job would not select exactly its own
+// pods.
 func validateGenerated(j *batchv1.Job) field.ErrorList {
 	var errs field.ErrorList
 	if j.UID == "" {
@@ -75,7 +76,7 @@ func validateJobSpec(spec *batchv1.JobSpec, opts podspec.Options) field.ErrorLis
 	return errs
 }
 
-// validateHostnames requires that every pod of an indexed job can have its index in its host name.
+// validateHostnames requires a name that leaves room for each index in the pods' host names.
 func validateHostnames(j *batchv1.Job) field.ErrorList {
 	completions := ptr.Deref(j.Spec.Completions, 0)
 	if !jobspec.IsIndexed(&j.Spec) || completions <= 0 {
@@ -107,7 +108,7 @@ func validateJobUpdate(j, old *batchv1.Job) field.ErrorList {
 	return append(errs, validateHostnames(j)...)
 }
 
-// validateCompletionsUpdate lets an indexed job grow and shrink, if it runs all its indexes at once.
+// validateCompletionsUpdate allows changes only for an indexed job that runs all its indexes at once.
 func validateCompletionsUpdate(spec, old *batchv1.JobSpec) field.ErrorList {
 	path := jobSpecPath.Child("completions")
 	if !jobspec.IsIndexed(spec) {

@@ -1,8 +1,8 @@
-// Package scale is the subresource scale of every resource that keeps a number of pods.
+// Package scale implements the subresource scale, for every resource that keeps a number of pods.
 //
-// It owns the conversion between a Scale and its object. In comes an autoscaling/v1 Scale: Scales of all versions are
-// converted to it above rest. Out goes an update of the object's replicas alone, under the preconditions (uid,
-// resourceVersion) of the Scale.
+// It converts between an object and its Scale, in autoscaling/v1: Scales of other versions are converted to it above
+// rest. An update of a Scale changes only the object's replicas, under the preconditions (uid, resourceVersion) of
+// the Scale.
 package scale
 
 import (
@@ -29,14 +29,14 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// View is the part of an object that a Scale shows: the desired and the current number of pods, and their selector.
+// View is the part of an object that its Scale shows: the desired and the current number of pods, and their selector.
 type View struct {
 	Replicas *int32
 	Current  int32
 	Selector *metav1.LabelSelector
 }
 
-// ScaleREST serves scale of the objects of one resource.
+// ScaleREST serves the subresource scale of one resource.
 type ScaleREST struct {
 	store    *registry.Store
 	resource schema.GroupResource
@@ -63,7 +63,7 @@ func sub(view func(runtime.Object) (builtin.Object, View, error)) builtin.Sub {
 	})}
 }
 
-// GroupVersionKind is autoscaling's Scale, except in old versions of apps, which have their own.
+// GroupVersionKind returns autoscaling's Scale. Old versions of apps have their own Scale.
 func (*ScaleREST) GroupVersionKind(containingGV schema.GroupVersion) schema.GroupVersionKind {
 	switch containingGV {
 	case appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion:
@@ -105,7 +105,7 @@ func (*ScaleREST) ConvertToTable(ctx context.Context, object, tableOptions runti
 	return Table.ConvertToTable(ctx, object, tableOptions)
 }
 
-// The name column has no format: a kube-apiserver sends none for scales.
+// The name column lacks a format, as in a kube-apiserver's table of scales.
 var columns = []table.Column{
 	{Name: "Name", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
 	{Name: "Desired", Type: "integer", Description: autoscalingv1.ScaleSpec{}.SwaggerDoc()["replicas"]},
@@ -113,7 +113,7 @@ var columns = []table.Column{
 	table.AgeColumn,
 }
 
-// Table has kubectl's columns.
+// Table makes kubectl's tables of scales.
 var Table = table.New(columns, func(s *autoscalingv1.Scale) metav1.TableRow {
 	return table.Row(s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), table.Age(s.CreationTimestamp))
 })
@@ -152,7 +152,7 @@ func (r *ScaleREST) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	return scale, nil
 }
 
-// validateObject shows admission the Scale, not the object.
+// validateObject passes the Scale to admission, and not the object.
 func (r *ScaleREST) validateObject(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		scale, err := r.scaleOf(obj)
@@ -177,7 +177,7 @@ func (r *ScaleREST) validateUpdate(validate rest.ValidateObjectUpdateFunc) rest.
 	}
 }
 
-// updatedObjectInfo makes the next object: object → its Scale → the client's Scale → object.
+// updatedObjectInfo makes the new object: object → its Scale → the client's Scale → object.
 type updatedObjectInfo struct {
 	rest.UpdatedObjectInfo
 
@@ -220,7 +220,7 @@ func (i *updatedObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Ob
 	return object, nil
 }
 
-// newScale applies the client's change to the present Scale.
+// newScale applies the client's change to the current Scale.
 func (i *updatedObjectInfo) newScale(ctx context.Context, old *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 	obj, err := i.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	if err != nil {
@@ -244,7 +244,7 @@ func (i *updatedObjectInfo) newScale(ctx context.Context, old *autoscalingv1.Sca
 	return scale, nil
 }
 
-// replicasPaths are the paths of the replicas in each version of an object.
+// replicasPaths maps each version of an object to the path of its replicas.
 var replicasPaths = managedfields.ResourcePathMappings{
 	"apps/v1beta1": fieldpath.MakePathOrDie("spec", "replicas"),
 	"apps/v1beta2": fieldpath.MakePathOrDie("spec", "replicas"),
@@ -252,7 +252,7 @@ var replicasPaths = managedfields.ResourcePathMappings{
 	"v1":           fieldpath.MakePathOrDie("spec", "replicas"),
 }
 
-// requestVersion is the API version under which managed fields are recorded.
+// requestVersion returns the API version under which managed fields are recorded.
 func requestVersion(ctx context.Context) schema.GroupVersion {
 	if info, ok := request.RequestInfoFrom(ctx); ok {
 		version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}

@@ -1,5 +1,5 @@
 // Package v1beta2 converts deployments between apps/v1beta2 and apps/v1.
 //
-// It owns that version's defaults and its direct conversions to and from apps/v1. The storage holds apps/v1 alone. The
-// result of a conversion shares memory with its source, so neither may be modified.
+// It holds that version's defaults, too. Only apps/v1 is stored. The result of a conversion shares memory with its
+// source, so neither may be modified.
 package v1beta2

@@ -1,5 +1,5 @@
-// Package workload has what resources that make pods from a template share.
+// Package workload holds the common code of resources that make pods from a template.
 //
-// It owns the rules for selectors and their templates, for counts in a status, for names that become prefixes of pods'
-// names, and the cells of kubectl's columns about containers. Resources import it, and never each other.
+// It validates selectors with their templates, counts in a status, and names that become prefixes of pods' names. It
+// also makes the cells of kubectl's columns about containers. Resources import it, and never each other.
 package workload

@@ -30,7 +30,7 @@ func ValidateAtMost100Percent(v *intstr.IntOrString, path *field.Path) field.Err
 	return nil
 }
 
-// CountOrPercent is the number in v, and whether it is a percentage.
+// CountOrPercent returns the number in v, and whether it is a percentage.
 func CountOrPercent(v *intstr.IntOrString) (int, bool) {
 	if v.Type == intstr.String && len(validation.IsValidPercent(v.StrVal)) == 0 {
 		n, _ := strconv.Atoi(strings.TrimSuffix(v.StrVal, "%"))

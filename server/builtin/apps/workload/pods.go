@@ -15,14 +15,14 @@ import (
 
 var templatePath = field.NewPath("spec", "template")
 
-// comparableObject is a pointer to an object. On creation the old object is nil.
+// comparableObject is a pointer to an object. It is comparable with nil, which the old object is on creation.
 type comparableObject interface {
 	comparable
 	builtin.Object
 }
 
-// Warnings makes the warnings of a resource: about the name of a new object, and about its template whenever the
-// generation changes.
+// Warnings makes the Warnings of a resource: about the name of a new object, and about the template if the generation
+// has changed.
 func Warnings[T comparableObject](template func(T) *corev1.PodTemplateSpec) func(obj, old T) []string {
 	return func(obj, old T) []string {
 		var none T
@@ -46,7 +46,7 @@ func PrepareUpdate[T any](template func(T) *corev1.PodTemplateSpec) func(obj, ol
 	return func(obj, old T) { podspec.DropDisabledFields(&template(obj).Spec, &template(old).Spec) }
 }
 
-// NameWarnings are about a name that becomes the prefix of pods' names.
+// NameWarnings returns warnings about a name that becomes the prefix of pods' names.
 func NameWarnings(name string) []string {
 	if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
 		return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, "+
@@ -55,7 +55,7 @@ func NameWarnings(name string) []string {
 	return nil
 }
 
-// ContainersColumn and ImagesColumn are the columns of [ContainerCells].
+// ContainersColumn and ImagesColumn describe the cells of [ContainerCells].
 var (
 	ContainersColumn = table.Column{Name: "Containers", Type: "string", Priority: 1,
 		Description: "Names of each container in the template."}
@@ -63,7 +63,7 @@ var (
 		Description: "Images referenced by each container in the template."}
 )
 
-// ContainerCells are the names and the images of containers, as kubectl shows them.
+// ContainerCells returns the names and the images of containers in kubectl's form.
 func ContainerCells(containers []corev1.Container) (names, images string) {
 	for i, c := range containers {
 		if i > 0 {

@@ -4,14 +4,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Replicas are the counts in the status of a replica set or a replication controller.
+// Replicas holds the counts in the status of a replica set or a replication controller.
 type Replicas struct {
 	Replicas, FullyLabeled, Ready, Available int32
 	ObservedGeneration                       int64
 	Terminating                              *int32
 }
 
-// ValidateReplicas requires counts of 0 or more, and none that is larger than that of the pods it is a part of.
+// ValidateReplicas requires counts of 0 or more. The count of a subset of pods may not exceed the count of the whole
+// set.
 func ValidateReplicas(r Replicas) field.ErrorList {
 	parts := []struct {
 		name  string

@@ -33,8 +33,8 @@ func ValidateSelectorAndTemplate(selector *metav1.LabelSelector, template *corev
 	return append(errs, ValidateTemplate(template, parsed, "ReplicaSet", path.Child("template"), opts)...)
 }
 
-// ValidateTemplate requires a template whose pods the selector selects, and which run until somebody stops them. The
-// kind is named in messages.
+// ValidateTemplate requires that the selector matches the template's pods, and that the pods run until they are
+// deleted. The messages name kind.
 func ValidateTemplate(template *corev1.PodTemplateSpec, selector labels.Selector, kind string, path *field.Path,
 	opts podspec.Options) field.ErrorList {
 	var errs field.ErrorList

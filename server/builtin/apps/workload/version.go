@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// OrphansOf orphans dependents if the request uses one of versions: clients of these expect that. Other requests delete
-// dependents.
+// OrphansOf returns a policy that orphans dependents if the request uses one of versions, whose clients expect that.
+// For other requests it deletes dependents.
 func OrphansOf(versions ...schema.GroupVersion) func(context.Context) rest.GarbageCollectionPolicy {
 	return func(ctx context.Context) rest.GarbageCollectionPolicy {
 		if version, known := builtin.RequestVersion(ctx); known && slices.Contains(versions, version) {

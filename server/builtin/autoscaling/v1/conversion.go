@@ -22,7 +22,7 @@ const (
 	behaviorAnnotation       = "autoscaling.alpha.kubernetes.io/behavior"
 )
 
-// annotations are removed from objects that have the fields. The last two were those of a tolerance.
+// annotations lists the annotations that are removed from objects with the fields. The last two held a tolerance.
 var annotations = [...]string{metricsAnnotation, currentMetricsAnnotation, conditionsAnnotation, behaviorAnnotation,
 	"autoscaling.alpha.kubernetes.io/scale-down-tolerance", "autoscaling.alpha.kubernetes.io/scale-up-tolerance"}
 
@@ -52,7 +52,8 @@ func setDefaults(h *autoscalingv1.HorizontalPodAutoscaler) {
 	}
 }
 
-// WithoutAnnotations removes the annotations that stand for fields. If it removes nothing, it returns the same map.
+// WithoutAnnotations returns all without the annotations that stand for fields. If there are none, it returns all
+// itself.
 func WithoutAnnotations(all map[string]string) map[string]string {
 	rest := all
 	for _, name := range annotations {
@@ -156,13 +157,13 @@ func fromHub(in *v2.HorizontalPodAutoscaler, out *autoscalingv1.HorizontalPodAut
 	return toAnnotations(in, others, out)
 }
 
-// isCPU says whether this version has a field for the metric.
+// isCPU reports whether this version has a field for the metric.
 func isCPU(m *v2.MetricSpec) bool {
 	return m.Type == v2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU &&
 		m.Resource.Target.AverageUtilization != nil
 }
 
-// toAnnotations writes the status of all metrics, CPU too: the field for CPU has no absolute value.
+// toAnnotations writes the status of all metrics, including CPU: the field for CPU lacks the absolute value.
 func toAnnotations(in *v2.HorizontalPodAutoscaler, others []autoscalingv1.MetricSpec, out *autoscalingv1.HorizontalPodAutoscaler) error {
 	values := map[string]any{}
 	if len(others) > 0 {
@@ -196,7 +197,7 @@ func toAnnotations(in *v2.HorizontalPodAutoscaler, others []autoscalingv1.Metric
 	return nil
 }
 
-// decode reads an annotation, if it is there and is JSON of a T.
+// decode reads an annotation if it is set and holds the JSON of a T.
 func decode[T any](all map[string]string, name string) (value T, ok bool) {
 	text, ok := all[name]
 	if !ok {

@@ -1,7 +1,7 @@
 // Package v1 converts horizontal pod autoscalers between autoscaling/v1 and autoscaling/v2.
 //
-// It owns that version's defaults and its direct conversions to and from autoscaling/v2. The storage holds
-// autoscaling/v2 alone. The result of a conversion shares memory with its source, so neither may be modified.
+// It holds that version's defaults, too. Only autoscaling/v2 is stored. The result of a conversion shares memory with
+// its source, so neither may be modified.
 //
 // The version has fields for the utilization of CPU alone. All other metrics, the behavior and the conditions are JSON
 // in annotations. Objects of autoscaling/v2 never have these annotations.

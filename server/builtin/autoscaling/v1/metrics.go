@@ -53,7 +53,7 @@ func metricToHub(m *autoscalingv1.MetricSpec) v2.MetricSpec {
 	return out
 }
 
-// objectTarget reads a value of 0 beside an average as no value: this version cannot leave it out.
+// objectTarget treats a value of 0 beside an average as missing: in this version the value is required.
 func objectTarget(s *autoscalingv1.ObjectMetricSource) v2.MetricTarget {
 	switch {
 	case s.AverageValue == nil:

@@ -8,7 +8,7 @@ import (
 
 // Lists of indexes are texts such as "1,3-5,7".
 
-// CountIndexes is the number of indexes in a list. All must be below completions, and ascending.
+// CountIndexes returns the number of indexes in a list. All must be below completions, and ascending.
 func CountIndexes(list string, completions int32) (int32, error) {
 	if list == "" {
 		return 0, nil

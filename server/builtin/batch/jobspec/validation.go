@@ -54,7 +54,7 @@ func Validate(spec *batchv1.JobSpec, path *field.Path, opts podspec.Options) fie
 	return append(errs, validateRestartPolicy(spec, at.Child("spec", "restartPolicy"))...)
 }
 
-// IsIndexed says whether each pod of a job has an index.
+// IsIndexed reports whether each pod of a job has an index.
 func IsIndexed(spec *batchv1.JobSpec) bool {
 	return ptr.Deref(spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
 }
@@ -146,8 +146,8 @@ func validateIndexed(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateReplacementPolicy allows only Failed beside a failure policy: that looks at failed pods, not at terminating
-// ones.
+// validateReplacementPolicy allows only Failed beside a failure policy, which considers failed pods and not
+// terminating ones.
 func validateReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	policies := []batchv1.PodReplacementPolicy{batchv1.Failed, batchv1.TerminatingOrFailed}
 	if spec.PodFailurePolicy != nil {

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Affinity terms are required, or only preferred.
 const (
 	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
 	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -30,7 +29,7 @@ func (v *validator) validateAffinity(path *field.Path) field.ErrorList {
 		for i, term := range n.PreferredDuringSchedulingIgnoredDuringExecution {
 			p := at.Child(preferredTerms).Index(i)
 			errs = append(errs, validateWeight(term.Weight, p)...)
-			// A preferred term that no node's labels can match does no harm.
+			// Values that no label can have are allowed here: a preferred term that matches no node does no harm.
 			errs = append(errs, validateNodeTerm(term.Preference, true, p.Child("preference"))...)
 		}
 	}
@@ -56,8 +55,7 @@ func (v *validator) validateNodeSelector(s *corev1.NodeSelector, path *field.Pat
 	return ValidateNodeSelector(s, v.Tolerated.NodeAffinityValues, path)
 }
 
-// ValidateNodeSelector requires at least one term. With anyValue the values of labels may be ones that no node can
-// have.
+// ValidateNodeSelector requires at least one term. anyValue allows values that no label can have.
 func ValidateNodeSelector(s *corev1.NodeSelector, anyValue bool, path *field.Path) field.ErrorList {
 	terms := path.Child("nodeSelectorTerms")
 	if len(s.NodeSelectorTerms) == 0 {
@@ -172,7 +170,7 @@ func validateLabelKeys(term *corev1.PodAffinityTerm, path *field.Path) field.Err
 	return errs
 }
 
-// validateKeys checks the label keys whose values a selector takes from the pod.
+// validateKeys checks matchLabelKeys or mismatchLabelKeys: label keys whose values come from the pod.
 func validateKeys(keys []string, selector *metav1.LabelSelector, path *field.Path) field.ErrorList {
 	if len(keys) > 0 && selector == nil {
 		return field.ErrorList{field.Forbidden(path, "must not be specified when labelSelector is not set")}
@@ -184,7 +182,8 @@ func validateKeys(keys []string, selector *metav1.LabelSelector, path *field.Pat
 	return errs
 }
 
-// keysSelectedTwice finds keys that the selector had before they were merged into it, as they are by now in a pod.
+// keysSelectedTwice refuses keys that the client's selector has too. By now a pod's keys are merged into the
+// selector, so such a key is there twice.
 func keysSelectedTwice(keys []string, selector *metav1.LabelSelector, path *field.Path) field.ErrorList {
 	if selector == nil {
 		return nil

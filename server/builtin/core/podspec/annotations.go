@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Annotations that the kubelet reads. Most are older than the fields that replaced them.
+// The kubelet reads these annotations. Fields have replaced most of them.
 
 const appArmorPrefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
 
-// ValidateAnnotations checks those annotations of a pod or a template.
+// ValidateAnnotations checks the kubelet's annotations of a pod or a template.
 func ValidateAnnotations(annotations map[string]string, spec *corev1.PodSpec, path *field.Path, opts Options) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[corev1.MirrorPodAnnotationKey]; ok && spec.NodeName == "" {
@@ -76,7 +76,7 @@ func hasContainer(spec *corev1.PodSpec, name string) bool {
 	return found
 }
 
-// ValidateProfilesMatch requires that an annotation and the field that took its place say the same.
+// ValidateProfilesMatch requires that an annotation and the field that replaced it are equal.
 func ValidateProfilesMatch(meta *metav1.ObjectMeta, spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	match := func(kind, key, mode string, localhost *string, at *field.Path, values map[string][]string) {

@@ -48,7 +48,7 @@ func (v *validator) validateInitContainers(path *field.Path) field.ErrorList {
 		} else if c.Name != "" {
 			names.Insert(c.Name)
 		}
-		// Init containers run one by one, so only a container's own ports can conflict.
+		// Init containers run one after the other, so only ports of the same container can conflict.
 		errs = append(errs, hostPortConflicts([]corev1.Container{*c}, path)...)
 		if IsSidecar(c) {
 			errs = append(errs, v.validateLifecycleAndProbes(c, at)...)
@@ -71,7 +71,8 @@ func (v *validator) validateInitContainers(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ephemeralContainerFields are the fields that an ephemeral container may set; nothing may depend on its running.
+// ephemeralContainerFields lists the fields that an ephemeral container may set. Fields such as ports and probes are
+// missing: nothing may depend on an ephemeral container.
 var ephemeralContainerFields = sets.New("Name", "Image", "Command", "Args", "WorkingDir", "EnvFrom", "Env", "VolumeMounts",
 	"VolumeDevices", "TerminationMessagePath", "TerminationMessagePolicy", "ImagePullPolicy", "SecurityContext", "Stdin",
 	"StdinOnce", "TTY")
@@ -112,7 +113,7 @@ func (v *validator) validateEphemeralContainers(path *field.Path) field.ErrorLis
 	return errs
 }
 
-// onlyFields forbids every field of a struct that is set and not allowed. So it also forbids fields of later releases.
+// onlyFields forbids every set field of a struct that is not allowed. So it also forbids fields of later releases.
 func onlyFields(object any, allowed sets.Set[string], message string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	value := reflect.ValueOf(object)
@@ -128,10 +129,10 @@ func onlyFields(object any, allowed sets.Set[string], message string, path *fiel
 	return errs
 }
 
-// validateContainer validates what all kinds of containers have in common.
+// validateContainer validates the fields that all kinds of containers have.
 func (v *validator) validateContainer(c *corev1.Container, path *field.Path) field.ErrorList {
 	errs := requiredLabel(c.Name, path.Child("name"))
-	// A template's image may be blank, and often is until somebody fills it in.
+	// An image of white space is accepted: templates hold such images until a tool fills them in.
 	if c.Image == "" {
 		errs = append(errs, field.Required(path.Child("image"), ""))
 	}
@@ -159,7 +160,7 @@ func requiredLabel(name string, path *field.Path) field.ErrorList {
 	return invalid(path, name, validation.IsDNS1123Label(name))
 }
 
-// validateImageSpace is for pods alone: templates with such images are stored.
+// validateImageSpace applies to pods only: stored templates have such images.
 func validateImageSpace(c *corev1.Container, path *field.Path) field.ErrorList {
 	if strings.TrimSpace(c.Image) != c.Image {
 		return field.ErrorList{field.Invalid(path.Child("image"), c.Image, "must not have leading or trailing whitespace")}
@@ -215,8 +216,8 @@ func hostPortConflicts(containers []corev1.Container, path *field.Path) field.Er
 	return errs
 }
 
-// validateHostNetworkPorts requires that ports on the host's network have one number. A template may leave it out: the
-// pod gets it.
+// validateHostNetworkPorts requires that hostPort equals containerPort on the host's network. A template may leave
+// hostPort out: defaulting sets it in the pod.
 func (v *validator) validateHostNetworkPorts(path *field.Path) field.ErrorList {
 	if !v.spec.HostNetwork {
 		return nil
@@ -235,8 +236,8 @@ func (v *validator) validateHostNetworkPorts(path *field.Path) field.ErrorList {
 
 const maxRestartRules, maxRestartExitCodes = 20, 255
 
-// validateContainerRestart validates how one container restarts, whatever its pod's policy is. The rules of an init
-// container without a policy are not looked at.
+// validateContainerRestart validates a container's own restart policy and rules. It does not check the rules of an
+// init container without a policy.
 func validateContainerRestart(c *corev1.Container, init bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {

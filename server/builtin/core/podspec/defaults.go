@@ -126,8 +126,8 @@ func setDefaultsFieldRef(ref *corev1.ObjectFieldSelector) {
 	}
 }
 
-// requestLimits fills in a pod's container's missing requests with its limits. A template's container keeps none:
-// the pod made from the template gets them.
+// requestLimits fills in a pod's container's missing requests with its limits. It leaves templates alone: the pod
+// made from the template gets the requests.
 func requestLimits(r *corev1.ResourceRequirements) {
 	if r.Limits == nil {
 		return
@@ -138,14 +138,14 @@ func requestLimits(r *corev1.ResourceRequirements) {
 	amount.FillIn(r.Requests, r.Limits)
 }
 
-// hostPorts fills in the host ports of a pod on its host's network: they are the container ports.
+// hostPorts copies the container ports to missing host ports, for a pod on its host's network.
 func hostPorts(ports []corev1.ContainerPort) {
 	for i := range ports {
 		setIfZero(&ports[i].HostPort, ports[i].ContainerPort)
 	}
 }
 
-// syncPodIPs makes podIP and podIPs[0] say the same; podIP, which older clients write, wins.
+// syncPodIPs makes podIP and podIPs[0] equal. podIP wins, since older clients write only that.
 func syncPodIPs(status *corev1.PodStatus) {
 	switch {
 	case status.PodIP != "" && (len(status.PodIPs) == 0 || status.PodIPs[0].IP != status.PodIP):

@@ -6,10 +6,10 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// CompletePodResources completes resources that were given, in part, for the pod as a whole. The order matters: huge
-// pages get limits of their containers', then requests come of the containers' or the limits, then limits of containers
-// that all have one. It is for new pods, and not among the defaults: who writes a pod does not own what is filled in
-// here.
+// CompletePodResources completes pod-level resources of which the client gave some. The order of the steps matters:
+// first limits of huge pages from the containers' limits, then requests from the containers' requests or from the
+// limits, then limits from the containers' limits. It applies to new pods, and is not part of defaulting: the client
+// must not own the values that it fills in.
 func CompletePodResources(spec *corev1.PodSpec) {
 	if spec.Resources == nil {
 		return
@@ -53,8 +53,8 @@ func requestForPod(spec *corev1.PodSpec) {
 	}
 }
 
-// limitPod bounds what a pod requests without a limit by the sum of its containers' limits, where every container has
-// one, or by the request if that is more.
+// limitPod adds limits for resources that the pod requests without a limit, if every container has a limit. The limit
+// is the sum of the containers' limits, or the request if that is higher.
 func limitPod(spec *corev1.PodSpec) {
 	sum := sumLimits(spec)
 	for name, request := range spec.Resources.Requests {
@@ -94,8 +94,8 @@ func sumLimits(spec *corev1.PodSpec) corev1.ResourceList {
 	return sumUp(spec, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits })
 }
 
-// sumUp is the most that the pod's containers use at once. Sidecars keep running beside all that starts later; other
-// init containers run one at a time before the containers.
+// sumUp returns the highest sum of resources of containers that run at the same time. Sidecars keep running while
+// later containers start. Other init containers run one at a time before the containers.
 func sumUp(spec *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
 	running, highest := corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range spec.InitContainers {
@@ -135,7 +135,7 @@ func raiseTo(highest, list corev1.ResourceList) {
 	}
 }
 
-// fillIn copies the resources that list lacks and may have.
+// fillIn copies the resources that list lacks and that may accepts.
 func fillIn(list, from corev1.ResourceList, may func(corev1.ResourceName) bool) {
 	for name, quantity := range from {
 		if _, ok := list[name]; !ok && may(name) {
@@ -144,12 +144,12 @@ func fillIn(list, from corev1.ResourceList, may func(corev1.ResourceName) bool) 
 	}
 }
 
-// IsSidecar says whether an init container goes on running beside the pod's containers.
+// IsSidecar reports whether an init container keeps running beside the pod's containers.
 func IsSidecar(c *corev1.Container) bool {
 	return c != nil && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// isPodLevel says whether a resource may be given for a pod as a whole.
+// isPodLevel reports whether a resource is allowed in pod-level resources.
 func isPodLevel(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || amount.IsHugePage(name)
 }

@@ -58,7 +58,7 @@ func setDefaultsDownwardFiles(files []corev1.DownwardAPIVolumeFile) {
 	}
 }
 
-// SetDefaultsSource fills in sources of kinds that persistent volumes have too.
+// SetDefaultsSource fills in the kinds of sources that persistent volumes have too.
 func SetDefaultsSource(v *corev1.VolumeSource) {
 	if v.HostPath != nil {
 		SetDefault(&v.HostPath.Type, corev1.HostPathUnset)

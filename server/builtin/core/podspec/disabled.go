@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// DropDisabledFields clears the fields of features that are off by default, unless the stored spec old (nil for a new
-// one) uses them already. The server behaves as if a cleared field had not been sent.
+// DropDisabledFields clears the fields of features that are off by default, as if the client had not sent them. It
+// keeps fields of features that the stored spec old uses. old is nil for a new object.
 func DropDisabledFields(spec, old *corev1.PodSpec) {
 	for _, feature := range disabledFeatures {
 		inUse := false
@@ -19,7 +19,8 @@ func DropDisabledFields(spec, old *corev1.PodSpec) {
 	}
 }
 
-// disabledFeatures visit the fields of one feature each: used is called if any of them is set, and clear clears them.
+// disabledFeatures has a function for each feature, which visits the feature's fields. It calls used if any of them
+// is set, and clears them if clear is true.
 var disabledFeatures = []func(spec *corev1.PodSpec, used func(), clear bool){
 	// EmptyDirVolumeMode
 	func(spec *corev1.PodSpec, used func(), clear bool) {
@@ -112,7 +113,7 @@ func visitProbes(spec *corev1.PodSpec, visit func(*corev1.HTTPGetAction, *corev1
 	})
 }
 
-// visitFileUsers visits the owners of the files that the kubelet writes for a volume.
+// visitFileUsers visits the fields for the owners of files that the kubelet writes into a volume.
 func visitFileUsers(v *corev1.VolumeSource, visit func(**int64)) {
 	items := func(items []corev1.KeyToPath) {
 		for i := range items {

@@ -1,17 +1,16 @@
-// Package podspec defaults and validates the specs of pods.
+// Package podspec defaults and validates pod specs.
 //
-// It owns the defaults and the validation of corev1.PodSpec and corev1.PodTemplateSpec, which pods and everything that
-// makes pods share. What comes in is a spec of the v1 types; what goes out is that spec filled in, or a list of field
-// errors with the paths and messages of the Kubernetes API server.
+// Pods and all resources with pod templates share it. The SetDefaults functions fill in a spec of the v1 types. The
+// Validate functions return field errors with the paths and messages of the Kubernetes API server.
 //
 // Invariants:
 //
 //  1. Defaulting a spec a second time changes nothing.
-//  2. Validation reads only: no spec is modified, and none is validated before it was defaulted.
-//  3. Updates may keep a mistake that the stored object already has, if it is one of [Mistakes].
+//  2. Validation modifies no spec. It expects a defaulted spec.
+//  3. Updates may keep a mistake of the stored object if it is one of [Mistakes].
 //
-// Paths that look wrong here, such as `volumeMounts.subPath` without an index, are what clients have always been sent.
+// Some paths look wrong, such as `volumeMounts.subPath` without an index. Every Kubernetes API server sends them.
 //
-// The rules for the spec of a persistent volume are here too: of an object of its own, or inline in the attachment
-// of a volume to a node.
+// The package also validates the spec of a persistent volume, both in an object of its own and inline in a volume
+// attachment.
 package podspec

@@ -17,7 +17,8 @@ var (
 		"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
 	volumeFieldPaths = sets.New("metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid")
 
-	// downwardFieldPaths are all that the downward API knows, wherever they may be used.
+	// downwardFieldPaths lists all fields of the downward API, whether they are allowed in variables, volumes or
+	// nowhere.
 	downwardFieldPaths = envFieldPaths.Union(volumeFieldPaths).Insert("spec.restartPolicy", "spec.schedulerName", "status.phase")
 
 	resourceFieldNames = sets.New("limits.cpu", "limits.memory", "limits.ephemeral-storage",
@@ -97,8 +98,7 @@ func (v *validator) validateFileKeyRef(ref *corev1.FileKeySelector, path *field.
 	return append(errs, noBacksteps(ref.Path, path.Child("path"))...)
 }
 
-// validateEnvFileVolumes requires that the files which variables are read from are in volumes that a container can
-// write.
+// validateEnvFileVolumes requires that files for variables are in volumes that a container can write.
 func (v *validator) validateEnvFileVolumes(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	VisitContainers(v.spec, path, func(c *corev1.Container, at *field.Path) {

@@ -23,7 +23,7 @@ var (
 
 const maxImageNameLength = 255
 
-// inFull is an image's name with the registry and the folder; an image that names none gets the default ones.
+// inFull returns an image's name with registry and folder. It adds the default ones if they are missing.
 func inFull(name string) string {
 	domain, _, isPath := strings.Cut(name, "/")
 	switch {
@@ -35,8 +35,8 @@ func inFull(name string) string {
 	return name
 }
 
-// pullPolicyFor is Always for an image whose tag is latest or missing. A reference that can't be parsed, or
-// that has a digest and no tag, always means the same image or none.
+// pullPolicyFor returns Always for an image whose tag is latest or missing. A reference with a digest and no tag
+// always means the same image, so it is pulled only once. An invalid reference means no image.
 func pullPolicyFor(image string) corev1.PullPolicy {
 	if imageID().MatchString(image) {
 		return corev1.PullIfNotPresent

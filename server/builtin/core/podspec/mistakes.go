@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// Mistakes are those that older servers let in, and that a stored object may therefore keep.
+// Mistakes holds mistakes that older servers accepted. Updates of a stored object may keep them.
 type Mistakes struct {
 	DeletionCost       bool
 	SelectorValues     bool
@@ -45,7 +45,7 @@ func validDeletionCost(annotations map[string]string) bool {
 	if !ok {
 		return true
 	}
-	// A leading plus or zeros would be read one way here and another there, so they are no integers.
+	// Parsers differ on a leading plus or leading zeros, so such texts are not accepted as integers.
 	if strings.HasPrefix(value, "+") || len(value) > 1 && value[0] == '0' {
 		return false
 	}
@@ -137,7 +137,7 @@ func hasBadNodeAffinityValue(spec *corev1.PodSpec) bool {
 	return HasBadValue(spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
 }
 
-// HasBadValue says whether a selector names a value that no label can have.
+// HasBadValue reports whether a selector contains a value that no label can have.
 func HasBadValue(selector *corev1.NodeSelector) bool {
 	if selector == nil {
 		return false
@@ -176,7 +176,7 @@ func descendingPath(value string, at *field.Path) field.ErrorList {
 	return append(errs, noBacksteps(value, at)...)
 }
 
-// localPath also forbids names that begin with "..": the kubelet uses them itself.
+// localPath also forbids names that begin with "..": the kubelet uses such names itself.
 func localPath(value string, at *field.Path) field.ErrorList {
 	errs := descendingPath(value, at)
 	if strings.HasPrefix(value, "..") && !strings.HasPrefix(value, "../") {

@@ -39,7 +39,7 @@ func (v *validator) forbidWindowsOptions(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// isSet is a field's path, relative to the struct it is looked up in, and whether it is set.
+// isSet is a field's path, relative to its struct, and whether it is set.
 type isSet struct {
 	path string
 	set  bool
@@ -97,7 +97,8 @@ func (v *validator) forbidLinuxOptions(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateHostUsers forbids a pod with its own user namespace the host's other namespaces and its devices.
+// validateHostUsers applies to a pod with its own user namespace: it may not use other namespaces of the host, or
+// devices.
 func (v *validator) validateHostUsers(path *field.Path) field.ErrorList {
 	if v.hostUsers {
 		return nil
@@ -118,7 +119,7 @@ func (v *validator) validateHostUsers(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateHostProcess requires that a pod's containers be processes of a Windows host all together or not at all.
+// validateHostProcess requires that either all containers of a pod are processes of a Windows host, or none.
 func (v *validator) validateHostProcess(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	var pod *bool
@@ -190,7 +191,7 @@ func validateWindowsOptions(o *corev1.WindowsSecurityContextOptions, path *field
 	return errs
 }
 
-// windowsUserName says what is wrong with a user's name, which may have its domain and a backslash before it.
+// windowsUserName returns the reasons why a user's name is invalid. A domain and a backslash may precede the name.
 func windowsUserName(name string) []string {
 	parts := strings.Split(name, `\`)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// handler has the actions of probes and lifecycle hooks. Each kind of them has some of these.
+// handler holds the actions of a probe or a lifecycle hook. Each kind allows some of them.
 type handler struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction

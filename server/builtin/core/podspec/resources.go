@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// podResourceName requires the name of a resource that a pod can have as a whole.
+// podResourceName requires the name of a resource that is allowed at pod level.
 func podResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	if errs := amount.ValidateName(name, path); len(errs) > 0 {
 		return errs
@@ -24,7 +24,7 @@ func podResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList
 	return nil
 }
 
-// validateResources checks the requests and limits of a container, or of the pod.
+// validateResources checks the requests and limits of a container or of the pod.
 func (v *validator) validateResources(r *corev1.ResourceRequirements, validateName func(corev1.ResourceName, *field.Path) field.ErrorList,
 	path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -67,7 +67,7 @@ func (v *validator) validateResources(r *corev1.ResourceRequirements, validateNa
 	return append(errs, v.validateUsedClaims(r.Claims, path.Child("claims"))...)
 }
 
-// ValidateOverhead checks what a pod takes beside its containers.
+// ValidateOverhead checks the resources that a pod uses in addition to its containers.
 func ValidateOverhead(overhead corev1.ResourceList, path *field.Path) field.ErrorList {
 	return (&validator{}).validateResources(&corev1.ResourceRequirements{Limits: overhead}, amount.ValidateContainerName, path)
 }
@@ -122,7 +122,7 @@ func (v *validator) validateUsedClaims(used []corev1.ResourceClaim, path *field.
 	return errs
 }
 
-// validatePodResources checks the requests and limits of the pod as a whole, also against those of its containers.
+// validatePodResources checks the pod-level requests and limits, by themselves and against those of the containers.
 func (v *validator) validatePodResources(path *field.Path) field.ErrorList {
 	r := v.spec.Resources
 	if r == nil {

@@ -13,7 +13,7 @@ import (
 
 const mustBePositive = "must be greater than zero"
 
-// ValidateTolerations checks which taints of nodes a pod tolerates.
+// ValidateTolerations checks a pod's tolerations of nodes' taints.
 func ValidateTolerations(tolerations []corev1.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, t := range tolerations {

@@ -108,7 +108,7 @@ func validateSeccomp(p *corev1.SeccompProfile, path *field.Path) field.ErrorList
 	return errs
 }
 
-// maxProfilePath is the longest path that Linux takes.
+// maxProfilePath is the longest path that Linux accepts.
 const maxProfilePath = 4095
 
 func validateAppArmor(p *corev1.AppArmorProfile, path *field.Path) field.ErrorList {
@@ -171,7 +171,7 @@ func (v *validator) validateSysctls(sysctls []corev1.Sysctl, path *field.Path) f
 	return errs
 }
 
-// hostSysctl is the reason why a sysctl would change the host, empty if it would not.
+// hostSysctl explains why a sysctl would change the host. It returns "" if it would not.
 func hostSysctl(spec *corev1.PodSpec, name string) string {
 	name = dottedSysctl(name)
 	switch {
@@ -184,8 +184,8 @@ func hostSysctl(spec *corev1.PodSpec, name string) string {
 	return ""
 }
 
-// dottedSysctl is a sysctl's name with dots between its parts. A name may have slashes instead, and then its dots are
-// part of a part.
+// dottedSysctl returns a sysctl's name with dots between its parts. A name may have slashes as separators instead;
+// its dots then belong to the parts.
 func dottedSysctl(name string) string {
 	i := strings.IndexAny(name, "./")
 	if i < 0 || name[i] == '.' {

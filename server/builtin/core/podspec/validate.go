@@ -15,15 +15,15 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
-// Options say what a spec belongs to.
+// Options describes the owner of a spec.
 type Options struct {
-	// Pod is set for the spec of a pod, and not for a template's.
+	// Pod is set for the spec of a pod. It is not set for a template.
 	Pod bool
-	// Tolerated are mistakes that the stored object already has.
+	// Tolerated holds the mistakes of the stored object, which an update may keep.
 	Tolerated Mistakes
 }
 
-// validator is one validation of one spec. Its maps are filled as the spec is read, volumes before containers.
+// validator is one validation of one spec. Its maps are filled on the way, from volumes before containers.
 type validator struct {
 	Options
 	spec      *corev1.PodSpec
@@ -48,7 +48,7 @@ func ValidatePodTemplateSpec(template *corev1.PodTemplateSpec, path *field.Path,
 	return errs
 }
 
-// ValidatePodSpec validates the spec of a pod with metadata meta, or of a template, which has none.
+// ValidatePodSpec validates the spec of a pod or of a template. meta is the pod's metadata, or nil for a template.
 func ValidatePodSpec(spec *corev1.PodSpec, meta *metav1.ObjectMeta, path *field.Path, opts Options) field.ErrorList {
 	v := &validator{Options: opts, spec: spec, meta: meta, volumes: map[string]corev1.VolumeSource{},
 		claims: sets.New[string](), hostUsers: spec.HostUsers == nil || *spec.HostUsers}
@@ -105,7 +105,7 @@ func ValidatePodSpec(spec *corev1.PodSpec, meta *metav1.ObjectMeta, path *field.
 	return append(errs, v.validateEnvFileVolumes(path)...)
 }
 
-// validateNames validates the fields that name something.
+// validateNames validates the fields that hold names of other objects.
 func (v *validator) validateNames(path *field.Path) field.ErrorList {
 	s := v.spec
 	subdomain := func(name string) []string { return apivalidation.NameIsDNSSubdomain(name, false) }
@@ -194,7 +194,7 @@ func (v *validator) validateResourceClaims(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// invalid makes an error of each message about value.
+// invalid returns an error about value for each message.
 func invalid(path *field.Path, value any, messages []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, m := range messages {
@@ -221,7 +221,7 @@ func supportedOrEmpty[T ~string](path *field.Path, value T, values ...T) field.E
 	return field.ErrorList{field.NotSupported(path, value, values)}
 }
 
-// required requires that each named string is there.
+// required requires that each named string is set.
 func required(path *field.Path, namesAndValues ...string) field.ErrorList {
 	var errs field.ErrorList
 	for i := 0; i < len(namesAndValues); i += 2 {

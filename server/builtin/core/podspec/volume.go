@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateVolumes validates the volumes, and remembers the good ones for the containers' mounts.
+// validateVolumes validates the volumes, and records the valid ones for the checks of the containers' mounts.
 func (v *validator) validateVolumes(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	created := sets.New[string]()
@@ -39,7 +39,8 @@ func (v *validator) validateVolumes(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateVolumeSource requires exactly one valid source. If there are several, the first in this order is checked.
+// validateVolumeSource requires exactly one valid source. If there are several, it checks only the first in the order
+// of volumeKinds.
 func (v *validator) validateVolumeSource(volume *corev1.Volume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	found := false
@@ -66,7 +67,7 @@ func (v *validator) validateVolumeSource(volume *corev1.Volume, path *field.Path
 	return append(errs, v.validateVolumeName(volume, path.Child("name"))...)
 }
 
-// ValidateSource validates the one source that is set, of a kind that persistent volumes have too.
+// ValidateSource validates the only source that is set. Its kind is one that persistent volumes have too.
 func ValidateSource(source corev1.VolumeSource, path *field.Path) field.ErrorList {
 	for _, kind := range volumeKinds {
 		if !reflect.ValueOf(source).FieldByName(kind.field).IsNil() {
@@ -76,7 +77,7 @@ func ValidateSource(source corev1.VolumeSource, path *field.Path) field.ErrorLis
 	return nil
 }
 
-// validateVolumeName checks the other names that are made from a volume's name.
+// validateVolumeName checks other names that are derived from a volume's name.
 func (v *validator) validateVolumeName(volume *corev1.Volume, path *field.Path) field.ErrorList {
 	if s := volume.ISCSI; s != nil && s.InitiatorName != nil && len(volume.Name+":"+s.TargetPortal) > 64 {
 		return field.ErrorList{field.Invalid(path, volume.Name,
@@ -93,11 +94,11 @@ func (v *validator) validateVolumeName(volume *corev1.Volume, path *field.Path) 
 	return errs
 }
 
-// volumeKinds are all sources of volumes, in the order in which they are looked for.
+// volumeKinds lists all sources of volumes, in the order of the checks.
 var volumeKinds = []struct {
 	field    string // in corev1.VolumeSource
-	name     string // in error paths, when it is one too many
-	path     string // in error paths of its contents, if another
+	name     string // in error paths, if several are set
+	path     string // in error paths of its contents, if it differs
 	validate func(*validator, *corev1.Volume, *field.Path) field.ErrorList
 }{
 	{field: "EmptyDir", name: "emptyDir", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
@@ -206,7 +207,7 @@ func secretName(ref *corev1.LocalObjectReference, path *field.Path) field.ErrorL
 	return required(path.Child("secretRef"), "name", ref.Name)
 }
 
-// nonEmpty requires a list to have an element. It may be an empty one.
+// nonEmpty requires an element in a list. The element may be empty.
 func nonEmpty(path *field.Path, list []string) field.ErrorList {
 	if len(list) == 0 {
 		return field.ErrorList{field.Required(path, "")}

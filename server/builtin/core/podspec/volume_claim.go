@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 )
 
-// claimMetaFields are those of a claim template's metadata that its claim gets.
+// claimMetaFields lists the fields of a claim template's metadata that are copied to the claim.
 var claimMetaFields = sets.New("Annotations", "Labels")
 
 func validateEphemeral(_ *validator, v *corev1.Volume, path *field.Path) field.ErrorList {
@@ -23,7 +23,8 @@ func validateEphemeral(_ *validator, v *corev1.Volume, path *field.Path) field.E
 	return append(errs, claim.Validate(&template.Spec, at.Child("spec"), claim.Mistakes{})...)
 }
 
-// ValidateTemplateMeta checks the metadata that a template of claims gives its claims.
+// ValidateTemplateMeta checks the metadata of a template of claims. Only labels and annotations are allowed, since
+// only they are copied to claims.
 func ValidateTemplateMeta(meta *metav1.ObjectMeta, path *field.Path) field.ErrorList {
 	errs := apivalidation.ValidateAnnotations(meta.Annotations, path.Child("annotations"))
 	errs = append(errs, metav1validation.ValidateLabels(meta.Labels, path.Child("labels"))...)

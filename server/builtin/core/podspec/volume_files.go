@@ -14,7 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
-// Volumes made of files that the kubelet writes: secrets, config maps, the downward API, tokens, bundles, certificates.
+// The kubelet writes the files of these volumes: secrets, config maps, the downward API, tokens, bundles,
+// certificates.
 
 func fileMode(mode *int32, path *field.Path) field.ErrorList {
 	if mode != nil && (*mode < 0 || *mode > 0777) {
@@ -51,7 +52,7 @@ func validateDownwardFile(file *corev1.DownwardAPIVolumeFile, path *field.Path) 
 	return append(errs, fileMode(file.Mode, path.Child("mode"))...)
 }
 
-// projection is the files of one projected volume, which must not overwrite one another.
+// projection holds the files of one projected volume. No source may overwrite another's file.
 type projection struct {
 	*validator
 	path  *field.Path
@@ -104,7 +105,7 @@ func (p *projection) validateSource(source *corev1.VolumeProjection, path *field
 	return errs
 }
 
-// add takes a file's path for its source; clients are told the source when somebody has it already.
+// add claims a file's path for a source. The error for a path that is claimed already names the source.
 func (p *projection) add(path, source string) field.ErrorList {
 	if path == "" {
 		return nil
@@ -157,7 +158,7 @@ func validateTrustBundle(s *corev1.ClusterTrustBundleProjection, path *field.Pat
 		if *s.Name == "" {
 			errs = append(errs, field.Required(path.Child("name"), "must be a valid object name"))
 		}
-		// A bundle of a signer is named signer:name, with the signer's slash as a colon.
+		// The bundle of a signer is named signer:name, with a colon for the signer's slash.
 		plain := (*s.Name)[strings.LastIndex(*s.Name, ":")+1:]
 		for _, message := range apivalidation.NameIsDNSSubdomain(plain, false) {
 			errs = append(errs, field.Invalid(path.Child("name"), *s.Name, fmt.Sprintf("not a valid clustertrustbundlename: %v", message)))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Volumes that drivers for particular kinds of storage serve.
+// Drivers for particular kinds of storage serve these volumes.
 
 var iscsiNames = map[string]func() *regexp.Regexp{
 	"iqn": pattern(`iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`),
@@ -55,7 +55,7 @@ func validateISCSI(_ *validator, v *corev1.Volume, path *field.Path) field.Error
 	return errs
 }
 
-// A partition of 0 means no partition. The message says otherwise, as every Kubernetes API server's does.
+// A partition of 0 means no partition. The message gives another range, as in every Kubernetes API server.
 func validateGCEDisk(_ *validator, v *corev1.Volume, path *field.Path) field.ErrorList {
 	s := v.GCEPersistentDisk
 	return append(required(path, "pdName", s.PDName), inByteRange(s.Partition, path.Child("partition"), 1)...)

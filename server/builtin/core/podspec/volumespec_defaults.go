@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// SetDefaults fills in what every volume has, and shares the defaults of pods' volumes where the types are the same.
+// SetDefaults fills in the spec of a persistent volume. Sources with the same types as in pods get the same defaults.
 func SetDefaults(spec *corev1.PersistentVolumeSpec) {
 	amount.RoundUp(spec.Capacity)
 	SetDefaultsSource(&corev1.VolumeSource{HostPath: spec.HostPath, AzureDisk: spec.AzureDisk})

@@ -11,12 +11,12 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// kinds are all sources, in the order in which they are looked for. The field of one is called the same in a volume of
-// a pod, and is of the same type where validate is nil.
+// kinds lists all sources, in the order of the checks. A volume of a pod has fields of the same names. If validate is
+// nil, the types are the same too, and ValidateSource checks the source.
 var kinds = []struct {
 	field    string // in corev1.PersistentVolumeSource
-	name     string // in error paths, when it is one too many
-	path     string // in error paths of its contents, if another
+	name     string // in error paths, if several are set
+	path     string // in error paths of its contents, if it differs
 	validate func(volumeSpecVolume, *field.Path) field.ErrorList
 }{
 	{field: "HostPath", name: "hostPath"},
@@ -71,8 +71,8 @@ var kinds = []struct {
 	{field: "CSI", name: "csi", validate: validateVolumeSpecCSI},
 }
 
-// validateSource requires exactly one valid source. If there are several, the first in this order is checked; a flex
-// volume is checked even then, and never counts as one too many.
+// validateSource requires exactly one valid source. If there are several, it checks only the first in the order of
+// kinds. A flex volume is always checked, and never reported as a second source.
 func (v volumeSpecVolume) validateSource() field.ErrorList {
 	var errs field.ErrorList
 	path := v.path
@@ -106,7 +106,7 @@ func (v volumeSpecVolume) validateSource() field.ErrorList {
 	return errs
 }
 
-// volumeSpecRequired requires that each named string is there.
+// volumeSpecRequired requires that each named string is set.
 func volumeSpecRequired(path *field.Path, namesAndValues ...string) field.ErrorList {
 	var errs field.ErrorList
 	for i := 0; i < len(namesAndValues); i += 2 {
@@ -117,7 +117,7 @@ func volumeSpecRequired(path *field.Path, namesAndValues ...string) field.ErrorL
 	return errs
 }
 
-// secretIn requires a secret's name and namespace: a volume has no namespace of its own.
+// secretIn requires a secret's name and namespace: a persistent volume has no namespace.
 func secretIn(ref *corev1.SecretReference, path *field.Path) field.ErrorList {
 	if ref == nil {
 		return nil
@@ -163,7 +163,7 @@ func validateVolumeSpecISCSI(v volumeSpecVolume, path *field.Path) field.ErrorLi
 	return errs
 }
 
-// iscsiName has one message for all mistakes, where pods' volumes have two.
+// iscsiName replaces the two messages for volumes of pods by one.
 func iscsiName(name string, path *field.Path) field.ErrorList {
 	errs := ISCSIName(name, path)
 	for _, err := range errs {

@@ -13,15 +13,15 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 )
 
-// volumeSpecVolume is a spec with the name of its object, which an inline one does not have, and its place in the
-// object.
+// volumeSpecVolume is a spec with the name of its object and its path in the object. An inline spec has no name.
 type volumeSpecVolume struct {
 	*corev1.PersistentVolumeSpec
 	name string
 	path *field.Path
 }
 
-// Validate validates the spec of the volume with the name. With anyValue it may be for nodes that can't be.
+// Validate validates the spec of the volume of a name. anyValue allows a node affinity with values that no label can
+// have.
 func Validate(spec *corev1.PersistentVolumeSpec, name string, anyValue bool, path *field.Path) field.ErrorList {
 	v := volumeSpecVolume{spec, name, path}
 	errs := v.validateAccessModes()
@@ -52,7 +52,8 @@ func Validate(spec *corev1.PersistentVolumeSpec, name string, anyValue bool, pat
 
 const inline = "in the context of inline volumes"
 
-// ValidateInline validates a volume without an object of its own: only drivers have those, and nothing claims them.
+// ValidateInline validates a volume without an object of its own. Only CSI volumes can be inline, and fields about
+// claims are forbidden.
 func ValidateInline(spec *corev1.PersistentVolumeSpec, path *field.Path) (errs field.ErrorList) {
 	v := volumeSpecVolume{spec, "", path}
 	forbid := func(is bool, name, message string) {
@@ -103,7 +104,7 @@ func (v volumeSpecVolume) validateCapacity() (errs field.ErrorList) {
 	return errs
 }
 
-// validateRecycling keeps the root of a node from being emptied.
+// validateRecycling refuses to recycle a hostPath of "/": recycling deletes all files.
 func (v volumeSpecVolume) validateRecycling() field.ErrorList {
 	if h := v.HostPath; h == nil || path.Clean(h.Path) != "/" || v.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimRecycle {
 		return nil

@@ -12,22 +12,22 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
 )
 
-// PodWarnings are warnings to the author of a valid pod.
+// PodWarnings returns the warnings for the author of a valid pod.
 func PodWarnings(pod *corev1.Pod) []string { return warnings(nil, &pod.Spec, &pod.ObjectMeta) }
 
-// TemplateWarnings are warnings to the author of a valid template at path.
+// TemplateWarnings returns the warnings for the author of a valid template at path.
 func TemplateWarnings(template *corev1.PodTemplateSpec, path *field.Path) []string {
 	return warnings(path, &template.Spec, &template.ObjectMeta)
 }
 
-// deadAnnotations had a meaning in older releases.
+// deadAnnotations lists annotations that only older releases read.
 var deadAnnotations = []struct{ key, message string }{
 	{"scheduler.alpha.kubernetes.io/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`},
 	{"security.alpha.kubernetes.io/sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
 	{"security.alpha.kubernetes.io/unsafe-sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
 }
 
-// deadVolumes are kinds that no kubelet mounts any more, or soon will not.
+// deadVolumes lists the kinds of volumes that kubelets no longer mount, at least by default.
 var deadVolumes = []struct {
 	name, message string
 	is            func(*corev1.VolumeSource) bool
@@ -136,7 +136,7 @@ func (w *warner) oldNodeLabels() {
 	}
 }
 
-// podAffinity warns of terms that match no pod, and so do nothing.
+// podAffinity warns of terms that match no pod, and so have no effect.
 func (w *warner) podAffinity() {
 	if w.spec.Affinity == nil {
 		return
@@ -191,7 +191,7 @@ func (w *warner) fraction(list corev1.ResourceList, name corev1.ResourceName, at
 	}
 }
 
-// profiles warns of annotations where there should be fields.
+// profiles warns of annotations for profiles whose field is not set.
 func (w *warner) profiles() {
 	const useSeccomp = `non-functional in v1.27+; use the "seccompProfile" field instead`
 	pod := w.spec.SecurityContext
@@ -204,7 +204,7 @@ func (w *warner) profiles() {
 		if _, ok := w.meta.Annotations[key]; ok && (own == nil || own.SeccompProfile == nil) {
 			w.add(w.annotation(key), useSeccomp)
 		}
-		// A pod's fields are filled from its annotations before anybody could look; its strategy warns of those.
+		// Before this check, a pod's fields have been filled from its annotations. That step warns itself.
 		if w.path == nil || pod != nil && pod.AppArmorProfile != nil || own != nil && own.AppArmorProfile != nil {
 			return
 		}
@@ -214,7 +214,7 @@ func (w *warner) profiles() {
 	})
 }
 
-// hiddenEnv warns of a variable that is defined twice, where the second value does not use the first.
+// hiddenEnv warns of a variable that is defined twice, unless the second value uses the first.
 func (w *warner) hiddenEnv(vars []corev1.EnvVar, at *field.Path) {
 	seen := sets.New[string]()
 	for i, ev := range vars {
@@ -226,7 +226,7 @@ func (w *warner) hiddenEnv(vars []corev1.EnvVar, at *field.Path) {
 	}
 }
 
-// ports warns of ports of one pod that are, or may be, the same.
+// ports warns of ports of one pod that are or could be the same.
 func (w *warner) ports() {
 	type known struct {
 		at   *field.Path

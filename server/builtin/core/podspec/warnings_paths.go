@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// writtenPath is a path in a volume that the kubelet writes, and the projected source that it is from.
+// writtenPath is the path of a file that the kubelet writes into a volume, with its projected source.
 type writtenPath struct{ path, source string }
 
 func (p writtenPath) String() string {
@@ -17,7 +17,7 @@ func (p writtenPath) String() string {
 	return fmt.Sprintf("%q (%s)", p.path, p.source)
 }
 
-// overlaps warns of files of a volume that replace each other, or are where another one needs a directory.
+// overlaps warns of files of a volume that replace each other, or that are in the place of another file's directory.
 func (w *warner) overlaps() {
 	for i := range w.spec.Volumes {
 		v := &w.spec.Volumes[i]
@@ -77,7 +77,7 @@ func projectedPaths(s *corev1.VolumeProjection) []writtenPath {
 			name = s.ClusterTrustBundle.SignerName
 		}
 		if name == nil {
-			return nil // it is not valid, and warnings are about valid ones
+			return nil // it is invalid, so validation reports it
 		}
 		return []writtenPath{{s.ClusterTrustBundle.Path, fmt.Sprintf("ClusterTrustBundle %q", *name)}}
 	case s.PodCertificate != nil:
