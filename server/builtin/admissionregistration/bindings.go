@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Binding is what the bindings of both kinds of policies have in common.
+// Binding holds the common parts of the bindings of both kinds of policies.
 type Binding struct {
 	Meta           *metav1.ObjectMeta
 	PolicyName     string
@@ -15,8 +15,8 @@ type Binding struct {
 	MatchResources *admissionregistrationv1.MatchResources
 }
 
-// Validate checks a binding. The kinds report a missing name of the policy in different places: some leave it to the
-// caller.
+// Validate checks a binding. Without nameRequired, the caller reports a missing name of the policy: the two kinds
+// report it in different places.
 func (b Binding) Validate(nameRequired bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(b.Meta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if b.PolicyName != "" {
@@ -30,7 +30,7 @@ func (b Binding) Validate(nameRequired bool) field.ErrorList {
 	return append(errs, ValidateMatch(b.MatchResources, specPath.Child("matchResources"))...)
 }
 
-// MissingName reports that the binding names no policy.
+// MissingName returns the error of a binding that names no policy.
 func (b Binding) MissingName() field.ErrorList {
 	if b.PolicyName != "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 const maxMatchConditions = 64
 
-// validateConditions checks under which conditions a request is looked at. The stored conditions' expressions may be
+// validateConditions checks match conditions. stored holds the expressions of the stored conditions, which may be
 // older than this server.
 func validateConditions(conditions []admissionregistrationv1.MatchCondition, stored sets.Set[string], params bool,
 	path *field.Path) (errs field.ErrorList) {
@@ -43,7 +43,7 @@ func validateConditions(conditions []admissionregistrationv1.MatchCondition, sto
 	return errs
 }
 
-// ValidateQualifiedName wants a name as labels' keys have.
+// ValidateQualifiedName requires a name in the form of a label's key.
 func ValidateQualifiedName(name string, path *field.Path) (errs field.ErrorList) {
 	for _, msg := range validation.IsQualifiedName(name) {
 		errs = append(errs, field.Invalid(path, name, msg))

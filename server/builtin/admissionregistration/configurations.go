@@ -10,15 +10,15 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// object is a pointer to an object: nil stands for the old one of a new object.
+// object is a pointer to an object. It is comparable with nil, which the old object is on creation.
 type object interface {
 	comparable
 	builtin.Object
 }
 
-// DeclareConfigurations completes what a kind of webhook configuration declares by what both kinds have in common.
-// parts returns a configuration in the form that does not depend on its kind. Validate is each package's own: a
-// resource is named by the package of that function.
+// DeclareConfigurations adds the common parts of both kinds of webhook configurations to r. parts converts a
+// configuration to the form that does not depend on its kind. The caller sets Validate: its package names the
+// resource.
 func DeclareConfigurations[T object](r builtin.Resource[T], parts func(T) Configuration) builtin.Resource[T] {
 	r.Stored = admissionregistrationv1.SchemeGroupVersion
 	r.ClusterScoped = true

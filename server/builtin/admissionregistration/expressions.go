@@ -15,20 +15,20 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// Variables are what an expression may use beside the request and its objects.
+// Variables declares the variables of an expression besides the request and its objects.
 type Variables = plugincel.OptionalVariableDeclarations
 
 // Expression is an expression to compile.
 type Expression struct {
 	Text string
-	// Types are those that its value may have.
+	// Types lists the allowed types of the value.
 	Types     []*cel.Type
 	Variables Variables
-	// Stored expressions are in the object already.
+	// Stored is set if the stored object has the expression already.
 	Stored bool
 }
 
-// GetExpression and ReturnTypes are what the compiler asks.
+// GetExpression and ReturnTypes implement the compiler's ExpressionAccessor.
 func (e Expression) GetExpression() string    { return e.Text }
 func (e Expression) ReturnTypes() []*cel.Type { return e.Types }
 
@@ -39,7 +39,7 @@ func (e Expression) environment() environment.Type {
 	return environment.NewExpressions
 }
 
-// variable is an expression whose value later ones use by its name.
+// variable is a named expression. Later expressions use its value by the name.
 type variable struct {
 	Expression
 	name string
@@ -47,7 +47,7 @@ type variable struct {
 
 func (v variable) GetName() string { return v.name }
 
-// Texts are the expressions that an old object has.
+// Texts collects the expressions of an old object.
 func Texts[T any](of []T, text func(T) string) sets.Set[string] {
 	texts := sets.New[string]()
 	for _, one := range of {
@@ -61,29 +61,29 @@ type Compiler struct {
 	plugincel.Compiler
 }
 
-// stateless compiles the expressions of all objects that declare no variables.
+// stateless is the shared compiler for all objects that declare no variables.
 var stateless = sync.OnceValue(func() plugincel.Compiler { return plugincel.NewCompiler(baseEnvironment()) })
 
 func baseEnvironment() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 }
 
-// NewCompiler makes a compiler. A composing one remembers the variables of its object.
+// NewCompiler makes a compiler. A composing compiler holds the variables of its object.
 func NewCompiler(composing bool) Compiler {
 	if !composing {
 		return Compiler{stateless()}
 	}
 	c, err := plugincel.NewCompositedCompiler(baseEnvironment())
-	utilruntime.Must(err) // the environment is the library's own
+	utilruntime.Must(err) // the environment comes from the library
 	return Compiler{c}
 }
 
-// Check compiles an expression and reports what is wrong with it.
+// Check compiles an expression and returns its errors.
 func (c Compiler) Check(e Expression, path *field.Path) field.ErrorList {
 	return mistakes(c.CompileCELExpression(e, e.Variables, e.environment()), e.Text, path)
 }
 
-// checkVariable compiles a variable for the expressions after it.
+// checkVariable compiles a variable, and adds it for later expressions.
 func (c Compiler) checkVariable(v variable, path *field.Path) field.ErrorList {
 	composing := c.Compiler.(*plugincel.CompositedCompiler)
 	return mistakes(composing.CompileAndStoreVariable(v, v.Variables, v.environment()), v.Text, path)
@@ -107,7 +107,7 @@ func mistakes(result plugincel.CompilationResult, text string, path *field.Path)
 
 var identifier = regexp.MustCompile("^[_a-zA-Z][_a-zA-Z0-9]*$")
 
-// reserved are the words that no name in an expression may be.
+// reserved lists the words that an expression cannot use as names.
 var reserved = []string{
 	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop",
 	"package", "namespace", "return", "var", "void", "while",

@@ -11,12 +11,12 @@ import (
 
 var matchPolicies = []admissionregistrationv1.MatchPolicyType{admissionregistrationv1.Equivalent, admissionregistrationv1.Exact}
 
-// mutable are the operations of requests whose objects a policy may change.
+// mutable lists the operations in which a policy may change the object.
 var mutable = []admissionregistrationv1.OperationType{
 	admissionregistrationv1.OperationAll, admissionregistrationv1.Connect, admissionregistrationv1.Create, admissionregistrationv1.Update,
 }
 
-// SetMatchDefaults completes what a policy or a binding applies to. It takes nil.
+// SetMatchDefaults fills in the match resources of a policy or a binding. It accepts nil.
 func SetMatchDefaults(m *admissionregistrationv1.MatchResources) {
 	if m == nil {
 		return
@@ -34,14 +34,14 @@ func SetMatchDefaults(m *admissionregistrationv1.MatchResources) {
 	}
 }
 
-// setSelectorDefaults makes a missing selector one that selects everything.
+// setSelectorDefaults replaces a missing selector by one that selects everything.
 func setSelectorDefaults(selector **metav1.LabelSelector) {
 	if *selector == nil {
 		*selector = &metav1.LabelSelector{}
 	}
 }
 
-// ValidateMatch checks what a policy or a binding applies to. It takes nil.
+// ValidateMatch checks the match resources of a policy or a binding. It accepts nil.
 func ValidateMatch(m *admissionregistrationv1.MatchResources, path *field.Path) (errs field.ErrorList) {
 	if m == nil {
 		return nil
@@ -69,7 +69,7 @@ func validateSelector(selector *metav1.LabelSelector, path *field.Path) field.Er
 	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, path)
 }
 
-// ValidateMutable refuses rules for requests whose objects nobody may change. It takes nil.
+// ValidateMutable refuses rules for operations whose objects cannot change. It accepts nil.
 func ValidateMutable(m *admissionregistrationv1.MatchResources, path *field.Path) (errs field.ErrorList) {
 	if m == nil {
 		return nil

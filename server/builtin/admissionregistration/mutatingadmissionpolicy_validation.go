@@ -12,17 +12,17 @@ import (
 var (
 	patchTypes = []admissionregistrationv1.PatchType{admissionregistrationv1.PatchTypeApplyConfiguration,
 		admissionregistrationv1.PatchTypeJSONPatch}
-	// What the expressions of the two give.
+	// The types of values of both kinds of mutations.
 	configuration                     = []*cel.Type{cel.ObjectType("Object")}
 	mutatingAdmissionPolicyOperations = []*cel.Type{cel.ListType(cel.ObjectType("JSONPatch"))}
 )
 
-// checkMutatingAdmissionPolicy checks what only mutating policies have.
+// checkMutatingAdmissionPolicy checks the fields that only mutating policies have.
 type checkMutatingAdmissionPolicy struct {
 	policy   *admissionregistrationv1.MutatingAdmissionPolicy
 	compiler func() Compiler
-	// stored are the expressions of the old policy's configurations. Those of its patches are not looked up: a
-	// Kubernetes API server takes them for new ones.
+	// stored holds the expressions of the old policy's apply configurations. It lacks those of its JSON patches: a
+	// Kubernetes API server treats them as new.
 	stored sets.Set[string]
 }
 
@@ -58,7 +58,7 @@ func (c checkMutatingAdmissionPolicy) rest(path *field.Path) (errs field.ErrorLi
 	return append(errs, ValidateReinvocation(spec.ReinvocationPolicy, path.Child("reinvocationPolicy"))...)
 }
 
-// mutation wants the one way to change an object that its type names.
+// mutation requires the field that belongs to the mutation's type, and forbids the other.
 func (c checkMutatingAdmissionPolicy) mutation(m *admissionregistrationv1.Mutation, path *field.Path) (errs field.ErrorList) {
 	patch, apply := path.Child("jsonPatch"), path.Child("applyConfiguration")
 	switch m.PatchType {

@@ -32,8 +32,8 @@ func setMutatingWebhookConfigurationDefaults(c *admissionregistrationv1.Mutating
 	}
 }
 
-// countMutatingWebhookConfigurationGeneration tells a list that is empty from one that is missing, as every Kubernetes
-// API server does.
+// countMutatingWebhookConfigurationGeneration treats an empty list and a missing list as different, as every
+// Kubernetes API server does.
 func countMutatingWebhookConfigurationGeneration(c, old *admissionregistrationv1.MutatingWebhookConfiguration) {
 	if !reflect.DeepEqual(c.Webhooks, old.Webhooks) {
 		c.Generation = old.Generation + 1

@@ -52,7 +52,7 @@ func validateVersion(version schema.GroupVersion, whole string, path *field.Path
 	return errs
 }
 
-// validateParamRef checks by what a binding finds the parameters of its policy. It takes nil.
+// validateParamRef checks a binding's reference to the parameters of its policy. It accepts nil.
 func validateParamRef(ref *admissionregistrationv1.ParamRef, path *field.Path) (errs field.ErrorList) {
 	const exclusive = "name and selector are mutually exclusive"
 	if ref == nil {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Policy is what a validating and a mutating policy have in common.
+// Policy holds the common parts of validating and mutating policies.
 type Policy struct {
 	Meta             *metav1.ObjectMeta
 	ParamKind        *admissionregistrationv1.ParamKind
@@ -22,19 +22,19 @@ type Policy struct {
 	FailurePolicy    **admissionregistrationv1.FailurePolicyType
 }
 
-// Rules are the checks that differ between the kinds of policies.
+// Rules holds the checks that differ between the kinds of policies.
 type Rules struct {
-	// Match (optional) checks what the policy applies to.
+	// Match (optional) checks the policy's match resources.
 	Match func(*admissionregistrationv1.MatchResources, *field.Path) field.ErrorList
-	// Composing policies have expressions that know variables, even if none is declared.
+	// Composing gives expressions access to variables, even if the policy declares none.
 	Composing bool
-	// StoredVariables are the expressions that the old policy had where those of variables are looked up.
+	// StoredVariables holds the old policy's expressions with which those of variables are compared.
 	StoredVariables sets.Set[string]
 	// Rest checks the fields after the variables.
 	Rest func(func() Compiler) field.ErrorList
 }
 
-// SetDefaults completes what both kinds have.
+// SetDefaults fills in the fields that both kinds have.
 func (p Policy) SetDefaults() {
 	if *p.FailurePolicy == nil {
 		*p.FailurePolicy = new(admissionregistrationv1.Fail)
@@ -44,7 +44,7 @@ func (p Policy) SetDefaults() {
 
 var specPath = field.NewPath("spec")
 
-// Validate checks a policy by the rules of its kind. There is no old one of a new policy.
+// Validate checks a policy by the rules of its kind. old is nil for a new policy.
 func (p Policy) Validate(rules Rules, old *Policy) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(p.Meta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if policy := *p.FailurePolicy; policy == nil {
@@ -71,7 +71,7 @@ func (p Policy) Validate(rules Rules, old *Policy) field.ErrorList {
 	return errs
 }
 
-// compiler returns the policy's, which is made when the first expression needs it.
+// compiler returns a function that makes the policy's compiler on first use.
 func (p Policy) compiler(composing bool) func() Compiler {
 	var made *Compiler
 	return func() Compiler {
@@ -117,7 +117,7 @@ func (p Policy) sameConditions(old *Policy) bool {
 		apiequality.Semantic.DeepEqual(p.MatchConditions, old.MatchConditions)
 }
 
-// conditions are the expressions of the policy's conditions. It takes nil.
+// conditions returns the expressions of the policy's match conditions. It accepts nil.
 func (p *Policy) conditions() sets.Set[string] {
 	if p == nil {
 		return nil
@@ -125,7 +125,7 @@ func (p *Policy) conditions() sets.Set[string] {
 	return Texts(p.MatchConditions, func(c admissionregistrationv1.MatchCondition) string { return c.Expression })
 }
 
-// ValidateReinvocation wants a policy's word on whether it runs again after others.
+// ValidateReinvocation requires a reinvocation policy: whether the policy runs again after others.
 func ValidateReinvocation(policy admissionregistrationv1.ReinvocationPolicyType, path *field.Path) field.ErrorList {
 	if policy == "" {
 		return field.ErrorList{field.Required(path, "")}

@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// setRuleDefaults lets a rule apply to objects in namespaces and to others.
+// setRuleDefaults sets the scope to all objects, with and without a namespace.
 func setRuleDefaults(rule *admissionregistrationv1.Rule) {
 	if rule.Scope == nil {
 		rule.Scope = new(admissionregistrationv1.AllScopes)
@@ -70,7 +70,7 @@ func validateRule(rule *admissionregistrationv1.RuleWithOperations, path *field.
 	return errs
 }
 
-// validateNames wants names, or a wildcard alone.
+// validateNames requires names, or a single wildcard.
 func validateNames(names []string, what string, path *field.Path) (errs field.ErrorList) {
 	if len(names) == 0 {
 		errs = append(errs, field.Required(path, ""))
@@ -81,13 +81,13 @@ func validateNames(names []string, what string, path *field.Path) (errs field.Er
 	return errs
 }
 
-// validateResources wants resources and subresources, none of which a wildcard before it covers.
+// validateResources requires resources and subresources that no earlier wildcard covers.
 func validateResources(resources []string, path *field.Path) (errs field.ErrorList) {
 	if len(resources) == 0 {
 		errs = append(errs, field.Required(path, ""))
 	}
 	allOf, allWith := sets.New[string](), sets.New[string]() // the resource of "x/*", the subresource of "*/x"
-	// Of the names without a subresource, the last one decides whether there is one beside "*".
+	// plain is set by the last name without a subresource: it is true unless that name is "*".
 	var plain bool
 	for i, name := range resources {
 		if name == "" {

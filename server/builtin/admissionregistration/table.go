@@ -14,12 +14,12 @@ var configurationColumns = []table.Column{
 	table.AgeColumn,
 }
 
-// row has the cells of a configuration.
+// row makes the cells of a configuration.
 func (c Configuration) row() metav1.TableRow {
 	return table.Row(c.Meta.Name, int64(len(c.Webhooks)), table.Age(c.Meta.CreationTimestamp))
 }
 
-// PolicyColumns are those of a policy: its name, how many rules it has, its parameters' kind and its age.
+// PolicyColumns returns the columns of a policy: name, number of rules, kind of the parameters, and age.
 func PolicyColumns(rules, description string) []table.Column {
 	return []table.Column{
 		table.NameColumn,
@@ -29,7 +29,7 @@ func PolicyColumns(rules, description string) []table.Column {
 	}
 }
 
-// Row has the cells of a policy with so many rules.
+// Row makes the cells of a policy. rules is the number of its rules.
 func (p Policy) Row(rules int) metav1.TableRow {
 	kind := unset
 	if p.ParamKind != nil {
@@ -38,7 +38,7 @@ func (p Policy) Row(rules int) metav1.TableRow {
 	return table.Row(p.Meta.Name, int64(rules), kind, table.Age(p.Meta.CreationTimestamp))
 }
 
-// BindingColumns are those of a binding.
+// BindingColumns returns the columns of a binding.
 func BindingColumns() []table.Column {
 	return []table.Column{
 		table.NameColumn,
@@ -48,7 +48,7 @@ func BindingColumns() []table.Column {
 	}
 }
 
-// Row has the cells of a binding.
+// Row makes the cells of a binding.
 func (b Binding) Row() metav1.TableRow {
 	params := unset
 	switch ref := b.ParamRef; {

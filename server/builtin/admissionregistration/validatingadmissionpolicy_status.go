@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// validateStatus checks what a controller found out about the expressions.
+// validateStatus checks a controller's findings about the expressions.
 func validateStatus(p, _ *admissionregistrationv1.ValidatingAdmissionPolicy) (errs field.ErrorList) {
 	path := field.NewPath("status")
 	if t := p.Status.TypeChecking; t != nil {

@@ -14,16 +14,17 @@ import (
 
 const (
 	maxAuditAnnotations = 20
-	// maxAuditExpression is less than an annotation may have: an expression that joins strings gives longer ones.
+	// maxAuditExpression is below the limit of an annotation: the value of an expression that joins strings can be
+	// longer than the expression.
 	maxAuditExpression = 5 * 1024
 )
 
 var reasons = []metav1.StatusReason{metav1.StatusReasonForbidden, metav1.StatusReasonInvalid, metav1.StatusReasonRequestEntityTooLarge}
 
-// stored are the expressions of the old policy, by what they are for.
+// stored holds the expressions of the old policy by their purpose.
 type stored struct{ validations, messages, audit sets.Set[string] }
 
-// checkValidatingAdmissionPolicy checks what only validating policies have.
+// checkValidatingAdmissionPolicy checks the fields that only validating policies have.
 type checkValidatingAdmissionPolicy struct {
 	policy   *admissionregistrationv1.ValidatingAdmissionPolicy
 	stored   stored
@@ -74,7 +75,7 @@ func (c checkValidatingAdmissionPolicy) rest(path *field.Path) (errs field.Error
 	return errs
 }
 
-// untagged are annotations as messages show them: with the fields of Kubernetes' internal types.
+// untagged converts annotations for messages, which show the fields of Kubernetes' internal types.
 func untagged(annotations []admissionregistrationv1.AuditAnnotation) any {
 	type annotation struct{ Key, ValueExpression string }
 	shown := make([]annotation, 0, len(annotations))

@@ -42,7 +42,7 @@ var actions = []admissionregistrationv1.ValidationAction{
 	admissionregistrationv1.Audit, admissionregistrationv1.Deny, admissionregistrationv1.Warn,
 }
 
-// validateValidatingAdmissionPolicyBinding reports what is missing last, as every Kubernetes API server does.
+// validateValidatingAdmissionPolicyBinding reports missing fields last, as every Kubernetes API server does.
 func validateValidatingAdmissionPolicyBinding(b, old *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 	path := field.NewPath("spec", "validationActions")
 	errs := append(validatingAdmissionPolicyBindingParts(b).Validate(false), validateActions(b.Spec.ValidationActions, path)...)

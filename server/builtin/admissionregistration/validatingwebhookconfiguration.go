@@ -31,7 +31,7 @@ func setValidatingWebhookConfigurationDefaults(c *admissionregistrationv1.Valida
 	}
 }
 
-// countValidatingWebhookConfigurationGeneration tells a list that is empty from one that is missing, as every
+// countValidatingWebhookConfigurationGeneration treats an empty list and a missing list as different, as every
 // Kubernetes API server does.
 func countValidatingWebhookConfigurationGeneration(c, old *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	if !reflect.DeepEqual(c.Webhooks, old.Webhooks) {

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ManifestSuffix ends the names of configurations that a server reads from files.
+// ManifestSuffix is the suffix of the names of configurations that a server reads from files.
 const ManifestSuffix = ".static.k8s.io"
 
 var reservedName = fmt.Sprintf(
 	"names ending with %q are reserved for static manifest-based configurations and cannot be managed via the API", ManifestSuffix)
 
-// ValidateSuffix keeps new objects from names of configurations in files.
+// ValidateSuffix refuses new objects with the names of configurations in files.
 func ValidateSuffix(name string) field.ErrorList {
 	if !strings.HasSuffix(name, ManifestSuffix) {
 		return nil
@@ -25,7 +25,7 @@ func ValidateSuffix(name string) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, reservedName)}
 }
 
-// ValidateManifest makes the errors of a new object those of one in a file, whose name must be such a one.
+// ValidateManifest adapts the errors of a new object to one from a file, whose name must have the suffix.
 func ValidateManifest(name string, errs field.ErrorList) field.ErrorList {
 	if !strings.HasSuffix(name, ManifestSuffix) {
 		return append(errs,
@@ -34,7 +34,7 @@ func ValidateManifest(name string, errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Detail == reservedName })
 }
 
-// OldNameWarnings are nameWarnings of an updated object.
+// OldNameWarnings returns nameWarnings for an updated object.
 func OldNameWarnings[T object](obj, old T) []string {
 	var none T
 	if old == none {
@@ -43,7 +43,7 @@ func OldNameWarnings[T object](obj, old T) []string {
 	return nameWarnings(obj.GetName())
 }
 
-// nameWarnings are about an old object whose name is one of a configuration in a file. New ones are refused.
+// nameWarnings warns of the suffix in the name of an old object. New objects with the suffix are refused.
 func nameWarnings(name string) []string {
 	if !strings.HasSuffix(name, ManifestSuffix) {
 		return nil
@@ -51,7 +51,8 @@ func nameWarnings(name string) []string {
 	return []string{"metadata.name: " + reservedName}
 }
 
-// untouchable are resources for which no webhook is called: a cluster whose reviews fail can't be repaired.
+// untouchable lists the resources for which the server calls no webhook: if their reviews failed, the cluster could
+// not be repaired.
 var untouchable = []schema.GroupResource{
 	{Group: authenticationv1.GroupName, Resource: "selfsubjectreviews"},
 	{Group: authenticationv1.GroupName, Resource: "tokenreviews"},
@@ -61,7 +62,7 @@ var untouchable = []schema.GroupResource{
 	{Group: authorizationv1.GroupName, Resource: "subjectaccessreviews"},
 }
 
-// Warnings names rules without effect. An updated configuration may also have a name that a new one can't.
+// Warnings reports rules without effect, and for an update a name that new configurations cannot have.
 func (c Configuration) Warnings(update bool) (warnings []string) {
 	if update {
 		warnings = nameWarnings(c.Meta.Name)
@@ -81,7 +82,7 @@ func (c Configuration) Warnings(update bool) (warnings []string) {
 	return warnings
 }
 
-// untouchableOf returns each once, in the order of the rule.
+// untouchableOf returns the untouchable resources of a rule without duplicates, in the rule's order.
 func untouchableOf(groups, resources []string) (found []schema.GroupResource) {
 	for _, group := range groups {
 		for _, resource := range resources {

@@ -21,21 +21,21 @@ var (
 	reinvocationPolicies = []admissionregistrationv1.ReinvocationPolicyType{
 		admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy,
 	}
-	// harmless webhooks may be called for a dry run.
+	// harmless lists the side effects of webhooks that the server may call in a dry run.
 	harmless    = []string{string(admissionregistrationv1.SideEffectClassNone), string(admissionregistrationv1.SideEffectClassNoneOnDryRun)}
 	sideEffects = append(slices.Clone(harmless), string(admissionregistrationv1.SideEffectClassSome),
 		string(admissionregistrationv1.SideEffectClassUnknown))
-	// reviewVersions are those in which this server can ask a webhook.
+	// reviewVersions lists the versions of reviews that this server can send to a webhook.
 	reviewVersions = []string{"v1", "v1beta1"}
 )
 
-// Configuration is a configuration of webhooks. A validating webhook is one without a reinvocation policy.
+// Configuration is a configuration of webhooks of either kind. A validating webhook has no reinvocation policy.
 type Configuration struct {
 	Meta     *metav1.ObjectMeta
 	Webhooks []admissionregistrationv1.MutatingWebhook
 }
 
-// SetWebhookDefaults completes what both kinds of webhooks have in common.
+// SetWebhookDefaults fills in the fields that both kinds of webhooks have.
 func SetWebhookDefaults(hook *admissionregistrationv1.MutatingWebhook) {
 	if hook.FailurePolicy == nil {
 		hook.FailurePolicy = new(admissionregistrationv1.Fail)
@@ -56,9 +56,9 @@ func SetWebhookDefaults(hook *admissionregistrationv1.MutatingWebhook) {
 	}
 }
 
-// leniency is what an old configuration is allowed because it has always had it.
+// leniency lists the mistakes of the stored configuration, which an update may keep.
 type leniency struct {
-	conditions    bool // they are what they were
+	conditions    bool // they have not changed
 	expressions   sets.Set[string]
 	sideEffects   bool
 	versions      bool
@@ -137,7 +137,7 @@ func validateWebhook(hook *admissionregistrationv1.MutatingWebhook, old leniency
 	return errs
 }
 
-// validateChoice wants one of a few values, or none.
+// validateChoice requires one of a few values, or none.
 func validateChoice[T ~string](value *T, choices []T, path *field.Path) field.ErrorList {
 	if value == nil || slices.Contains(choices, *value) {
 		return nil
@@ -152,12 +152,12 @@ func validateClient(c *admissionregistrationv1.WebhookClientConfig, path *field.
 	case c.URL != nil:
 		return utilwebhook.ValidateWebhookURL(path.Child("url"), *c.URL, true)
 	}
-	// Name and namespace change places, and so do the fields that messages name, as with every Kubernetes API server.
+	// Name and namespace are swapped, and so are the fields in the messages, as in every Kubernetes API server.
 	return utilwebhook.ValidateWebhookService(path.Child("service"), c.Service.Name, c.Service.Namespace, c.Service.Path,
 		ptr.Deref(c.Service.Port, 0))
 }
 
-// validateReviewVersions wants one that this server knows among the versions that the webhook understands.
+// validateReviewVersions requires a version that this server knows among the versions of the webhook.
 func validateReviewVersions(versions []string, old leniency, path *field.Path) (errs field.ErrorList) {
 	known := strings.Join(reviewVersions, ", ")
 	if len(versions) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// APIService declares apiservices.apiregistration.k8s.io, each of which says who serves a version of a group: this
+// APIService declares apiservices.apiregistration.k8s.io. Each names the server of one version of a group: this
 // server, or a service in the cluster.
 var APIService = builtin.Resource[*apiregistrationv1.APIService]{
 	Names:          builtin.Names{Plural: "apiservices", Singular: "apiservice", Categories: []string{"api-extensions"}},

@@ -20,7 +20,7 @@ const (
 
 var specPath = field.NewPath("spec")
 
-// validate lets finalizers be without a domain, unlike those of other built-in objects.
+// validate accepts finalizers without a domain, unlike the validation of other built-in objects.
 func validate(s *apiregistrationv1.APIService) field.ErrorList {
 	name := s.Spec.Version + "." + s.Spec.Group
 	errs := apivalidation.ValidateObjectMeta(&s.ObjectMeta, false, func(given string, _ bool) []string {

@@ -1,2 +1,2 @@
-// Package apiregistration declares APIServices, which say who serves which version of which group.
+// Package apiregistration declares APIServices, which name the server of each version of a group.
 package apiregistration

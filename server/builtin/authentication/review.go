@@ -34,7 +34,7 @@ func Resources(a authenticator.Request, audiences []string) []builtin.Declaratio
 	}
 }
 
-// answerSelf tells users who they are. It ignores the content of the review.
+// answerSelf returns the user of the request. It ignores the content of the review.
 func answerSelf(ctx context.Context, _ *authenticationv1.SelfSubjectReview) (*authenticationv1.SelfSubjectReview, error) {
 	who, ok := request.UserFrom(ctx)
 	if !ok {
@@ -53,7 +53,7 @@ func validateToken(review *authenticationv1.TokenReview) error {
 	return nil
 }
 
-// answerToken asks the authenticator about a token. A review that names no audiences asks for those of this API.
+// answerToken asks the authenticator about a token. Without audiences in the review, it uses those of this API.
 func answerToken(ctx context.Context, a authenticator.Request, audiences []string,
 	review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
 	review.Status = authenticationv1.TokenReviewStatus{}

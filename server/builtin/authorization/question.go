@@ -28,7 +28,7 @@ func decide(ctx context.Context, a authorizer.UnconditionalAuthorizer,
 	}
 }
 
-// evaluationError names the error, and the selectors that the authorizer could not see.
+// evaluationError describes the error, and the invalid selectors that were not passed to the authorizer.
 func evaluationError(err error, q authorizer.AttributesRecord) string {
 	var parts []string
 	if err != nil {
@@ -49,7 +49,7 @@ func evaluationError(err error, q authorizer.AttributesRecord) string {
 	return strings.Join(parts, "; ")
 }
 
-// Attributes is the question of a SubjectAccessReview.
+// Attributes returns the authorizer's attributes for a SubjectAccessReview.
 func Attributes(spec *authorizationv1.SubjectAccessReviewSpec) authorizer.AttributesRecord {
 	who := &user.DefaultInfo{Name: spec.User, UID: spec.UID, Groups: spec.Groups}
 	if spec.Extra != nil {
@@ -61,7 +61,7 @@ func Attributes(spec *authorizationv1.SubjectAccessReviewSpec) authorizer.Attrib
 	return question(who, spec.ResourceAttributes, spec.NonResourceAttributes)
 }
 
-// question has the attributes of the request that the review is about. Exactly one of r and path is set.
+// question returns the attributes of the request that the review asks about. Exactly one of r and path is set.
 func question(who user.Info, r *authorizationv1.ResourceAttributes,
 	path *authorizationv1.NonResourceAttributes) authorizer.AttributesRecord {
 	if r == nil {
@@ -83,8 +83,8 @@ func question(who user.Info, r *authorizationv1.ResourceAttributes,
 	return q
 }
 
-// fieldRequirements returns the valid requirements. All must hold, so leaving one out asks for more access, never for
-// less.
+// fieldRequirements returns the valid requirements. All requirements must hold, so without an invalid one the
+// question asks for more access, and never for less.
 func fieldRequirements(s *authorizationv1.FieldSelectorAttributes) (fields.Requirements, error) {
 	if len(s.Requirements) == 0 {
 		selector, err := fields.ParseSelector(s.RawSelector)

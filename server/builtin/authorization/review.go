@@ -14,13 +14,13 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Resources declares the reviews: a decides about one request, and rules lists what a user may do.
+// Resources declares the reviews. a decides about one request, and rules lists a user's permissions.
 func Resources(a authorizer.UnconditionalAuthorizer, rules authorizer.RuleResolver) []builtin.Declaration {
 	return []builtin.Declaration{localSubjectAccessReviews(a), selfSubjectAccessReviews(a), selfSubjectRulesReviews(rules),
 		subjectAccessReviews(a)}
 }
 
-// subjectAccessReviews answer whether somebody may do something.
+// subjectAccessReviews declares the review that asks whether any user may make a request.
 func subjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declaration {
 	type review = authorizationv1.SubjectAccessReview
 	return builtin.DeclareReview(builtin.Review[*review]{
@@ -40,7 +40,7 @@ spec:
 	})
 }
 
-// localSubjectAccessReviews answer whether somebody may do something in the namespace that the review is in.
+// localSubjectAccessReviews declares the same review limited to its own namespace.
 func localSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declaration {
 	type review = authorizationv1.LocalSubjectAccessReview
 	return builtin.DeclareReview(builtin.Review[*review]{
@@ -65,7 +65,7 @@ spec:
 	})
 }
 
-// selfSubjectAccessReviews answer whether the user who asks may do something.
+// selfSubjectAccessReviews declares the review that asks whether its own user may make a request.
 func selfSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declaration {
 	type review = authorizationv1.SelfSubjectAccessReview
 	return builtin.DeclareReview(builtin.Review[*review]{
@@ -87,7 +87,7 @@ func selfSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Decl
 	})
 }
 
-// selfSubjectRulesReviews answer what the user who asks may do in a namespace.
+// selfSubjectRulesReviews declares the review that lists its own user's permissions in a namespace.
 func selfSubjectRulesReviews(rules authorizer.RuleResolver) builtin.Declaration {
 	type review = authorizationv1.SelfSubjectRulesReview
 	return builtin.DeclareReview(builtin.Review[*review]{
@@ -124,7 +124,7 @@ func invalid(errs field.ErrorList) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName}, "", errs)
 }
 
-// rulesStatus is the wire form of rules. Without rules the list is empty, not null.
+// rulesStatus returns the wire form of rules. Without rules the list is empty, and not null.
 func rulesStatus(resources []authorizer.ResourceRuleInfo, paths []authorizer.NonResourceRuleInfo) authorizationv1.SubjectRulesReviewStatus {
 	status := authorizationv1.SubjectRulesReviewStatus{
 		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{},

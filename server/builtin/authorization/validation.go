@@ -60,7 +60,7 @@ func validateSelector(at *field.Path, raw string, requirements int) field.ErrorL
 	return nil
 }
 
-// ValidateSpec says what is wrong with the question of a SubjectAccessReview.
+// ValidateSpec checks the question of a SubjectAccessReview.
 func ValidateSpec(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
 	errs := validateOne(spec.ResourceAttributes, spec.NonResourceAttributes)
 	if spec.User == "" && len(spec.Groups) == 0 {

@@ -24,11 +24,12 @@ var (
 	statusDocs = certificatesv1beta1.CertificateSigningRequestStatus{}.SwaggerDoc()
 )
 
-// CertificateSigningRequest declares certificatesigningrequests.certificates.k8s.io: what somebody wants signed,
-// whether that was approved, and the certificate.
+// CertificateSigningRequest declares certificatesigningrequests.certificates.k8s.io: a request for a signature, the
+// decision about it, and the certificate.
 //
-// Each part has its writer. A new request says who asks. After that, approval writes the conditions, status writes the
-// certificate and the conditions that are no decision, and an update of the object itself changes only the metadata.
+// Each part has its own writer. On creation the server records the user. After that, the subresource approval writes
+// the conditions, and the subresource status writes the certificate and all conditions but decisions. An update of
+// the object itself changes only the metadata.
 var CertificateSigningRequest = builtin.Resource[*certificatesv1.CertificateSigningRequest]{
 	Names: builtin.Names{
 		Plural: "certificatesigningrequests", Singular: "certificatesigningrequest", Short: []string{"csr"},
@@ -75,7 +76,7 @@ var CertificateSigningRequest = builtin.Resource[*certificatesv1.CertificateSign
 	Row: row,
 }
 
-// strategy keeps the spec and the status out of the fields that an update's client owns.
+// strategy keeps clients of updates from owning fields of the spec and the status.
 type strategy struct {
 	builtin.Strategy
 }
@@ -84,7 +85,7 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return builtin.ResetFields(certificatesv1.SchemeGroupVersion, "spec", "status")
 }
 
-// signWithUser records who asks, whatever the client says.
+// signWithUser records the user of the request, whatever the client sends.
 func signWithUser(ctx context.Context, r *certificatesv1.CertificateSigningRequest) {
 	r.Spec.Username, r.Spec.UID, r.Spec.Groups, r.Spec.Extra = "", "", nil, nil
 	user, ok := request.UserFrom(ctx)
@@ -100,7 +101,8 @@ func signWithUser(ctx context.Context, r *certificatesv1.CertificateSigningReque
 	}
 }
 
-// keepInStatus keeps the decisions as they were. If the client added or removed one, validation refuses that.
+// keepInStatus restores the content of the decisions. If the client added or removed one, validation refuses the
+// update.
 func keepInStatus(r, old *certificatesv1.CertificateSigningRequest) {
 	r.Spec = old.Spec
 	for _, decision := range decisions {
@@ -115,7 +117,7 @@ func keepInStatus(r, old *certificatesv1.CertificateSigningRequest) {
 	setTimes(r, old)
 }
 
-// keepInApproval lets only the conditions change.
+// keepInApproval restores everything but the conditions.
 func keepInApproval(r, old *certificatesv1.CertificateSigningRequest) {
 	setTimes(r, old)
 	conditions := r.Status.Conditions

@@ -24,9 +24,9 @@ var (
 	certificatePath                   = field.NewPath("status", "certificate")
 
 	decisions = []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied}
-	// final conditions are true, and stay.
+	// final lists the conditions that must be true, and that no update may remove.
 	final = append(slices.Clone(decisions), certificatesv1.CertificateFailed)
-	// usages are in the order of their names.
+	// usages is sorted by name.
 	usages = slices.Sorted(slices.Values([]certificatesv1.KeyUsage{
 		certificatesv1.UsageSigning, certificatesv1.UsageDigitalSignature, certificatesv1.UsageContentCommitment,
 		certificatesv1.UsageKeyEncipherment, certificatesv1.UsageKeyAgreement, certificatesv1.UsageDataEncipherment,
@@ -189,7 +189,7 @@ func validateCertificateSigningRequestConditions(conditions []certificatesv1.Cer
 	return errs
 }
 
-// part is what an update may change.
+// part identifies the endpoint of an update, which limits the allowed changes.
 type part int
 
 const (

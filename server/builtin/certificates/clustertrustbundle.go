@@ -17,8 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// ClusterTrustBundle declares clustertrustbundles.certificates.k8s.io: the authorities that a signer's clients believe.
-// They are stored as v1beta1, which kube-apiserver of the version before can read.
+// ClusterTrustBundle declares clustertrustbundles.certificates.k8s.io: the certificate authorities that a signer's
+// clients trust. They are stored in v1beta1, which the previous version of kube-apiserver can read.
 var ClusterTrustBundle = builtin.Resource[*certificatesv1beta1.ClusterTrustBundle]{
 	Names:         builtin.Names{Plural: "clustertrustbundles", Singular: "clustertrustbundle"},
 	List:          &certificatesv1beta1.ClusterTrustBundleList{},
@@ -57,7 +57,7 @@ func validateClusterTrustBundleUpdate(b, old *certificatesv1beta1.ClusterTrustBu
 	return append(errs, apivalidation.ValidateImmutableField(b.Spec.SignerName, old.Spec.SignerName, signerPath)...)
 }
 
-// validateClusterTrustBundle reads the bundle unless it is that of old: what was once taken stays.
+// validateClusterTrustBundle does not check an unchanged bundle: it was accepted before.
 func validateClusterTrustBundle(b, old *certificatesv1beta1.ClusterTrustBundle) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&b.ObjectMeta, false, nameFor(b.Spec.SignerName))
 	if b.Spec.SignerName != "" {
@@ -69,7 +69,7 @@ func validateClusterTrustBundle(b, old *certificatesv1beta1.ClusterTrustBundle) 
 	return append(errs, validateBundle(b.Spec.TrustBundle)...)
 }
 
-// nameFor checks that a bundle's name begins with its signer's.
+// nameFor requires that a bundle's name begins with its signer's.
 func nameFor(signer string) apivalidation.ValidateNameFunc {
 	return func(name string, prefix bool) []string {
 		begin := strings.ReplaceAll(signer, "/", ":") + ":"
@@ -88,7 +88,7 @@ func nameFor(signer string) apivalidation.ValidateNameFunc {
 // maxBundle is the size limit of a bundle in bytes.
 const maxBundle = 1 << 20
 
-// validateBundle takes certificates of authorities, each once. Errors do not repeat the bundle.
+// validateBundle requires certificates of authorities without duplicates. The errors do not quote the bundle.
 func validateBundle(text string) (errs field.ErrorList) {
 	if len(text) > maxBundle {
 		return field.ErrorList{field.TooLong(bundlePath, "", maxBundle)}

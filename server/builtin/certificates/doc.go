@@ -1,3 +1,3 @@
-// Package certificates declares the resources of certificates.k8s.io: requests for certificates, and the authorities
-// that are believed.
+// Package certificates declares the resources of certificates.k8s.io: requests for certificates, and bundles of
+// trusted authorities.
 package certificates

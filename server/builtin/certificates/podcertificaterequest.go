@@ -16,12 +16,11 @@ type podCertificateRequest = certificatesv1beta1.PodCertificateRequest
 
 var docs = certificatesv1.PodCertificateRequestSpec{}.SwaggerDoc()
 
-// PodCertificateRequest declares podcertificaterequests.certificates.k8s.io: what a kubelet asks of a signer on behalf
-// of a pod.
+// PodCertificateRequest declares podcertificaterequests.certificates.k8s.io: a kubelet's request to a signer on
+// behalf of a pod.
 //
-// They are stored as v1beta1, which kube-apiserver of the version before can read, and which has two fields more than
-// v1. In come requests and the answers of signers, by way of the status; a signer needs the permission to sign, which a
-// knows.
+// They are stored in v1beta1, which the previous version of kube-apiserver can read, and which has two more fields
+// than v1. A signer answers in the status, and needs the permission to sign, which a checks.
 func PodCertificateRequest(a authorizer.UnconditionalAuthorizer) builtin.Resource[*podCertificateRequest] {
 	return builtin.Resource[*podCertificateRequest]{
 		Names:   builtin.Names{Plural: "podcertificaterequests", Singular: "podcertificaterequest"},
@@ -67,7 +66,7 @@ func PodCertificateRequest(a authorizer.UnconditionalAuthorizer) builtin.Resourc
 	}
 }
 
-// state is the last decision.
+// state returns the last decision, or Pending.
 func state(r *podCertificateRequest) string {
 	state := "Pending"
 	for _, c := range r.Status.Conditions {

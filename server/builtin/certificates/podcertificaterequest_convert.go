@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// AddPodCertificateRequests registers v1, which does not have the public key and the proof that it is the client's.
+// AddPodCertificateRequests registers v1, which lacks the fields for the public key and the proof of possession.
 func AddPodCertificateRequests(s *runtime.Scheme) error {
 	setDefaults := func(r *certificatesv1.PodCertificateRequest) { setDefaultSeconds(&r.Spec.MaxExpirationSeconds) }
 	s.AddTypeDefaultingFunc(&certificatesv1.PodCertificateRequest{}, func(obj any) {

@@ -45,7 +45,7 @@ var (
 	refreshPath = statusPath.Child("beginRefreshAt")
 )
 
-// ends says whether a condition of the type ends a request.
+// ends reports whether a condition of this type ends a request.
 func ends(kind string) bool { return kind == issued || kind == denied || kind == failed }
 
 func is(r *podCertificateRequest, kinds ...string) bool {
@@ -54,12 +54,12 @@ func is(r *podCertificateRequest, kinds ...string) bool {
 	})
 }
 
-// signer authorizes a user to sign, for one signer or for all of a domain.
+// signer checks a user's permission to sign, for one signer or for all signers of a domain.
 type signer struct {
 	authorizer authorizer.UnconditionalAuthorizer
 }
 
-// allow is called for valid changes only.
+// allow requires the permission to sign for a valid change. It leaves invalid changes to validation.
 func (s signer) allow(ctx context.Context, r, old *podCertificateRequest) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(r.Status, old.Status) || len(validateStatus(r, old)) > 0 {
 		return nil
@@ -82,8 +82,8 @@ func (s signer) allow(ctx context.Context, r, old *podCertificateRequest) field.
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf("User %q is not permitted to \"sign\" for signer %q", who.GetName(), name))}
 }
 
-// validateStatus lets a request end once: issued with a certificate, denied or failed without. Only the first mistake
-// is reported where later checks rely on the value.
+// validateStatus lets a request end once: issued with a certificate, or denied or failed without one. If later checks
+// depend on a value, only the first error is reported.
 func validateStatus(r, old *podCertificateRequest) field.ErrorList {
 	if errs := builtin.ValidateObjectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta); len(errs) > 0 {
 		return errs
@@ -112,7 +112,7 @@ func validateStatus(r, old *podCertificateRequest) field.ErrorList {
 func validatePodCertificateRequestConditions(conditions []metav1.Condition) (errs field.ErrorList) {
 	known := 0
 	for i, c := range conditions {
-		// Kubernetes has a dot before the brackets here.
+		// In Kubernetes this path has a dot before the brackets.
 		path := statusPath.Child("conditions", fmt.Sprintf("[%d]", i))
 		if !ends(c.Type) {
 			errs = append(errs, field.NotSupported(path.Child("type"), c.Type, []string{issued, denied, failed}))
@@ -129,7 +129,7 @@ func validatePodCertificateRequestConditions(conditions []metav1.Condition) (err
 	return append(errs, metav1validation.ValidateConditions(conditions, statusPath.Child("conditions"))...)
 }
 
-// validateIssued compares the certificate with the request and with the times that the status repeats.
+// validateIssued compares the certificate with the request and with the times in the status.
 func validateIssued(r, old *podCertificateRequest, now time.Time) field.ErrorList {
 	chain := r.Status.CertificateChain
 	if len(chain) > maxChain {
@@ -189,7 +189,7 @@ func validateNames(leaf *x509.Certificate) (errs field.ErrorList) {
 	return errs
 }
 
-// isFor says whether the certificate is for the key of the request.
+// isFor reports whether the certificate holds the key of the request.
 func isFor(leaf *x509.Certificate, spec *certificatesv1beta1.PodCertificateRequestSpec) (bool, *field.Error) {
 	var want any
 	if len(spec.StubPKCS10Request) > 0 {

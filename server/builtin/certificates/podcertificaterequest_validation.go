@@ -83,8 +83,8 @@ func validatePodCertificateRequest(r *podCertificateRequest) field.ErrorList {
 	return append(errs, validateProof(r)...)
 }
 
-// validateProof checks that the client has the private key: it signed a request for a certificate with it, or its pod's
-// UID.
+// validateProof checks that the client holds the private key: it used the key to sign a certificate request, or its
+// pod's UID.
 func validateProof(r *podCertificateRequest) field.ErrorList {
 	stub, key, proof := len(r.Spec.StubPKCS10Request) > 0, len(r.Spec.PKIXPublicKey) > 0, len(r.Spec.ProofOfPossession) > 0
 	switch {
@@ -115,7 +115,7 @@ func validateStub(stub []byte) field.ErrorList {
 	return nil
 }
 
-// validateKey checks the way of asking that is deprecated.
+// validateKey checks the deprecated form of a request.
 func validateKey(r *podCertificateRequest) field.ErrorList {
 	key, proof := r.Spec.PKIXPublicKey, r.Spec.ProofOfPossession
 	if len(key) > maxKey {

@@ -13,7 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// Lease declares leases.coordination.k8s.io, by which processes agree who leads and nodes say that they live.
+// Lease declares leases.coordination.k8s.io. Processes use them to elect a leader, and nodes to report that they are
+// alive.
 var Lease = builtin.Resource[*coordinationv1.Lease]{
 	Names:             builtin.Names{Plural: "leases", Singular: "lease"},
 	List:              &coordinationv1.LeaseList{},
@@ -35,7 +36,7 @@ var Lease = builtin.Resource[*coordinationv1.Lease]{
 	},
 }
 
-// dropDisabledFields clears what belongs to coordinated leader election, which is off by default, unless old has it.
+// dropDisabledFields clears the fields of coordinated leader election, which is off by default, unless old has them.
 func dropDisabledFields(l, old *coordinationv1.Lease) {
 	if old == nil || old.Spec.Strategy == nil {
 		l.Spec.Strategy = nil

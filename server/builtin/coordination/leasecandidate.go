@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// LeaseCandidate declares leasecandidates.coordination.k8s.io, by which processes of several versions say that they
-// could hold a lease.
+// LeaseCandidate declares leasecandidates.coordination.k8s.io, in which processes of several versions apply for a
+// lease.
 var LeaseCandidate = builtin.Resource[*coordinationv1beta1.LeaseCandidate]{
 	Names:             builtin.Names{Plural: "leasecandidates", Singular: "leasecandidate"},
 	List:              &coordinationv1beta1.LeaseCandidateList{},
@@ -31,8 +31,8 @@ var LeaseCandidate = builtin.Resource[*coordinationv1beta1.LeaseCandidate]{
   strategy: OldestEmulationVersion`,
 	Columns: []table.Column{
 		table.NameColumn,
-		// Kubernetes takes this description from an older version, and looks for the next two in the metadata, which
-		// has none.
+		// Kubernetes takes this description from an older version. It looks for the next two in the metadata, which
+		// lacks them.
 		{Name: "LeaseName", Type: "string", Description: coordinationv1alpha2.LeaseCandidateSpec{}.SwaggerDoc()["leaseName"]},
 		{Name: "BinaryVersion", Type: "string"},
 		{Name: "EmulationVersion", Type: "string"},
@@ -84,7 +84,7 @@ func validateLeaseCandidateSpec(spec *coordinationv1beta1.LeaseCandidateSpec) (e
 	return append(errs, ValidateStrategy(spec.Strategy, strategy)...)
 }
 
-// parse reads a version, which is 0.0.0 if there is none or a wrong one.
+// parse reads a version. It returns 0.0.0 for a missing or invalid one.
 func parse(text string, path *field.Path) (semver.Version, field.ErrorList) {
 	if text == "" {
 		return semver.Version{}, nil

@@ -1,4 +1,5 @@
-// Package coordination declares leases and their candidates, with what they share: the rule for how a holder is chosen.
+// Package coordination declares leases and their candidates. They share the rule for the strategy by which a holder
+// is chosen.
 package coordination
 
 import (
@@ -10,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateStrategy takes Kubernetes' own strategies, and others by a qualified name. Kubernetes names the field twice.
+// ValidateStrategy accepts Kubernetes' own strategies, and others with a qualified name. As in Kubernetes, the path
+// names the field twice.
 func ValidateStrategy(strategy coordinationv1.CoordinatedLeaseStrategy, path *field.Path) (errs field.ErrorList) {
 	path = path.Child("strategy")
 	known := []coordinationv1.CoordinatedLeaseStrategy{coordinationv1.OldestEmulationVersion}

@@ -18,7 +18,7 @@ import (
 
 var docs = discoveryv1.EndpointSlice{}.SwaggerDoc()
 
-// EndpointSlice declares endpointslices.discovery.k8s.io: where a service's pods are reached.
+// EndpointSlice declares endpointslices.discovery.k8s.io: the addresses and ports of a service's pods.
 var EndpointSlice = builtin.Resource[*discoveryv1.EndpointSlice]{
 	Names:          builtin.Names{Plural: "endpointslices", Singular: "endpointslice"},
 	List:           &discoveryv1.EndpointSliceList{},
@@ -55,7 +55,7 @@ func setDefaults(s *discoveryv1.EndpointSlice) {
 	}
 }
 
-// managers are the controllers that write addresses in their canonical form only.
+// managers lists the controllers that write addresses only in canonical form.
 var managers = map[string]bool{"endpointslice-controller.k8s.io": true, "endpointslicemirroring-controller.k8s.io": true}
 
 func endpointSliceWarnings(s, old *discoveryv1.EndpointSlice) (warnings []string) {
@@ -97,7 +97,7 @@ func endpointSliceRow(s *discoveryv1.EndpointSlice) metav1.TableRow {
 	return table.Row(s.Name, string(s.AddressType), first(ports), first(addresses), table.Age(s.CreationTimestamp))
 }
 
-// first names the first items, and how many there are beside them.
+// first joins the first items, and adds the number of the others.
 func first(items []string) string {
 	const shown = 3
 	if len(items) > shown {

@@ -7,7 +7,8 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 )
 
-// prepareUpdate counts the generation before what v1 ignores is dropped, as Kubernetes does. Labels count too.
+// prepareUpdate counts the generation before it drops the fields that v1 ignores, as Kubernetes does. Labels count
+// too.
 func prepareUpdate(s, old *discoveryv1.EndpointSlice) {
 	what := func(s *discoveryv1.EndpointSlice) any { return []any{s.AddressType, s.Endpoints, s.Ports, s.Labels} }
 	if !apiequality.Semantic.DeepEqual(what(s), what(old)) {
@@ -18,8 +19,8 @@ func prepareUpdate(s, old *discoveryv1.EndpointSlice) {
 	}
 }
 
-// dropTopology ignores the topology that a client of v1 wrote. Endpoints of v1beta1 named their node there, and a
-// client that sends back what it read does not lose the node.
+// dropTopology ignores the topology that a client of v1 sends. Endpoints of v1beta1 named their node in the topology:
+// a client that sends back an unchanged object does not lose it.
 func dropTopology(s, old *discoveryv1.EndpointSlice) {
 	known := map[string]bool{}
 	if old != nil {

@@ -145,7 +145,7 @@ func validateNames(names []string, check func(string) []string, path *field.Path
 	return errs
 }
 
-// validateAddresses leaves addresses of a type that is not known unchecked: the type is refused.
+// validateAddresses does not check addresses of an unknown type: the type itself is refused.
 func validateAddresses(addresses []string, kind discoveryv1.AddressType, path *field.Path) (errs field.ErrorList) {
 	if len(addresses) == 0 {
 		errs = append(errs, field.Required(path, "").MarkCoveredByDeclarative())
@@ -166,8 +166,8 @@ func validateAddresses(addresses []string, kind discoveryv1.AddressType, path *f
 	return errs
 }
 
-// validateIP checks the family of an address only if nothing else is wrong with it. The list is said to be of the wrong
-// family, not the item.
+// validateIP checks the family of an address only if the address is valid. The error about the family names the list,
+// and not the item.
 func validateIP(address string, wrong field.ErrorList, kind discoveryv1.AddressType, path *field.Path, i int) (errs field.ErrorList) {
 	if len(wrong) > 0 {
 		return wrong

@@ -1,5 +1,5 @@
-// Package flowcontrol declares flow schemas and priority levels, with what they share.
+// Package flowcontrol declares flow schemas and priority levels.
 //
-// It owns [Mandatory], the objects that every API server keeps as they are, and the rules for metadata and conditions
-// that both resources have.
+// They share [Mandatory], which finds the objects that every API server keeps unchanged, and the rules for metadata
+// and conditions.
 package flowcontrol

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Mandatory finds an object whose spec nobody may change, by its name; nil if there is none.
+// Mandatory returns the object of a name among objects whose spec is fixed, or nil.
 func Mandatory[T metav1.Object](objects []T, name string) (mandatory T) {
 	if i := slices.IndexFunc(objects, func(obj T) bool { return obj.GetName() == name }); i >= 0 {
 		return objects[i]
@@ -16,14 +16,14 @@ func Mandatory[T metav1.Object](objects []T, name string) (mandatory T) {
 	return mandatory
 }
 
-// KeepMeta keeps the metadata of an object whose status is updated: only who owns which field changes.
+// KeepMeta restores the metadata in an update of the status, except managedFields.
 func KeepMeta(m, old *metav1.ObjectMeta) {
 	managed := m.ManagedFields
 	*m = *old
 	m.ManagedFields = managed
 }
 
-// ValidateConditions requires that every condition has a type, and that no two have the same.
+// ValidateConditions requires that every condition has a type, and that types are unique.
 func ValidateConditions[C any](conditions []C, typeOf func(*C) string) (errs field.ErrorList) {
 	seen := sets.New[string]()
 	for i := range conditions {

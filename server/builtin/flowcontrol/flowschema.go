@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// FlowSchema declares flowschemas.flowcontrol.apiserver.k8s.io, which say at which priority a request is served.
+// FlowSchema declares flowschemas.flowcontrol.apiserver.k8s.io, which assign requests to priority levels.
 var FlowSchema = builtin.Resource[*flowcontrolv1.FlowSchema]{
 	Names:          builtin.Names{Plural: "flowschemas", Singular: "flowschema"},
 	List:           &flowcontrolv1.FlowSchemaList{},

@@ -73,7 +73,7 @@ func validateList(list []string, path *field.Path, missing, what string) field.E
 	return nil
 }
 
-// wrongURL says what is wrong with a path, in which "*" may only stand for all that follows a slash.
+// wrongURL explains why a path is invalid, or returns "". "*" may only stand for everything after a slash.
 func wrongURL(url string) string {
 	stars := strings.Count(url, all)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateSubject requires the one field that belongs to the kind of the subject, and forbids the others.
+// validateSubject requires the field that belongs to the subject's kind, and forbids the others.
 func validateSubject(s *flowcontrolv1.Subject, path *field.Path) (errs field.ErrorList) {
 	kinds := []struct {
 		kind     flowcontrolv1.SubjectKind

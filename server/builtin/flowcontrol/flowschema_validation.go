@@ -26,7 +26,8 @@ func validateFlowSchema(s *flowcontrolv1.FlowSchema) field.ErrorList {
 	return append(errs, validateConditions(s)...)
 }
 
-// validateFlowSchemaUpdate checks an update as Kubernetes does: the metadata is not compared with what it was.
+// validateFlowSchemaUpdate checks an update as Kubernetes does: it does not compare the metadata with the old
+// metadata.
 func validateFlowSchemaUpdate(s, _ *flowcontrolv1.FlowSchema) field.ErrorList {
 	return validateFlowSchema(s)
 }

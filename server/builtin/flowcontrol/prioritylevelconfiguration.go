@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// PriorityLevelConfiguration declares prioritylevelconfigurations.flowcontrol.apiserver.k8s.io, which share out how
-// much an API server does at once.
+// PriorityLevelConfiguration declares prioritylevelconfigurations.flowcontrol.apiserver.k8s.io, which share an API
+// server's concurrency among priority levels.
 var PriorityLevelConfiguration = builtin.Resource[*flowcontrolv1.PriorityLevelConfiguration]{
 	Names:          builtin.Names{Plural: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration"},
 	List:           &flowcontrolv1.PriorityLevelConfigurationList{},

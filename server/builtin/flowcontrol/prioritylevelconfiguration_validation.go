@@ -46,8 +46,8 @@ func validatePriorityLevelConfiguration(l *flowcontrolv1.PriorityLevelConfigurat
 	return append(errs, validateUnion(&l.Spec)...)
 }
 
-// validatePriorityLevelConfigurationUpdate checks an update as Kubernetes does: the metadata is not compared with what
-// it was.
+// validatePriorityLevelConfigurationUpdate checks an update as Kubernetes does: it does not compare the metadata with
+// the old metadata.
 func validatePriorityLevelConfigurationUpdate(l, _ *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
 	return validatePriorityLevelConfiguration(l)
 }
@@ -57,7 +57,7 @@ func validatePriorityLevelConfigurationStatus(l, _ *flowcontrolv1.PriorityLevelC
 		func(c *flowcontrolv1.PriorityLevelConfigurationCondition) string { return string(c.Type) })
 }
 
-// validateMandatory keeps the spec of the mandatory levels as it is, except the shares of the exempt one.
+// validateMandatory refuses changes in the spec of the mandatory levels, except for the shares of the exempt level.
 func validateMandatory(l *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
 	fixed := Mandatory(bootstrap.MandatoryPriorityLevelConfigurations, l.Name)
 	if fixed == nil {

@@ -1,3 +1,3 @@
-// Package networking declares the resources of networking.k8s.io, with a file for each and one for the reference by
-// which they name an object of any kind.
+// Package networking declares the resources of networking.k8s.io. Each has its own files. One more file holds the
+// reference to an object of any kind.
 package networking

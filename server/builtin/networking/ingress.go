@@ -15,10 +15,10 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// classAnnotation named the class before there was a field for it.
+// classAnnotation holds the class in ingresses from before the field ingressClassName.
 const classAnnotation = "kubernetes.io/ingress.class"
 
-// Ingress declares ingresses.networking.k8s.io: which services answer which hosts and paths from outside.
+// Ingress declares ingresses.networking.k8s.io: rules that route hosts and paths from outside to services.
 var Ingress = builtin.Resource[*networkingv1.Ingress]{
 	Names:          builtin.Names{Plural: "ingresses", Singular: "ingress", Short: []string{"ing"}},
 	List:           &networkingv1.IngressList{},
@@ -52,7 +52,7 @@ spec:
 	Row: ingressRow,
 }
 
-// ingressWarnings tell of the annotation when an ingress is created, and never again.
+// ingressWarnings warns of the annotation when an ingress is created, and not in updates.
 func ingressWarnings(i, old *networkingv1.Ingress) []string {
 	if _, annotated := i.Annotations[classAnnotation]; old == nil && annotated && i.Spec.IngressClassName == nil {
 		return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", classAnnotation)}
@@ -78,10 +78,10 @@ func ingressRow(i *networkingv1.Ingress) metav1.TableRow {
 		table.Age(i.CreationTimestamp))
 }
 
-// hostsShown is how many hosts fit into a cell.
+// hostsShown limits the hosts in a cell.
 const hostsShown = 3
 
-// hosts names the first ones. The number of the others counts all rules, even those without a host.
+// hosts joins the first hosts. The number of the others counts all rules, even those without a host.
 func hosts(rules []networkingv1.IngressRule) string {
 	var names []string
 	more := false

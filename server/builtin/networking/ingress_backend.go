@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// backend is either a service or any other object.
+// backend requires exactly one of a service and another object.
 func (r rules) backend(b *networkingv1.IngressBackend, path *field.Path) field.ErrorList {
 	switch {
 	case b.Resource != nil && b.Service != nil:

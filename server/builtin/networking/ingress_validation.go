@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// rules say how strictly an ingress is checked. A stored ingress may keep what older rules allowed.
+// rules sets the strictness of a validation. A stored ingress may keep values that older rules allowed.
 type rules struct {
 	anySecretName bool
 	// anyWildcard leaves the paths of hosts with a wildcard unchecked.
@@ -36,7 +36,7 @@ func validateIngressUpdate(i, old *networkingv1.Ingress) field.ErrorList {
 	return append(errs, validateIngress(i, rulesFor(old))...)
 }
 
-// rulesFor are the rules for an update of old.
+// rulesFor returns the rules for an update of old.
 func rulesFor(old *networkingv1.Ingress) rules {
 	r := rules{serviceName: apivalidation.NameIsDNSLabel}
 	for _, tls := range old.Spec.TLS {
@@ -141,7 +141,7 @@ func (r rules) path(p *networkingv1.HTTPIngressPath, path *field.Path) (errs fie
 	return append(errs, r.backend(&p.Backend, path.Child("backend"))...)
 }
 
-// validatePath refuses paths that a proxy would change before it compares them.
+// validatePath refuses paths that a proxy would normalise before comparing them.
 func validatePath(value string, path *field.Path) (errs field.ErrorList) {
 	if !strings.HasPrefix(value, "/") {
 		errs = append(errs, field.Invalid(path, value, "must be an absolute path"))

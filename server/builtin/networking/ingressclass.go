@@ -16,7 +16,8 @@ const (
 	inNamespace = networkingv1.IngressClassParametersReferenceScopeNamespace
 )
 
-// IngressClass declares ingressclasses.networking.k8s.io: which controller is responsible for an ingress.
+// IngressClass declares ingressclasses.networking.k8s.io: the controller that is responsible for ingresses of a
+// class.
 var IngressClass = builtin.Resource[*networkingv1.IngressClass]{
 	Names:          builtin.Names{Plural: "ingressclasses", Singular: "ingressclass"},
 	List:           &networkingv1.IngressClassList{},

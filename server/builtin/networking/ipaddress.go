@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// IPAddress declares ipaddresses.networking.k8s.io: which object uses an address. The name is the address.
+// IPAddress declares ipaddresses.networking.k8s.io: the object that uses an address. The name is the address.
 var IPAddress = builtin.Resource[*networkingv1.IPAddress]{
 	Names:          builtin.Names{Plural: "ipaddresses", Singular: "ipaddress", Short: []string{"ip"}},
 	List:           &networkingv1.IPAddressList{},
@@ -40,7 +40,7 @@ type baseName struct{}
 
 func (baseName) GenerateName(base string) string { return base }
 
-// ipAddressRow has one cell more than there are columns, as upstream's does.
+// ipAddressRow makes one cell more than there are columns, as upstream does.
 func ipAddressRow(a *networkingv1.IPAddress) metav1.TableRow {
 	parent := "<none>"
 	if ref := a.Spec.ParentRef; ref != nil {
@@ -70,7 +70,8 @@ func validateIPAddressCreate(a *networkingv1.IPAddress) field.ErrorList {
 	return append(errs, Declared(validateParent(a.Spec.ParentRef))...)
 }
 
-// validateIPAddressUpdate has one declared rule for a changed parent, which hides those for its fields.
+// validateIPAddressUpdate reports a changed parent with one declared error, which replaces the errors about its
+// fields.
 func validateIPAddressUpdate(a, old *networkingv1.IPAddress) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&a.ObjectMeta, false, validateName)
 	if a.Spec.ParentRef == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// NetworkPolicy declares networkpolicies.networking.k8s.io: which pods may talk to whom.
+// NetworkPolicy declares networkpolicies.networking.k8s.io: the allowed traffic from and to pods.
 var NetworkPolicy = builtin.Resource[*networkingv1.NetworkPolicy]{
 	Names:          builtin.Names{Plural: "networkpolicies", Singular: "networkpolicy", Short: []string{"netpol"}},
 	List:           &networkingv1.NetworkPolicyList{},
@@ -40,7 +40,7 @@ spec:
 	},
 }
 
-// countGeneration takes an empty list and none for different specs, unlike other resources.
+// countGeneration treats an empty list and a missing list as different, unlike other resources.
 func countGeneration(p, old *networkingv1.NetworkPolicy) {
 	if !reflect.DeepEqual(p.Spec, old.Spec) {
 		p.Generation = old.Generation + 1
@@ -71,7 +71,7 @@ type rule struct {
 	peers           []networkingv1.NetworkPolicyPeer
 }
 
-// rulesOf are the rules for what comes in, and then those for what goes out.
+// rulesOf returns the ingress rules, followed by the egress rules.
 func rulesOf(spec *networkingv1.NetworkPolicySpec) (rules []rule) {
 	for i, r := range spec.Ingress {
 		path := specPath.Child("ingress").Index(i)
@@ -84,7 +84,7 @@ func rulesOf(spec *networkingv1.NetworkPolicySpec) (rules []rule) {
 	return rules
 }
 
-// networkPolicyWarnings are about ranges of addresses that are written in an unusual form.
+// networkPolicyWarnings reports ranges of addresses in an unusual form.
 func networkPolicyWarnings(p, _ *networkingv1.NetworkPolicy) (warnings []string) {
 	for _, rule := range rulesOf(&p.Spec) {
 		for i, peer := range rule.peers {

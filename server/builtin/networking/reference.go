@@ -17,7 +17,7 @@ func ValidateReference(group *string, kind, name string, path *field.Path) (errs
 	return append(errs, ValidateSegment(name, path.Child("name"))...)
 }
 
-// ValidateSegment requires what can be one segment of a path.
+// ValidateSegment requires a valid segment of a path.
 func ValidateSegment(value string, path *field.Path) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(path, "")}
@@ -25,7 +25,7 @@ func ValidateSegment(value string, path *field.Path) field.ErrorList {
 	return builtin.Invalids(path, value, content.IsPathSegmentName(value))
 }
 
-// Declared marks what is missing as the error of a rule that a type declares.
+// Declared marks errors about missing values as errors of declared rules.
 func Declared(errs field.ErrorList) field.ErrorList {
 	for _, err := range errs {
 		if err.Type == field.ErrorTypeRequired {

@@ -75,7 +75,7 @@ func validateCIDRs(cidrs []string) (errs field.ErrorList) {
 	return errs
 }
 
-// validateServiceCIDRUpdate lets an update add a range of the second family, and change nothing else.
+// validateServiceCIDRUpdate allows only the addition of a range of the second family.
 func validateServiceCIDRUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	cidrs, was := c.Spec.CIDRs, old.Spec.CIDRs

@@ -22,7 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// RuntimeClass declares runtimeclasses.node.k8s.io, by which pods choose how a node runs their containers.
+// RuntimeClass declares runtimeclasses.node.k8s.io. A pod names one to choose the runtime for its containers.
 var RuntimeClass = builtin.Resource[*nodev1.RuntimeClass]{
 	Names:             builtin.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},
 	List:              &nodev1.RuntimeClassList{},
@@ -36,7 +36,7 @@ var RuntimeClass = builtin.Resource[*nodev1.RuntimeClass]{
 	Sample:            "handler: runc",
 	Columns: []table.Column{
 		table.NameColumn,
-		// Kubernetes looks for the description in the metadata, which has none.
+		// Kubernetes looks for the description in the metadata, which lacks it.
 		{Name: "Handler", Type: "string"},
 		table.AgeColumn,
 	},
@@ -72,8 +72,8 @@ func validateRuntimeClass(c *nodev1.RuntimeClass) field.ErrorList {
 	return append(errs, named.MarkCoveredByDeclarative()...)
 }
 
-// validateUpdate says of a new handler what is wrong with it, and that it has to stay. The rule that the type declares
-// for its form is not asked then: the message is another than that for a new object.
+// validateUpdate reports both the form of a changed handler and its immutability. The error about the form is not the
+// declared rule's: its message differs from that for a new object.
 func validateUpdate(c, old *nodev1.RuntimeClass) field.ErrorList {
 	errs := append(validateFields(c), apivalidation.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta, metadataPath)...)
 	if c.Handler == old.Handler {
@@ -89,7 +89,7 @@ func validateUpdate(c, old *nodev1.RuntimeClass) field.ErrorList {
 	return errs
 }
 
-// validateFields checks all but the handler. Finalizers may have any name here.
+// validateFields checks everything but the handler. It accepts finalizers with any name.
 func validateFields(c *nodev1.RuntimeClass) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, metadataPath)
 	if c.Overhead != nil {
@@ -104,7 +104,7 @@ func validateFields(c *nodev1.RuntimeClass) field.ErrorList {
 	return errs
 }
 
-// validateTolerations requires that no two tolerations are the same.
+// validateTolerations refuses duplicate tolerations.
 func validateTolerations(tolerations []corev1.Toleration, path *field.Path) field.ErrorList {
 	errs := podspec.ValidateTolerations(tolerations, path)
 	seen := sets.New[corev1.Toleration]()

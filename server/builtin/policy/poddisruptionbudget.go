@@ -17,7 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// PodDisruptionBudget declares poddisruptionbudgets.policy: how many pods of a set may be evicted at once.
+// PodDisruptionBudget declares poddisruptionbudgets.policy, which limit the pods of a set that may be evicted at
+// once.
 var PodDisruptionBudget = builtin.Resource[*policyv1.PodDisruptionBudget]{
 	Names:         builtin.Names{Plural: "poddisruptionbudgets", Singular: "poddisruptionbudget", Short: []string{"pdb"}},
 	List:          &policyv1.PodDisruptionBudgetList{},
@@ -66,10 +67,10 @@ func cell(n *intstr.IntOrString) string {
 	return n.String()
 }
 
-// oldLabel is in no pod. policy/v1beta1 shows selectors for all and for no pods with it.
+// oldLabel is on no pod. policy/v1beta1 uses it in its selectors for all pods and for none.
 const oldLabel = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 
-// dropOldLabel keeps the label out of selectors, but for the one that selects no pod.
+// dropOldLabel removes the label from selectors, except from the selector for no pods.
 func dropOldLabel(selector *metav1.LabelSelector) {
 	nothing := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: oldLabel,
 		Operator: metav1.LabelSelectorOpExists}}}

@@ -13,9 +13,9 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// Binding is what a RoleBinding and a ClusterRoleBinding have in common.
+// Binding holds the common parts of RoleBindings and ClusterRoleBindings.
 type Binding struct {
-	// Kind is that of the binding, and RoleKinds are those of the roles that it can give.
+	// Kind is the kind of the binding. RoleKinds lists the kinds of roles that it can refer to.
 	Kind      string
 	RoleKinds []string
 
@@ -36,7 +36,8 @@ func (b Binding) SetDefaults() {
 	}
 }
 
-// Validate checks who is given which role. Names that are missing are reported last, as by every Kubernetes API server.
+// Validate checks the role and the subjects of a new binding. It reports missing names last, as every Kubernetes API
+// server does.
 func (b Binding) Validate(namespaced bool) field.ErrorList {
 	errs, missing := b.validate(namespaced)
 	if b.Role.Name == "" {
@@ -45,7 +46,8 @@ func (b Binding) Validate(namespaced bool) field.ErrorList {
 	return append(errs, missing...)
 }
 
-// ValidateUpdate also keeps a binding at its role. Only of a new binding is the missing name of the role reported last.
+// ValidateUpdate also refuses a change of the role. It does not report a missing name of the role last: only Validate
+// does.
 func (b Binding) ValidateUpdate(old Binding, namespaced bool) field.ErrorList {
 	errs, missing := b.validate(namespaced)
 	if b.Role.Name == "" {
@@ -62,7 +64,7 @@ func (b Binding) ValidateUpdate(old Binding, namespaced bool) field.ErrorList {
 
 var rolePath = field.NewPath("roleRef")
 
-// validateRoleKind checks that the role can be one at all, so that it can be looked for.
+// validateRoleKind checks group and kind of the role, before the role is read.
 func (b Binding) validateRoleKind() (errs field.ErrorList) {
 	if b.Role.APIGroup != rbacv1.GroupName {
 		errs = append(errs, field.NotSupported(rolePath.Child("apiGroup"), b.Role.APIGroup, []string{rbacv1.GroupName}))
@@ -113,7 +115,7 @@ func validateSubject(s *rbacv1.Subject, namespaced bool, path *field.Path) (errs
 	return errs
 }
 
-// Columns are those of a binding's kind, as kubectl shows them.
+// Columns returns kubectl's columns of a kind of bindings.
 func Columns(kind, roleRef string) []table.Column {
 	return []table.Column{
 		table.NameColumn,
@@ -125,7 +127,7 @@ func Columns(kind, roleRef string) []table.Column {
 	}
 }
 
-// Row has the cells of a binding.
+// Row makes the cells of a binding.
 func (b Binding) Row() metav1.TableRow {
 	names := map[string][]string{}
 	for _, s := range b.Subjects {

@@ -9,7 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ClusterRole declares clusterroles.rbac.authorization.k8s.io. guard keeps users from giving more than they have.
+// ClusterRole declares clusterroles.rbac.authorization.k8s.io. guard refuses writes that grant more permissions than
+// the user has.
 func ClusterRole(guard *Guard) builtin.Resource[*rbacv1.ClusterRole] {
 	return builtin.Resource[*rbacv1.ClusterRole]{
 		Names:          builtin.Names{Plural: "clusterroles", Singular: "clusterrole"},
@@ -39,7 +40,7 @@ func validateClusterRole(r, old *rbacv1.ClusterRole) field.ErrorList {
 
 var selectorsPath = field.NewPath("aggregationRule", "clusterRoleSelectors")
 
-// validateAggregation lets an old role keep label values that are not valid any more.
+// validateAggregation lets a stored role keep label values that are no longer valid.
 func validateAggregation(rule *rbacv1.AggregationRule, old *rbacv1.ClusterRole) (errs field.ErrorList) {
 	if rule == nil {
 		return nil

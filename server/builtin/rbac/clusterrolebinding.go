@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ClusterRoleBinding declares clusterrolebindings.rbac.authorization.k8s.io. guard keeps users from giving more than
-// they have.
+// ClusterRoleBinding declares clusterrolebindings.rbac.authorization.k8s.io. guard refuses writes that grant more
+// permissions than the user has.
 func ClusterRoleBinding(guard *Guard) builtin.Resource[*rbacv1.ClusterRoleBinding] {
 	return builtin.Resource[*rbacv1.ClusterRoleBinding]{
 		Names:         builtin.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},
@@ -26,7 +26,7 @@ func ClusterRoleBinding(guard *Guard) builtin.Resource[*rbacv1.ClusterRoleBindin
 		Sample: `
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
-		// The description is that of v1beta1, as with every Kubernetes API server.
+		// The description comes from v1beta1, as in every Kubernetes API server.
 		Columns: Columns("clusterRoleBinding", rbacv1beta1.ClusterRoleBinding{}.SwaggerDoc()["roleRef"]),
 		Row:     func(b *rbacv1.ClusterRoleBinding) metav1.TableRow { return clusterRoleBindingParts(b).Row() },
 		Hooks:   GuardBindings(guard, "clusterrolebindings", clusterRoleBindingParts),

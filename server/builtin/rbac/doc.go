@@ -1,17 +1,16 @@
-// Package rbac declares roles and their bindings, with what they share: the rules of a role, and the subjects and the
-// reference of a binding. And it keeps users from granting more than they have.
+// Package rbac declares roles and their bindings. Roles share their rules; bindings share subjects and the reference
+// to a role. The package also refuses writes that grant more permissions than the user has.
 //
-// In come parts of the objects of rbac.authorization.k8s.io; out go their defaults, their mistakes and their columns,
-// and the refusal of a write that grants too much. Who may do what is decided in server/authz.
+// Package server/authz makes the decisions about requests.
 //
-// Invariants of a write by anybody but system:masters:
+// Invariants of a write by any user outside the group system:masters:
 //
-//  1. The rules of a role are covered by what its author has in its namespace and in the cluster, unless they have the
-//     verb escalate for it. So are the rules of the role that a binding names, unless its author has the verb bind for
-//     that role.
-//  2. Whoever sets or changes an aggregationRule has everything.
-//  3. Roles and bindings are read from their storages for this, as with a Kubernetes API server, never from the index
-//     of an authorizer: it may be behind. The mode of authorization makes no difference.
-//  4. One writer is not checked: the controller that aggregates cluster roles gives what was checked when it was
-//     written.
+//  1. The author of a role holds all permissions in its rules, in its namespace or in the cluster, or has the verb
+//     escalate for the role. The author of a binding holds all permissions of the role that it names, or has the verb
+//     bind for that role.
+//  2. A user who sets or changes an aggregationRule holds all permissions.
+//  3. The check reads roles and bindings from their storages, as a Kubernetes API server does, and never from an
+//     authorizer's index, which may be behind. The authorization mode makes no difference.
+//  4. One writer is not checked: the controller that aggregates cluster roles copies only rules that were checked
+//     when they were written.
 package rbac

@@ -27,32 +27,33 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Guard keeps users from giving others, or themselves, more than they have.
+// Guard refuses writes by which users would grant permissions, to others or to themselves, that they do not hold.
 type Guard struct {
-	// Authorizer says who has the verbs escalate and bind.
+	// Authorizer decides about the verbs escalate and bind.
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Storage returns the storage of a resource. Roles and bindings are read there, as they are at the time of the
-	// write.
+	// Storage returns the storage of a resource. Guard reads roles and bindings there, in their state at the time of
+	// the write.
 	Storage func(schema.GroupVersionResource) rest.Storage
 }
 
-// grant is what a write would give.
+// grant describes the permissions that a write would grant.
 type grant struct {
 	resource string
 	meta     *metav1.ObjectMeta
-	// invalid (optional) says of a binding why its role is none that could be looked for.
+	// invalid (optional) returns an error if a binding's reference cannot name a role.
 	invalid func() error
-	// free says whether the user has a verb that lets them give anything, and which.
+	// free reports whether the user may grant anything, and the verb that permits it.
 	free func(context.Context) (verb string, ok bool)
-	// rules are what is given.
+	// rules returns the granted rules.
 	rules func(context.Context) ([]rbacv1.PolicyRule, error)
-	// aggregates is true of a role that takes over the rules of others, whatever these are or become.
+	// aggregates is set for a role that takes over the rules of other roles, whatever these are or become.
 	aggregates bool
-	// same is true of an update that changes nothing of that.
+	// same is set for an update that does not change the granted permissions.
 	same bool
 }
 
-// GuardRoles returns the hooks of a resource of roles. of returns what an object grants.
+// GuardRoles returns the hooks of a resource of roles. of returns an object's metadata and rules, and whether it
+// aggregates.
 func GuardRoles[T builtin.Object](g *Guard, resource string, of func(T) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool)) registry.Hooks {
 	return guardRoles(g, resource, func(obj runtime.Object) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool) { return of(obj.(T)) })
 }
@@ -104,7 +105,7 @@ func hooks(g *Guard, of func(runtime.Object) grant) registry.Hooks {
 	}
 }
 
-// check refuses what the user of a request may not give.
+// check refuses a write that grants permissions that the user does not hold.
 func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	ctx, step := trace.Start(ctx, trace.StoreGrant, wanted.meta.Name)
 	defer step.End(&err)
@@ -157,11 +158,12 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	return nil
 }
 
-// maxCombinations is how many combinations of group, resource, name and verb a user may give: each is compared with all
-// that they hold. A few hundred names of each make millions. Whoever may escalate or bind has nothing compared.
+// maxCombinations limits the combinations of group, resource, name and verb in one write: each is compared with all
+// permissions of the user, and a few hundred names of each make millions. The limit does not apply to users who may
+// escalate or bind.
 const maxCombinations = 100_000
 
-// combinations is how many there are in rules, which may be more than an integer holds.
+// combinations counts the combinations in rules. The number can exceed an integer's range.
 func combinations(rules []rbacv1.PolicyRule) (n float64) {
 	for i := range rules {
 		r := &rules[i]
@@ -172,20 +174,20 @@ func combinations(rules []rbacv1.PolicyRule) (n float64) {
 	return n
 }
 
-// everything is what aggregation may give.
+// everything covers all permissions: aggregation may grant any of them.
 var everything = []rbacv1.PolicyRule{
 	{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
 	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
 }
 
-// lacking returns what of the wanted rules is not held, in order, as a kube-apiserver writes rules: with the verbs for
-// one resource together.
+// lacking returns the wanted rules that held does not cover, sorted, in the form of a kube-apiserver: with the verbs
+// for one resource together.
 func lacking(held, wanted []rbacv1.PolicyRule) []string {
 	_, missing := validation.Covers(held, wanted)
 	type resource struct{ group, name, object string }
 	at := map[resource]int{}
 	var merged []rbacv1.PolicyRule
-	for _, rule := range missing { // each is about one resource, or one path
+	for _, rule := range missing { // each names one resource, or one path
 		if len(rule.NonResourceURLs) == 0 {
 			key := resource{group: rule.APIGroups[0], name: rule.Resources[0], object: strings.Join(rule.ResourceNames, "")}
 			if i, ok := at[key]; ok {
@@ -220,7 +222,7 @@ func text(r *rbacv1.PolicyRule) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// refusal has the words of a kube-apiserver.
+// refusal makes the error in the words of a kube-apiserver.
 func refusal(who user.Info, missing []string, incomplete error) error {
 	message := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
 		who.GetName(), who.GetGroups(), strings.Join(missing, "\n"))
@@ -230,7 +232,7 @@ func refusal(who user.Info, missing []string, incomplete error) error {
 	return errors.New(message)
 }
 
-// mayEscalate asks whether the user has the verb escalate for the role of the request.
+// mayEscalate reports whether the user has the verb escalate for the role of the request.
 func (g *Guard) mayEscalate(ctx context.Context) bool {
 	info, ok := request.RequestInfoFrom(ctx)
 	if !ok || !info.IsResourceRequest || info.APIGroup != rbacv1.GroupName {
@@ -241,7 +243,7 @@ func (g *Guard) mayEscalate(ctx context.Context) bool {
 	})
 }
 
-// mayBind asks whether the user has the verb bind for a role, in the namespace of the request.
+// mayBind reports whether the user has the verb bind for a role, in the namespace of the request.
 func (g *Guard) mayBind(ctx context.Context, to *rbacv1.RoleRef) bool {
 	resource, ok := resources[to.Kind]
 	namespace, _ := request.NamespaceFrom(ctx)
@@ -260,10 +262,10 @@ func (g *Guard) may(ctx context.Context, a authorizer.AttributesRecord) bool {
 	return err == nil && decision == authorizer.DecisionAllow
 }
 
-// resources are those of the kinds of roles.
+// resources maps the kinds of roles to their resources.
 var resources = map[string]string{"ClusterRole": "clusterroles", "Role": "roles"}
 
-// rulesOf reads the role that a binding names. A role is in the namespace of the request.
+// rulesOf reads the rules of the role that a binding names. A Role is in the namespace of the request.
 func (g *Guard) rulesOf(ctx context.Context, to *rbacv1.RoleRef) ([]rbacv1.PolicyRule, error) {
 	resource, ok := resources[to.Kind]
 	if !ok {
@@ -295,8 +297,8 @@ func (g *Guard) rulesOf(ctx context.Context, to *rbacv1.RoleRef) ([]rbacv1.Polic
 	return role.Rules, nil
 }
 
-// held returns the rules that a user has in a namespace, and in the cluster. With an error, they are those that could
-// be found.
+// held returns the rules that a user holds in a namespace and in the cluster. If it returns an error, the rules are
+// incomplete.
 func (g *Guard) held(ctx context.Context, who user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
 	ctx = trace.Unrecorded(store.Aside(ctx))
 	inCluster := request.WithNamespace(ctx, metav1.NamespaceNone)
@@ -344,8 +346,8 @@ func each[T builtin.Object](ctx context.Context, g *Guard, resource string, do f
 
 type uncheckedKey struct{}
 
-// Unchecked returns a context for a writer inside the server that only gives what others were allowed to give: the
-// controller that aggregates cluster roles.
+// Unchecked returns a context whose writes check does not examine. It is for the controller that aggregates cluster
+// roles, which copies only rules that were checked already.
 func Unchecked(ctx context.Context) context.Context {
 	return context.WithValue(ctx, uncheckedKey{}, true)
 }

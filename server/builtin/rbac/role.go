@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Role declares roles.rbac.authorization.k8s.io. guard keeps users from giving more than they have.
+// Role declares roles.rbac.authorization.k8s.io. guard refuses writes that grant more permissions than the user has.
 func Role(guard *Guard) builtin.Resource[*rbacv1.Role] {
 	return builtin.Resource[*rbacv1.Role]{
 		Names:          builtin.Names{Plural: "roles", Singular: "role"},

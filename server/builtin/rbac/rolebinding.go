@@ -9,7 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// RoleBinding declares rolebindings.rbac.authorization.k8s.io. guard keeps users from giving more than they have.
+// RoleBinding declares rolebindings.rbac.authorization.k8s.io. guard refuses writes that grant more permissions than
+// the user has.
 func RoleBinding(guard *Guard) builtin.Resource[*rbacv1.RoleBinding] {
 	return builtin.Resource[*rbacv1.RoleBinding]{
 		Names:    builtin.Names{Plural: "rolebindings", Singular: "rolebinding"},
@@ -24,7 +25,7 @@ func RoleBinding(guard *Guard) builtin.Resource[*rbacv1.RoleBinding] {
 		Sample: `
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
-		// The description is that of v1beta1, as with every Kubernetes API server.
+		// The description comes from v1beta1, as in every Kubernetes API server.
 		Columns: Columns("roleBinding", rbacv1beta1.RoleBinding{}.SwaggerDoc()["roleRef"]),
 		Row:     func(b *rbacv1.RoleBinding) metav1.TableRow { return roleBindingParts(b).Row() },
 		Hooks:   GuardBindings(guard, "rolebindings", roleBindingParts),

@@ -6,11 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateName takes what can be one segment of a path: names of roles hold colons.
+// ValidateName requires a valid segment of a path: names of roles may contain colons.
 func ValidateName(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
-// ValidateRules checks what a role allows. Rules without verbs are apart: an API server reports them after everything
-// else.
+// ValidateRules checks the rules of a role. missing holds the errors about missing verbs, which an API server reports
+// last.
 func ValidateRules(rules []rbacv1.PolicyRule, namespaced bool) (errs, missing field.ErrorList) {
 	for i := range rules {
 		path := field.NewPath("rules").Index(i)

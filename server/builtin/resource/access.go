@@ -19,15 +19,16 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// Access checks the permissions that a client needs beside writing a claim: to watch over devices, to bind them, to
-// report on them.
+// Access checks the permissions that a client needs in addition to writing a claim: for administrative access to
+// devices, to allocate devices, and to report their state.
 type Access struct {
-	// Namespace reads a namespace, whose label lets its claims watch over devices of others.
+	// Namespace reads a namespace. A label of it allows its claims administrative access, which includes devices that
+	// other claims use.
 	Namespace  func(ctx context.Context, name string) (*corev1.Namespace, error)
 	Authorizer authorizer.UnconditionalAuthorizer
 }
 
-// Claim checks whether the namespace lets a claim watch over devices.
+// Claim checks whether the namespace allows a claim administrative access.
 func (a Access) Claim(ctx context.Context, spec *resourcev1.ResourceClaimSpec, namespace string) field.ErrorList {
 	i := slices.IndexFunc(spec.Devices.Requests, func(r resourcev1.DeviceRequest) bool {
 		return r.Exactly != nil && r.Exactly.AdminAccess != nil && *r.Exactly.AdminAccess
@@ -38,7 +39,7 @@ func (a Access) Claim(ctx context.Context, spec *resourcev1.ResourceClaimSpec, n
 	return a.admin(ctx, namespace, field.NewPath("spec", "devices", "requests").Index(i).Child("adminAccess"))
 }
 
-// Status checks whether the client may write what has changed in the status of a claim.
+// Status checks whether the client may make the changes in the status of a claim.
 func (a Access) Status(ctx context.Context, claim, before *resourcev1.ResourceClaim) (errs field.ErrorList) {
 	status, old := &claim.Status, &before.Status
 	if i := watching(status); i >= 0 && watching(old) < 0 {
@@ -55,7 +56,7 @@ func (a Access) Status(ctx context.Context, claim, before *resourcev1.ResourceCl
 	return errs
 }
 
-// watching is the index of the first allocated device with administrative access; -1 if there is none.
+// watching returns the index of the first allocated device with administrative access, or -1.
 func watching(status *resourcev1.ResourceClaimStatus) int {
 	if status.Allocation == nil {
 		return -1
@@ -78,7 +79,8 @@ func (a Access) admin(ctx context.Context, namespace string, path *field.Path) f
 			resourcev1.DRAAdminNamespaceLabelKey))}
 }
 
-// question is what a write of the status would be if it were one of the resource that the permission names.
+// question returns the attributes of the current request. The caller changes them to ask about another resource or
+// verb.
 func question(ctx context.Context) (authorizer.AttributesRecord, error) {
 	info, ok := apirequest.RequestInfoFrom(ctx)
 	if !ok {
@@ -94,7 +96,7 @@ func question(ctx context.Context) (authorizer.AttributesRecord, error) {
 	}, nil
 }
 
-// binding wants the permission to give a claim its devices, in all namespaces.
+// binding requires the permission to allocate devices to claims, in all namespaces.
 func (a Access) binding(ctx context.Context) field.ErrorList {
 	path := field.NewPath("status", "allocation")
 	q, err := question(ctx)
@@ -111,8 +113,8 @@ func (a Access) binding(ctx context.Context) field.ErrorList {
 	return nil
 }
 
-// devices wants the permission to speak for each driver whose devices have changed. An account of the node of the
-// devices may have it for that node alone.
+// devices requires the permission to write the status for each driver whose devices have changed. For an account on
+// the devices' node, a permission limited to that node suffices.
 func (a Access) devices(ctx context.Context, status, old *resourcev1.ResourceClaimStatus) (errs field.ErrorList) {
 	path := field.NewPath("status", "devices")
 	drivers := changedDrivers(status, old)
@@ -156,7 +158,7 @@ func changedDrivers(status, old *resourcev1.ResourceClaimStatus) []string {
 	return sets.List(drivers)
 }
 
-// nodeOf is the only node of an allocation that names one.
+// nodeOf returns the node of an allocation for a single node.
 func nodeOf(a *resourcev1.AllocationResult) string {
 	if a == nil || a.NodeSelector == nil || len(a.NodeSelector.NodeSelectorTerms) != 1 {
 		return ""
@@ -180,7 +182,7 @@ func isOnNode(who user.Info, node string) bool {
 	return len(names) == 1 && names[0] == node && len(apivalidation.NameIsDNSSubdomain(node, false)) == 0
 }
 
-// askAny asks with each verb until one is allowed. If none is, it returns the first refusal.
+// askAny asks the authorizer for each verb until one is allowed. If none is, it returns the first refusal.
 func (a Access) askAny(ctx context.Context, q authorizer.AttributesRecord, verbs []string) (first error) {
 	for _, verb := range verbs {
 		q.Verb = verb

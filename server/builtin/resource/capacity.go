@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxValues is how many sizes a policy may allow.
+// maxValues limits the sizes that a policy lists.
 const maxValues = 10
 
-// validateCapacity checks how a device that several share can be divided.
+// validateCapacity checks the policy for dividing the capacity of a shared device.
 func validateCapacity(c resourcev1.DeviceCapacity, shared bool, path *field.Path) field.ErrorList {
 	policy, path := c.RequestPolicy, path.Child("requestPolicy")
 	switch {
@@ -109,7 +109,6 @@ func validateRange(r *resourcev1.CapacityRequestPolicyRange, usual, capacity res
 	return errs
 }
 
-// part is one number of a range.
 type part struct {
 	name  string
 	value *resource.Quantity
@@ -130,7 +129,8 @@ func validateIntegers(parts []part, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// validateStep wants whole steps from the least number. Fractions are rounded up: counting in them is off by default.
+// validateStep requires a value that is a whole number of steps above the minimum. It rounds fractions up: fractional
+// capacity is off by default.
 func validateStep(value resource.Quantity, r *resourcev1.CapacityRequestPolicyRange, path *field.Path) field.ErrorList {
 	if (value.Value()-r.Min.Value())%r.Step.Value() == 0 {
 		return nil

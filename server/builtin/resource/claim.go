@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ValidateClaim checks the spec of a new claim by the rules that its type does not declare. Items of a list that is too
-// long are not looked at.
+// ValidateClaim checks the spec of a new claim by the rules that its type does not declare. It does not check the
+// items of a list that is too long.
 func ValidateClaim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs field.ErrorList) {
 	devices, path := &spec.Devices, path.Child("devices")
 	names := NamesOf(devices)
@@ -36,7 +36,7 @@ func ValidateClaim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs f
 	return Written(errs)
 }
 
-// Written leaves out the errors of declared rules.
+// Written returns errs without the errors of declared rules.
 func Written(errs field.ErrorList) (written field.ErrorList) {
 	for _, err := range errs {
 		if !err.CoveredByDeclarative {
@@ -73,13 +73,13 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 	return errs
 }
 
-// validateWhat checks the fields that both kinds of requests have.
+// validateWhat checks the fields that requests and subrequests have.
 func validateWhat(selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode, count int64,
 	tolerations []resourcev1.DeviceToleration, path *field.Path) field.ErrorList {
 	errs := ValidateSelectors(selectors, false, path.Child("selectors"))
 	switch {
 	case mode == "":
-		// Only v1beta1 has no default here, and its type declares no rule for this.
+		// Only v1beta1 lacks a default for the mode, and its type declares no rule about it.
 		errs = append(errs, field.NotSupported(path.Child("allocationMode"), mode,
 			[]resourcev1.DeviceAllocationMode{resourcev1.DeviceAllocationModeAll, resourcev1.DeviceAllocationModeExactCount}))
 	case mode == resourcev1.DeviceAllocationModeAll && count != 0:
@@ -112,10 +112,10 @@ func validateConstraint(c *resourcev1.DeviceConstraint, names Names, path *field
 	return errs
 }
 
-// Names are the names of a claim's requests, and of their subrequests.
+// Names maps the names of a claim's requests to those of their subrequests.
 type Names map[string]sets.Set[string]
 
-// NamesOf collects the names.
+// NamesOf collects the names of a claim's requests and subrequests.
 func NamesOf(devices *resourcev1.DeviceClaim) Names {
 	names := Names{}
 	for _, r := range devices.Requests {
@@ -130,7 +130,7 @@ func NamesOf(devices *resourcev1.DeviceClaim) Names {
 	return names
 }
 
-// Validate checks the name of a request, or of a subrequest, which stands behind a slash.
+// Validate requires the name of a request, or of a request and a subrequest with a slash between.
 func (n Names) Validate(name string, path *field.Path) (errs field.ErrorList) {
 	const unknown = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 	parts := strings.Split(name, "/")
@@ -157,7 +157,7 @@ func (n Names) validateAll(names []string, path *field.Path) (errs field.ErrorLi
 	return errs
 }
 
-// DropDisabledClaim clears the fields of features that are off by default, unless old has them: derived attributes.
+// DropDisabledClaim clears the fields for derived attributes, which are off by default, unless old has them.
 func DropDisabledClaim(spec, old *resourcev1.ResourceClaimSpec) {
 	if old != nil && derives(old) {
 		return

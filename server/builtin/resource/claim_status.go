@@ -24,8 +24,8 @@ func DropGone(status, old *resourcev1.ResourceClaimStatus) {
 	}
 }
 
-// DropDisabledStatus clears the fields of features that are off by default, unless old has them: what a node may skip
-// for a device.
+// DropDisabledStatus clears the operations that a node may skip for a device, which are off by default, unless old
+// has them.
 func DropDisabledStatus(status, old *resourcev1.ResourceClaimStatus) {
 	skips := func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.SkipNodeOperations) > 0 }
 	if old.Allocation != nil && slices.ContainsFunc(old.Allocation.Devices.Results, skips) || status.Allocation == nil {
@@ -95,7 +95,7 @@ func validateDeviceStatus(s *resourcev1.AllocatedDeviceStatus, allocated sets.Se
 		errs = append(errs, field.TooMany(conditions, len(s.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions))
 	}
 	for _, err := range metav1validation.ValidateConditions(s.Conditions, conditions) {
-		// The type declares these rules too, but declared rules run later.
+		// The type declares the same rules, but declared rules run later.
 		err.CoveredByDeclarative = false
 		errs = append(errs, err)
 	}
@@ -134,7 +134,7 @@ func validateAllocation(a *resourcev1.AllocationResult, names Names, path *field
 	return errs
 }
 
-// validateBindings requires conditions of both kinds or of none, each once.
+// validateBindings requires conditions of both kinds or of neither, without duplicates.
 func validateBindings(conditions, failures []string, path *field.Path) (errs field.ErrorList) {
 	good, bad := path.Child("bindingConditions"), path.Child("bindingFailureConditions")
 	for _, list := range []struct {

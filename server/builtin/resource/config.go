@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateConfiguration checks the parameters for a driver. Stored ones may have any length: older servers had no
-// limit.
+// ValidateConfiguration checks the parameters for a driver. Stored parameters may have any length, since older
+// servers had no limit.
 func ValidateConfiguration(c *resourcev1.DeviceConfiguration, stored bool, path *field.Path) field.ErrorList {
 	if c.Opaque == nil {
 		return field.ErrorList{field.Required(path.Child("opaque"), "")}
@@ -26,7 +26,7 @@ func ValidateConfiguration(c *resourcev1.DeviceConfiguration, stored bool, path 
 	return append(errs, validateParameters(c.Opaque.Parameters, maxBytes, path.Child("opaque", "parameters"))...)
 }
 
-// declaredDriver checks what the type of a driver's name declares.
+// declaredDriver checks a driver's name by the rules that its type declares.
 func declaredDriver(name *string, path *field.Path) field.ErrorList {
 	ctx, op := context.Background(), operation.Operation{}
 	if errs := validate.RequiredValue(ctx, op, path, name, nil); len(errs) > 0 {

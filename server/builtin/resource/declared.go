@@ -16,17 +16,18 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Declared has the rules that types declare, in the order in which their fields stand there. A rule that a field breaks
-// keeps the later ones from being asked where those rely on it.
+// Declared applies the rules that Kubernetes' types declare, in the order of their fields. If a value breaks a rule,
+// later rules that depend on it are skipped.
 type Declared struct {
-	// Flat is the shape of v1beta1: requests are exact themselves, and devices have their properties in a part called
-	// basic.
+	// Flat selects the shape of v1beta1: the fields of an exact request are in the request itself, and the properties
+	// of a device are in its field basic.
 	Flat bool
-	// LengthFirst is the order of rules for names of drivers in configurations of the older versions.
+	// LengthFirst selects the order of the older versions for drivers' names in configurations: the rule for the
+	// length comes first.
 	LengthFirst bool
 }
 
-// DeclaredIn are the rules of the version that the request uses.
+// DeclaredIn returns the rules of the version that the request uses.
 func DeclaredIn(ctx context.Context) Declared {
 	version, ok := builtin.RequestVersion(ctx)
 	return Declared{
@@ -55,14 +56,14 @@ func (d Declared) Claim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (e
 	return errs.MarkCoveredByDeclarative()
 }
 
-// flatRequest is a request in the shape of v1beta1.
+// flatRequest is a request in the shape of v1beta1, for messages.
 type flatRequest struct {
 	Name string `json:"name"`
 	*resourcev1.ExactDeviceRequest
 	FirstAvailable []resourcev1.DeviceSubRequest `json:"firstAvailable,omitempty"`
 }
 
-// quoted gives the requests that errors quote the shape of the version.
+// quoted converts the requests in errors to the shape of the version.
 func (d Declared) quoted(errs field.ErrorList) field.ErrorList {
 	for _, err := range errs {
 		if r, ok := err.BadValue.(resourcev1.DeviceRequest); ok && d.Flat {
@@ -151,7 +152,7 @@ func driver(driver *string, lengthFirst bool, path *field.Path) field.ErrorList 
 	return append(form, length...)
 }
 
-// ClassConfig checks the parameters that a class has for drivers.
+// ClassConfig checks a class's parameters for drivers.
 func (d Declared) ClassConfig(config []resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
 	errs := items(config, resourcev1.DeviceConfigMaxSize, nil,
 		func(c *resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
@@ -218,7 +219,7 @@ func deviceStatus(s *resourcev1.AllocatedDeviceStatus, path *field.Path) field.E
 			resourcev1.NetworkDeviceDataHardwareAddressMaxLength)...)
 }
 
-// Slice checks the spec of a slice. There is no old one of a new slice.
+// Slice checks the spec of a slice. old is nil for a new slice.
 func (d Declared) Slice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) (errs field.ErrorList) {
 	if old == nil || !apiequality.Semantic.DeepEqual(spec.Devices, old.Devices) {
 		errs = append(errs, items(spec.Devices, len(spec.Devices), nil, d.device, path.Child("devices"))...)
@@ -275,10 +276,10 @@ func counters(all map[string]resourcev1.Counter, path *field.Path) (errs field.E
 	return errs
 }
 
-// The library requires both arguments, and these rules use neither.
+// The library's functions take both arguments, but these rules use neither.
 var ctx, op = context.Background(), operation.Operation{}
 
-// items checks a list: first its length, then that its items differ, then each item.
+// items checks a list: first its length, then duplicates, then each item.
 func items[T any](list []T, most int, same func(a, b *T) bool, each func(*T, *field.Path) field.ErrorList,
 	path *field.Path) (errs field.ErrorList) {
 	if errs := validate.MaxItems(ctx, op, path, list, nil, most); len(errs) > 0 {

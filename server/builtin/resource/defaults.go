@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SetDefaultsClaim asks for one device where a request does not say how many.
+// SetDefaultsClaim sets the count of a request without one to a single device.
 func SetDefaultsClaim(spec *resourcev1.ResourceClaimSpec) {
 	for i := range spec.Devices.Requests {
 		r := &spec.Devices.Requests[i]
@@ -19,7 +19,7 @@ func SetDefaultsClaim(spec *resourcev1.ResourceClaimSpec) {
 	}
 }
 
-// SetDefaultsSubRequests does so for subrequests, of which one is met.
+// SetDefaultsSubRequests does the same for subrequests, which are the alternatives of a request.
 func SetDefaultsSubRequests(requests []resourcev1.DeviceSubRequest) {
 	for i := range requests {
 		SetDefaultsMode(&requests[i].AllocationMode, &requests[i].Count)
@@ -56,7 +56,7 @@ func SetDefaultsTolerations(tolerations []resourcev1.DeviceToleration) {
 	}
 }
 
-// SetDefaultsTaints fills in since when devices have their taints.
+// SetDefaultsTaints fills in the times at which taints were added.
 func SetDefaultsTaints(taints []resourcev1.DeviceTaint) {
 	for i := range taints {
 		if taints[i].TimeAdded == nil {
@@ -65,5 +65,5 @@ func SetDefaultsTaints(taints []resourcev1.DeviceTaint) {
 	}
 }
 
-// Now is the present time, rounded as it is stored.
+// Now returns the current time in whole seconds, as it is stored.
 func Now() *metav1.Time { return new(metav1.NewTime(time.Now().Truncate(time.Second))) }

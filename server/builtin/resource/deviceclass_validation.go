@@ -15,7 +15,7 @@ import (
 
 var deviceClassSpecPath = field.NewPath("spec")
 
-// validateDeviceClass takes nil for old.
+// validateDeviceClass validates a class. old is nil for a new one.
 func validateDeviceClass(c, old *resourcev1.DeviceClass) field.ErrorList {
 	errs := validateMeta(c, old)
 	stored := old != nil && apiequality.Semantic.DeepEqual(c.Spec.Selectors, old.Spec.Selectors)
@@ -44,7 +44,7 @@ func validateMeta(c, old *resourcev1.DeviceClass) (errs field.ErrorList) {
 	return errs
 }
 
-// validateConfig leaves out the rules that the type of a configuration declares.
+// validateConfig checks the rules that the type of a configuration does not declare.
 func validateConfig(config []resourcev1.DeviceClassConfiguration, stored bool, path *field.Path) (errs field.ErrorList) {
 	if len(config) > resourcev1.DeviceConfigMaxSize {
 		return nil
@@ -55,7 +55,7 @@ func validateConfig(config []resourcev1.DeviceClassConfiguration, stored bool, p
 	return Written(errs)
 }
 
-// deviceClassStrategy knows the version of the request, whose declared rules apply.
+// deviceClassStrategy adds the declared rules of the request's version.
 type deviceClassStrategy struct {
 	builtin.Strategy
 }

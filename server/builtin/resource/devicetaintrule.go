@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// DeviceTaintRule declares devicetaintrules.resource.k8s.io. They are stored as v1beta2, which kube-apiserver of the
-// version before can read.
+// DeviceTaintRule declares devicetaintrules.resource.k8s.io. They are stored in v1beta2, which the previous version
+// of kube-apiserver can read.
 var DeviceTaintRule = builtin.Resource[*resourcev1beta2.DeviceTaintRule]{
 	Names:             builtin.Names{Plural: "devicetaintrules", Singular: "devicetaintrule"},
 	List:              &resourcev1beta2.DeviceTaintRuleList{},
@@ -66,7 +66,8 @@ func setDeviceTaintRuleDefaults(r *resourcev1beta2.DeviceTaintRule) {
 	}
 }
 
-// renewTime sets since when the taint has its effect, unless the client does. Tolerations count from then.
+// renewTime sets the time of a changed effect, unless the client sets it. The seconds of tolerations count from this
+// time.
 func renewTime(r, old *resourcev1beta2.DeviceTaintRule) {
 	if taint := &r.Spec.Taint; taint.Effect != old.Spec.Taint.Effect && taint.TimeAdded.Equal(old.Spec.Taint.TimeAdded) {
 		taint.TimeAdded = Now()

@@ -17,7 +17,7 @@ import (
 
 var taintOf = builtin.Alike[resourcev1beta2.DeviceTaint, resourcev1.DeviceTaint]()
 
-// validateDeviceTaintRule takes nil for old.
+// validateDeviceTaintRule validates a rule. old is nil for a new one.
 func validateDeviceTaintRule(r, old *resourcev1beta2.DeviceTaintRule) (errs field.ErrorList) {
 	if old == nil {
 		errs = builtin.ValidateObjectMeta(&r.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
@@ -40,7 +40,7 @@ func validateDeviceTaintRule(r, old *resourcev1beta2.DeviceTaintRule) (errs fiel
 	return append(errs, validateEffect(&r.Spec.Taint.Effect, taint.Child("effect")).MarkCoveredByDeclarative()...)
 }
 
-// validateEffect checks what the type of a taint declares.
+// validateEffect checks the effect by the rules that its type declares.
 func validateEffect(effect *resourcev1beta2.DeviceTaintEffect, path *field.Path) field.ErrorList {
 	effects := sets.New(resourcev1beta2.DeviceTaintEffectNoExecute, resourcev1beta2.DeviceTaintEffectNoSchedule,
 		resourcev1beta2.DeviceTaintEffectNone)

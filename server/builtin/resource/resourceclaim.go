@@ -25,10 +25,11 @@ var (
 	statusPath            = field.NewPath("status")
 )
 
-// ResourceClaim declares resourceclaims.resource.k8s.io, by which pods ask for devices.
+// ResourceClaim declares resourceclaims.resource.k8s.io, by which pods request devices.
 //
-// In come claims and, by way of their status, the devices that a scheduler and drivers gave them. Who may do so is
-// asked of the authorizer, and who may watch over devices of others is said by a label of the namespace.
+// The status holds the devices that a scheduler allocated, and the drivers' reports about them. The authorizer
+// decides who may write these. A label of the namespace allows administrative access to devices that other claims
+// use.
 func ResourceClaim(access Access) builtin.Resource[*resourcev1.ResourceClaim] {
 	return builtin.Resource[*resourcev1.ResourceClaim]{
 		Names:  builtin.Names{Plural: "resourceclaims", Singular: "resourceclaim"},
@@ -92,8 +93,8 @@ func state(c *resourcev1.ResourceClaim) string {
 	return strings.Join(states, ",")
 }
 
-// resourceClaimStrategy knows the request: the declared rules are those of its version, and its namespace may let it
-// watch over devices.
+// resourceClaimStrategy adds the checks that depend on the request: the declared rules of its version, and
+// administrative access by its namespace.
 type resourceClaimStrategy struct {
 	builtin.Strategy
 	access Access
@@ -106,8 +107,8 @@ func (s resourceClaimStrategy) Validate(ctx context.Context, obj runtime.Object)
 	return append(errs, DeclaredIn(ctx).Claim(&c.Spec, resourceClaimSpecPath)...)
 }
 
-// ValidateUpdate keeps the spec. Its type declares so in each version: what v1beta1 does not show is kept by a rule
-// that quotes it.
+// ValidateUpdate refuses changes of the spec. In each version the type declares this rule. A change that v1beta1 does
+// not show is refused by a written rule, which quotes the spec.
 func (s resourceClaimStrategy) ValidateUpdate(ctx context.Context, obj, oldObj runtime.Object) field.ErrorList {
 	c, old := obj.(*resourcev1.ResourceClaim), oldObj.(*resourcev1.ResourceClaim)
 	errs := s.Strategy.ValidateUpdate(ctx, c, old)

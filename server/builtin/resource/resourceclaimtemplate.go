@@ -24,7 +24,7 @@ var (
 	claimPath                     = resourceClaimTemplateSpecPath.Child("spec")
 )
 
-// ResourceClaimTemplate declares resourceclaimtemplates.resource.k8s.io, from which claims of single pods are made.
+// ResourceClaimTemplate declares resourceclaimtemplates.resource.k8s.io, from which a claim is made for each pod.
 func ResourceClaimTemplate(access Access) builtin.Resource[*resourcev1.ResourceClaimTemplate] {
 	return builtin.Resource[*resourcev1.ResourceClaimTemplate]{
 		Names:  builtin.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
@@ -54,8 +54,8 @@ func ResourceClaimTemplate(access Access) builtin.Resource[*resourcev1.ResourceC
 	}
 }
 
-// resourceClaimTemplateStrategy knows the request: the declared rules are those of its version, and its namespace may
-// let it watch over devices.
+// resourceClaimTemplateStrategy adds the checks that depend on the request: the declared rules of its version, and
+// administrative access by its namespace.
 type resourceClaimTemplateStrategy struct {
 	builtin.Strategy
 	access Access
@@ -79,7 +79,7 @@ func validateResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) field.Er
 	return append(errs, ValidateClaim(&t.Spec.Spec, claimPath)...)
 }
 
-// validateResourceClaimTemplateUpdate refuses a changed spec, and checks it nevertheless.
+// validateResourceClaimTemplateUpdate refuses a changed spec, and validates it all the same.
 func validateResourceClaimTemplateUpdate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	errs := append(validateResourceClaimTemplate(t), builtin.ValidateObjectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)...)
 	return append(errs, quote.ValidateImmutable(t.Spec, old.Spec, resourceClaimTemplateSpecPath)...)

@@ -25,7 +25,7 @@ var (
 	docs                  = resourcev1.ResourceSliceSpec{}.SwaggerDoc()
 )
 
-// ResourceSlice declares resourceslices.resource.k8s.io, in which drivers say what devices there are.
+// ResourceSlice declares resourceslices.resource.k8s.io, in which drivers list the available devices.
 var ResourceSlice = builtin.Resource[*resourcev1.ResourceSlice]{
 	Names:  builtin.Names{Plural: "resourceslices", Singular: "resourceslice"},
 	List:   &resourcev1.ResourceSliceList{},
@@ -75,12 +75,12 @@ spec:
 	},
 }
 
-// resourceSliceStrategy knows the version of the request, whose declared rules apply.
+// resourceSliceStrategy adds the declared rules of the request's version.
 type resourceSliceStrategy struct {
 	builtin.Strategy
 }
 
-// PrepareForUpdate moves the generation even if only dropped fields have changed.
+// PrepareForUpdate increments the generation even if only dropped fields have changed.
 func (s resourceSliceStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	s.Strategy.PrepareForUpdate(ctx, obj, old)
 	DropDisabledSlice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec)

@@ -10,8 +10,8 @@ import (
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 )
 
-// ValidateSelectors checks the expressions by which devices are selected. Stored ones are valid: they were when they
-// were new. The items of a list that is too long are not looked at.
+// ValidateSelectors checks the expressions that select devices. It does not check stored expressions, which were
+// valid when they were new, or the items of a list that is too long.
 func ValidateSelectors(selectors []resourcev1.DeviceSelector, stored bool, path *field.Path) (errs field.ErrorList) {
 	if len(selectors) > resourcev1.DeviceSelectorsMaxSize {
 		return field.ErrorList{field.TooMany(path, len(selectors), resourcev1.DeviceSelectorsMaxSize).MarkCoveredByDeclarative()}
@@ -27,7 +27,8 @@ func ValidateSelectors(selectors []resourcev1.DeviceSelector, stored bool, path 
 	return errs
 }
 
-// validateExpression compiles an expression. Attributes that are lists are off by default.
+// validateExpression compiles an expression. Attributes with lists are off by default, so expressions cannot use
+// them.
 func validateExpression(text string, path *field.Path) field.ErrorList {
 	if len(text) > resourcev1.CELSelectorExpressionMaxLength {
 		return field.ErrorList{field.TooLong(path, text, resourcev1.CELSelectorExpressionMaxLength)}

@@ -18,8 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
-// ValidateSlice checks the spec of a slice by the rules that its type does not declare. There is no old one of a new
-// slice.
+// ValidateSlice checks the spec of a slice by the rules that its type does not declare. old is nil for a new slice.
 func ValidateSlice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) field.ErrorList {
 	errs := ValidateDriver(spec.Driver, path.Child("driver"))
 	pool := path.Child("pool")
@@ -49,7 +48,7 @@ func ValidateSlice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) fi
 	return Written(errs)
 }
 
-// validateNodes requires exactly one way to say which nodes can use the devices.
+// validateNodes requires exactly one field about the nodes that can use the devices.
 func validateNodes(spec *resourcev1.ResourceSliceSpec, path *field.Path) (errs field.ErrorList) {
 	const one = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 	var ways []string
@@ -111,7 +110,7 @@ func validateDevices(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) 
 	return errs
 }
 
-// isAdvanced says whether a device is expensive to allocate: a slice can have fewer of those.
+// isAdvanced reports whether a device is expensive to allocate. A slice can have fewer of such devices.
 func isAdvanced(d resourcev1.Device) bool {
 	if len(d.Taints) > 0 || len(d.ConsumesCounters) > 0 {
 		return true
@@ -138,7 +137,7 @@ func named(spec *resourcev1.ResourceSliceSpec, name string) *resourcev1.Device {
 	return nil
 }
 
-// validateDevice does not check what a stored device had already.
+// validateDevice does not check values that the stored device has already.
 func validateDevice(d, old *resourcev1.Device, perDevice bool, path *field.Path) field.ErrorList {
 	errs := ValidateDevice(d.Name, path.Child("name"))
 	if n, most := len(d.Attributes)+len(d.Capacity), resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice; n > most {
@@ -186,8 +185,8 @@ func validateCounters(counters map[string]resourcev1.Counter, most int, path *fi
 	return field.ErrorList{field.TooMany(path.Child("counters"), len(counters), most)}
 }
 
-// validateDeviceNodes wants one way to say which nodes can use a device if the slice leaves that to its devices, else
-// none.
+// validateDeviceNodes requires exactly one field about the nodes that can use the device if perDevice is set, and
+// else none.
 func validateDeviceNodes(d *resourcev1.Device, perDevice bool, path *field.Path) (errs field.ErrorList) {
 	const one = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` " +
 		"is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
@@ -225,7 +224,7 @@ func validateDeviceNodes(d *resourcev1.Device, perDevice bool, path *field.Path)
 	return errs
 }
 
-// version is semver.org's, 2.0.0.
+// version is the regular expression of semver.org for version 2.0.0 of the specification.
 var version = func() *regexp.Regexp {
 	const number, build = `(0|[1-9]\d*)`, `[0-9a-zA-Z-]+`
 	const release = `(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)`
@@ -251,8 +250,8 @@ func validateAttribute(a resourcev1.DeviceAttribute, path *field.Path) (errs fie
 	return errs
 }
 
-// validateQualifiedName wants an identifier, with a domain before it or without. Names with more slashes are let in by
-// Kubernetes, and not looked at.
+// validateQualifiedName requires an identifier, optionally with a domain before it. Like Kubernetes, it accepts names
+// with several slashes unchecked.
 func validateQualifiedName(name string, path *field.Path) (errs field.ErrorList) {
 	domain, id, ok := strings.Cut(name, "/")
 	switch {
@@ -279,7 +278,7 @@ func validateIdentifier(id string, path *field.Path) (errs field.ErrorList) {
 	return append(errs, builtin.Invalids(path, id, content.IsCIdentifier(id))...)
 }
 
-// shortened cuts the middle out of a key that is longer than keys may be.
+// shortened cuts the middle out of a key that is over the limit.
 func shortened(key string) string {
 	const most, dots = resourcev1.DeviceMaxDomainLength + 1 + resourcev1.DeviceMaxIDLength, "..."
 	if len(key) <= most {

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Both versions have the same here.
+// These types have the same fields in both versions.
 var (
 	statusToHub      = builtin.Alike[v1beta1.ResourceClaimStatus, resourcev1.ResourceClaimStatus]()
 	statusFromHub    = builtin.Alike[resourcev1.ResourceClaimStatus, v1beta1.ResourceClaimStatus]()
@@ -66,12 +66,12 @@ func specFromHub(in *resourcev1.ResourceClaimSpec) v1beta1.ResourceClaimSpec {
 	}}
 }
 
-// SameSpec says whether two specs look the same in v1beta1, which shows an empty exact request like none.
+// SameSpec reports whether two specs are equal in v1beta1, which shows an empty exact request like a missing one.
 func SameSpec(a, b *resourcev1.ResourceClaimSpec) bool {
 	return apiequality.Semantic.DeepEqual(specFromHub(a), specFromHub(b))
 }
 
-// requestToHub makes an exact request if any of its fields is set, valid or not.
+// requestToHub makes an exact request if any of its fields is set, even if the result is invalid.
 func requestToHub(in *v1beta1.DeviceRequest, out *resourcev1.DeviceRequest) {
 	*out = resourcev1.DeviceRequest{Name: in.Name, FirstAvailable: *subToHub(&in.FirstAvailable)}
 	if in.DeviceClassName == "" && in.Selectors == nil && in.AllocationMode == "" && in.Count == 0 && in.AdminAccess == nil &&

@@ -10,12 +10,11 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// AddV1beta1 registers the conversions and defaults of the kinds of resource.k8s.io that look different in v1beta1:
-// claims, templates of claims, and slices.
+// AddV1beta1 registers the conversions and defaults of the kinds of resource.k8s.io that differ in v1beta1: claims,
+// templates of claims, and slices.
 //
-// In comes an object of v1beta1 or of v1; out goes the same object in the other. A request for exactly one thing is
-// part of the request itself in v1beta1, and so are the properties of a device part of a device that is basic. What is
-// the same in both shares memory: neither side is modified.
+// In v1beta1 the fields of an exact request are in the request itself, and the properties of a device are in its
+// field basic. Parts with the same fields share memory between source and result: neither may be modified.
 func AddV1beta1(s *runtime.Scheme) error {
 	addDefaults(s)
 	return errors.Join(

@@ -34,8 +34,8 @@ func each[T any](items []T, do func(*T)) {
 	}
 }
 
-// setV1beta1Defaults skips a request without a class: it lists alternatives, of which the first one that can be met is
-// taken.
+// setV1beta1Defaults skips a request without a class: it lists subrequests as alternatives, which have their own
+// counts.
 func setV1beta1Defaults(spec *v1beta1.ResourceClaimSpec) {
 	for i := range spec.Devices.Requests {
 		r := &spec.Devices.Requests[i]

@@ -30,7 +30,7 @@ var (
 	nodeFromHub      = builtin.Alike[resourcev1.NodeAllocatableResource, v1beta1.NodeAllocatableResource]()
 )
 
-// sliceToHub takes an empty node name for none.
+// sliceToHub treats an empty node name as a missing one.
 func sliceToHub(in *v1beta1.ResourceSlice, out *resourcev1.ResourceSlice) {
 	*out = resourcev1.ResourceSlice{ObjectMeta: in.ObjectMeta, Spec: resourcev1.ResourceSliceSpec{
 		Driver:                 in.Spec.Driver,
@@ -90,7 +90,7 @@ func deviceToHub(in *v1beta1.Device, out *resourcev1.Device) {
 	out.NodeAllocatableResources = convertMap[corev1.ResourceName](basic.NodeAllocatableResources, nodeToHub)
 }
 
-// deviceFromHub makes every device basic.
+// deviceFromHub writes the properties of every device into its field basic.
 func deviceFromHub(in *resourcev1.Device, out *v1beta1.Device) {
 	basic := &v1beta1.BasicDevice{
 		Attributes:   convertMap[v1beta1.QualifiedName](in.Attributes, attributeFromHub),

@@ -21,9 +21,9 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// PriorityClass declares priorityclasses.scheduling.k8s.io: names for how important pods are.
+// PriorityClass declares priorityclasses.scheduling.k8s.io: named priorities of pods.
 //
-// Classes whose names begin with "system-" are the system's: there are two, and they can't be deleted.
+// The prefix "system-" is reserved for two classes of the system, which can't be deleted.
 var PriorityClass = builtin.Resource[*schedulingv1.PriorityClass]{
 	Names:         builtin.Names{Plural: "priorityclasses", Singular: "priorityclass", Short: []string{"pc"}},
 	List:          &schedulingv1.PriorityClassList{},
@@ -56,7 +56,7 @@ const (
 	maxValue     = 1_000_000_000
 )
 
-// systemValues are the values of the system's classes.
+// systemValues maps the system's classes to their values.
 var systemValues = map[string]int32{
 	systemPrefix + "node-critical":    2*maxValue + 1000,
 	systemPrefix + "cluster-critical": 2 * maxValue,
@@ -109,7 +109,7 @@ func validateUpdate(c, old *schedulingv1.PriorityClass) field.ErrorList {
 // PriorityClassREST is the storage of priority classes.
 type PriorityClassREST struct{ *builtin.REST }
 
-// Delete keeps the system's classes.
+// Delete refuses to delete the system's classes.
 func (r *PriorityClassREST) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if _, ok := systemValues[name]; ok {

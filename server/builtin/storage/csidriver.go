@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// CSIDriver declares csidrivers.storage.k8s.io, by which a driver of volumes says what it needs of Kubernetes.
+// CSIDriver declares csidrivers.storage.k8s.io: the capabilities and requirements of a volume driver.
 var CSIDriver = builtin.Resource[*storagev1.CSIDriver]{
 	Names:               builtin.Names{Plural: "csidrivers", Singular: "csidriver"},
 	List:                &storagev1.CSIDriverList{},

@@ -12,7 +12,7 @@ import (
 
 var csiDriverSpecPath = field.NewPath("spec")
 
-// attachPath is misspelled by Kubernetes.
+// attachPath is misspelled as in Kubernetes.
 var attachPath = csiDriverSpecPath.Child("attachedRequired")
 
 func validateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
@@ -66,7 +66,7 @@ func required(path *field.Path, value *bool) field.ErrorList {
 	return field.ErrorList{field.Required(path, "")}
 }
 
-// validateTokenRequests wants one token an audience, each for a time that the issuer of tokens grants.
+// validateTokenRequests requires unique audiences, and lifetimes that the issuer of tokens grants.
 func validateTokenRequests(requests []storagev1.TokenRequest) (errs field.ErrorList) {
 	const shortest, longest = 10 * 60, 1 << 32
 	audiences := sets.New[string]()

@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// CSINode declares csinodes.storage.k8s.io, which list the drivers of volumes on a node.
+// CSINode declares csinodes.storage.k8s.io, which list the volume drivers of a node.
 var CSINode = builtin.Resource[*storagev1.CSINode]{
 	Names:          builtin.Names{Plural: "csinodes", Singular: "csinode"},
 	List:           &storagev1.CSINodeList{},

@@ -45,7 +45,7 @@ func validateDriver(d *storagev1.CSINodeDriver, path *field.Path) field.ErrorLis
 	return errs
 }
 
-// validateTopologyKeys reports keys at their driver: Kubernetes does not name the field.
+// validateTopologyKeys reports errors with the path of the driver: Kubernetes does not name the field.
 func validateTopologyKeys(keys []string, path *field.Path) (errs field.ErrorList) {
 	seen := sets.New[string]()
 	for _, key := range keys {
@@ -63,8 +63,8 @@ func validateTopologyKeys(keys []string, path *field.Path) (errs field.ErrorList
 	return errs
 }
 
-// validateCSINodeUpdate keeps the drivers that stay. Only how many volumes they can take may change. The metadata is
-// not compared with what it was.
+// validateCSINodeUpdate allows only the number of volumes to change in a driver that stays. It does not compare the
+// metadata with the old metadata.
 func validateCSINodeUpdate(n, old *storagev1.CSINode) field.ErrorList {
 	errs := validateCSINode(n)
 	for _, was := range old.Spec.Drivers {

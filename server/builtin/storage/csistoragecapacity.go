@@ -12,8 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
 )
 
-// CSIStorageCapacity declares csistoragecapacities.storage.k8s.io, which say how much room a driver has for new
-// volumes in a part of the cluster.
+// CSIStorageCapacity declares csistoragecapacities.storage.k8s.io: the space that a driver has for new volumes in a
+// part of the cluster.
 var CSIStorageCapacity = builtin.Resource[*storagev1.CSIStorageCapacity]{
 	Names:          builtin.Names{Plural: "csistoragecapacities", Singular: "csistoragecapacity"},
 	List:           &storagev1.CSIStorageCapacityList{},
@@ -32,7 +32,7 @@ var (
 	classPath    = field.NewPath("storageClassName")
 )
 
-// validateCSIStorageCapacity lets an old capacity keep label values that are not valid any more.
+// validateCSIStorageCapacity lets a stored capacity keep label values that are no longer valid.
 func validateCSIStorageCapacity(c, old *storagev1.CSIStorageCapacity) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	var opts metav1validation.LabelSelectorValidationOptions

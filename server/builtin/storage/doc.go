@@ -1,2 +1,3 @@
-// Package storage declares the resources of storage.k8s.io, with a file for each and one for the rules that they share.
+// Package storage declares the resources of storage.k8s.io. Each has its own files. validation.go holds their common
+// rules.
 package storage

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// StorageClass declares storageclasses.storage.k8s.io, by which claims name the kind of volume that they want.
+// StorageClass declares storageclasses.storage.k8s.io. A claim names the class of the volume that it requests.
 var StorageClass = builtin.Resource[*storagev1.StorageClass]{
 	Names:               builtin.Names{Plural: "storageclasses", Singular: "storageclass", Short: []string{"sc"}},
 	List:                &storagev1.StorageClassList{},
@@ -42,16 +42,16 @@ func storageClassColumn(name, of string) table.Column {
 	return table.Column{Name: name, Type: "string", Description: storagev1.StorageClass{}.SwaggerDoc()[of]}
 }
 
-// defaultAnnotations mark the class of claims that name none; the second is older.
+// defaultAnnotations mark the class for claims that name none. The second one is older.
 var defaultAnnotations = []string{"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"}
 
-// IsDefaultClass says whether claims that name no class get this one.
+// IsDefaultClass reports whether this class is marked as the default for claims that name no class.
 func IsDefaultClass(c *storagev1.StorageClass) bool {
 	return slices.ContainsFunc(defaultAnnotations, func(key string) bool { return c.Annotations[key] == "true" })
 }
 
-// effectiveDefault is the class that claims without one get: the newest of those that are marked, and the first by name
-// of those that were created in the same second.
+// effectiveDefault returns the class for claims without a class: the newest marked class, or the first by name of
+// those that were created in the same second.
 func effectiveDefault(classes []storagev1.StorageClass) string {
 	var newest *storagev1.StorageClass
 	for i := range classes {
@@ -70,7 +70,8 @@ func effectiveDefault(classes []storagev1.StorageClass) string {
 	return newest.Name
 }
 
-// storageClassRowInList marks the default of a list. Of a class alone nobody can tell whether it is.
+// storageClassRowInList marks the effective default of a list. A single class gets no mark, since the default depends
+// on the other classes.
 func storageClassRowInList(list runtime.Object) func(*storagev1.StorageClass) metav1.TableRow {
 	marked := ""
 	if list != nil {

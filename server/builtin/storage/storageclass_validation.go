@@ -24,7 +24,7 @@ func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 	return append(validateFields(c), missing(c)...)
 }
 
-// validateFields leaves a missing provisioner to the end, where Kubernetes reports it.
+// validateFields does not report a missing provisioner: the caller does so last, as Kubernetes does.
 func validateFields(c *storagev1.StorageClass) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, ValidateProvisioner(c.Provisioner, provisionerPath)...)
@@ -49,7 +49,8 @@ func missing(c *storagev1.StorageClass) field.ErrorList {
 	return field.ErrorList{field.Required(provisionerPath, "")}
 }
 
-// validateStorageClassUpdate keeps what volumes were made by. Kubernetes does not say to what it was.
+// validateStorageClassUpdate refuses changes of the fields from which volumes were made. As in Kubernetes, the errors
+// do not quote the old values.
 func validateStorageClassUpdate(c, old *storagev1.StorageClass) field.ErrorList {
 	errs := append(validateFields(c), builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
 	if c.Provisioner != old.Provisioner {
@@ -71,7 +72,7 @@ func validateStorageClassUpdate(c, old *storagev1.StorageClass) field.ErrorList 
 	return errs
 }
 
-// validateTopologies refuses equal terms. An empty term counts as a repeated one.
+// validateTopologies refuses duplicate terms. An empty term counts as a duplicate.
 func validateTopologies(terms []corev1.TopologySelectorTerm) (errs field.ErrorList) {
 	said := []map[string]sets.Set[string]{nil}
 	for i, term := range terms {

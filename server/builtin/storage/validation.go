@@ -12,7 +12,7 @@ const (
 	maxParametersSize = 256 << 10
 )
 
-// ValidateProvisioner checks the name of a provisioner, which messages show in lower case. Callers report a missing
+// ValidateProvisioner checks the name of a provisioner. Messages show it in lower case. Callers report a missing
 // name.
 func ValidateProvisioner(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {

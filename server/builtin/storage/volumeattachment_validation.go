@@ -28,7 +28,7 @@ func validateVolumeAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
 	return append(validateWritten(a), podspec.DeclaredDriver(&a.Spec.Attacher, attacherPath)...)
 }
 
-// validateWritten checks all that the types of attachments do not declare.
+// validateWritten checks the rules that the types of attachments do not declare.
 func validateWritten(a *storagev1.VolumeAttachment) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&a.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, validateSource(&a.Spec.Source, volumeAttachmentSpecPath.Child("source"))...)
@@ -37,7 +37,7 @@ func validateWritten(a *storagev1.VolumeAttachment) field.ErrorList {
 		builtin.Invalids(volumeAttachmentSpecPath.Child("nodeName"), node, apivalidation.NameIsDNSSubdomain(node, false))...)
 	errs = append(errs, validateVolumeAttachmentStatus(&a.Status)...)
 	if name := a.Spec.Source.PersistentVolumeName; name != nil {
-		// Kubernetes has dots in a name here, where elsewhere it has a path.
+		// In Kubernetes this path is a single name with dots.
 		errs = append(errs,
 			builtin.Invalids(field.NewPath("spec.source.persistentVolumeName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))...)
 	}
@@ -85,8 +85,9 @@ func validateError(e *storagev1.VolumeError, path *field.Path) (errs field.Error
 	return errs
 }
 
-// validateVolumeAttachmentUpdate keeps the spec. The metadata is not compared with what it was. The attacher is checked
-// first, by rules with messages of their own: those that its type declares are not asked if the spec has changed.
+// validateVolumeAttachmentUpdate refuses changes of the spec. It does not compare the metadata with the old metadata.
+// First it checks the attacher by written rules, with their own messages: the declared rules do not run if the spec
+// has changed.
 func validateVolumeAttachmentUpdate(a, old *storagev1.VolumeAttachment) field.ErrorList {
 	errs := append(podspec.ValidateDriverName(a.Spec.Attacher, attacherPath), validateWritten(a)...)
 	if !apiequality.Semantic.DeepEqual(a.Spec, old.Spec) {

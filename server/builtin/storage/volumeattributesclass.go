@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// VolumeAttributesClass declares volumeattributesclasses.storage.k8s.io, which name properties of volumes that can
+// VolumeAttributesClass declares volumeattributesclasses.storage.k8s.io: named sets of volume properties that can
 // change while a volume is in use.
 var VolumeAttributesClass = builtin.Resource[*storagev1.VolumeAttributesClass]{
 	Names:               builtin.Names{Plural: "volumeattributesclasses", Singular: "volumeattributesclass", Short: []string{"vac"}},
@@ -50,7 +50,7 @@ func validateVolumeAttributesClass(c *storagev1.VolumeAttributesClass) field.Err
 	return append(errs, ValidateParameters(c.Parameters, false, volumeAttributesClassParametersPath)...)
 }
 
-// validateVolumeAttributesClassUpdate keeps everything but the metadata.
+// validateVolumeAttributesClassUpdate refuses changes outside the metadata.
 func validateVolumeAttributesClassUpdate(c, old *storagev1.VolumeAttributesClass) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	if c.DriverName != old.DriverName {

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// StorageVersionMigration declares storageversionmigrations.storagemigration.k8s.io, which ask that all objects of a
-// resource are written again, in the version in which they are stored now.
+// StorageVersionMigration declares storageversionmigrations.storagemigration.k8s.io: requests to write all objects of
+// a resource again, in the current storage version.
 var StorageVersionMigration = builtin.Resource[*migrationv1beta1.StorageVersionMigration]{
 	Names:          builtin.Names{Plural: "storageversionmigrations", Singular: "storageversionmigration"},
 	List:           &migrationv1beta1.StorageVersionMigrationList{},

@@ -38,7 +38,7 @@ func validateUpdate(m, old *migrationv1beta1.StorageVersionMigration) field.Erro
 	return append(errs, quote.ValidateImmutable(m.Spec, old.Spec, field.NewPath("spec"))...)
 }
 
-// validateStatus lets a migration end once, well or badly, and keeps the revision at which it began.
+// validateStatus lets a migration succeed or fail only once, and refuses changes of the revision at which it began.
 func validateStatus(m, old *migrationv1beta1.StorageVersionMigration) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&m.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("status")
