@@ -108,7 +108,7 @@ func runBench(ctx context.Context, o *benchOptions, out, errOut io.Writer) error
 	return err
 }
 
-// passes are all combinations of the flags that take a list.
+// passes returns all combinations of the flags that take a list.
 func (o *benchOptions) passes() (passes []bench.Settings) {
 	for _, objects := range o.objects {
 		for _, size := range o.size {

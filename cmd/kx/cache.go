@@ -71,7 +71,7 @@ func (o *cacheOptions) with(run func(*caches, context.Context, []string) error) 
 	}
 }
 
-// read gets what is below caches: nothing for all, a cache's name, or that and a subresource.
+// read gets a path below caches: empty for all caches, a cache's name, or a name and a subresource.
 func (c *caches) read(ctx context.Context, into any, query url.Values, path ...string) error {
 	err := c.client.Get(ctx, strings.Join(append([]string{cachesPath}, path...), "/"), query, into)
 	var refused *api.Error
@@ -176,7 +176,7 @@ func (c *caches) check(ctx context.Context, names []string) error {
 		check := &v1alpha1.CacheCheck{}
 		err := c.read(ctx, check, nil, name, "check")
 		if all && api.Code(err) == http.StatusNotFound {
-			continue // its resource has gone meanwhile
+			continue // its resource was removed meanwhile
 		}
 		if err == nil {
 			err = rows.Add(check)

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// completeWait bounds the wait after Tab. The completions that are known by then are offered.
+	// completeWait limits the wait after Tab. Completion then offers the results so far.
 	completeWait = 2 * time.Second
-	// completeMost bounds how many keys are offered.
+	// completeMost limits the keys that completion offers.
 	completeMost = 500
 )
 
@@ -46,12 +46,12 @@ func (o *etcdOptions) completeKeys(most int) cobra.CompletionFunc {
 	}
 }
 
-// completeNamespace completes a flag by the namespaces that the etcd or file has.
+// completeNamespace completes a flag with the namespaces in the etcd or file.
 func (o *etcdOptions) completeNamespace(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return o.below(cmd.Context(), "namespaces/", typed)
 }
 
-// below are the keys and directories in dir that begin with the typed text.
+// below returns the keys and directories in dir that begin with the typed text.
 func (o *etcdOptions) below(ctx context.Context, dir, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	ctx, cancel := context.WithTimeout(ctx, completeWait)
@@ -73,7 +73,7 @@ func (o *etcdOptions) below(ctx context.Context, dir, typed string) ([]cobra.Com
 	return paths, directive
 }
 
-// completing makes a completion of the names that ask gets from the server.
+// completing makes a completion function from ask, which gets names from the server.
 func (o *serverOptions) completing(most int, ask func(context.Context, *rest.Config) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeWait)
@@ -91,7 +91,7 @@ func (o *serverOptions) completing(most int, ask func(context.Context, *rest.Con
 	}
 }
 
-// anyNumber says that completion does not depend on the number of arguments.
+// anyNumber is the value of most for completion of any number of arguments.
 const anyNumber = 1 << 30
 
 // completeFilter completes the flags that select requests.
@@ -110,7 +110,7 @@ func (o *traceOptions) completeID(most int) cobra.CompletionFunc {
 	}))
 }
 
-// ofJourneys gets one word about each journey.
+// ofJourneys returns a function that gets one word about each journey of the server.
 func ofJourneys(word func(*v1alpha1.Journey) string) func(context.Context, *rest.Config) []string {
 	return func(ctx context.Context, config *rest.Config) (words []string) {
 		var list v1alpha1.JourneyList
@@ -140,7 +140,7 @@ func namespaceNames(ctx context.Context, config *rest.Config) (names []string) {
 	return names
 }
 
-// read reads a list of the server. The list stays empty if it can't be read: completion has no way to say why.
+// read reads a list of the server. The list stays empty after an error, which completion cannot report.
 func read(ctx context.Context, config *rest.Config, path string, list any) {
 	if client, err := api.New(config); err == nil {
 		defer client.Close()
@@ -148,7 +148,7 @@ func read(ctx context.Context, config *rest.Config, path string, list any) {
 	}
 }
 
-// resourceNames are the resources of a server without their groups.
+// resourceNames returns the resources of a server without their groups.
 func resourceNames(ctx context.Context, config *rest.Config) (names []string) {
 	for _, resource := range resourcesOf(ctx, config) {
 		names = append(names, resource.Resource)
@@ -156,7 +156,7 @@ func resourceNames(ctx context.Context, config *rest.Config) (names []string) {
 	return names
 }
 
-// groupResourceNames are the resources of a server with their groups.
+// groupResourceNames returns the resources of a server with their groups.
 func groupResourceNames(ctx context.Context, config *rest.Config) (names []string) {
 	for _, resource := range resourcesOf(ctx, config) {
 		names = append(names, resource.String())

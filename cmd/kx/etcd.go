@@ -44,7 +44,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// etcdOptions say which etcd, and how to read what is in it.
+// etcdOptions select an etcd, and configure the decoding of its values.
 type etcdOptions struct {
 	dataDir    string
 	endpoint   admin.Endpoint
@@ -53,7 +53,7 @@ type etcdOptions struct {
 	encryption string
 	color      string
 
-	flags []*pflag.Flag // of the fields above, but color
+	flags []*pflag.Flag // of the fields above, except color
 }
 
 func newEtcdCommand() *cobra.Command {
@@ -93,7 +93,7 @@ func newEtcdOptions() *etcdOptions {
 	return &etcdOptions{dataDir: defaults.DataDir, prefix: defaults.Etcd.Prefix, color: "auto"}
 }
 
-// addFlags adds to a command the flags that say which etcd.
+// addFlags adds the flags that select an etcd to a command.
 func (o *etcdOptions) addFlags(cmd *cobra.Command, fs *pflag.FlagSet) {
 	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "data directory of the kx whose etcd to use")
 	fs.StringSliceVar(&o.endpoint.URLs, "endpoints", nil, "URLs of an etcd's members, instead")
@@ -108,7 +108,7 @@ func (o *etcdOptions) addFlags(cmd *cobra.Command, fs *pflag.FlagSet) {
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "endpoints")
 }
 
-// sameEtcd are the flags that make another command use the same etcd.
+// sameEtcd returns the flags with which another command uses the same etcd.
 func (o *etcdOptions) sameEtcd() (words []string) {
 	for _, f := range o.flags {
 		if !f.Changed {
@@ -123,8 +123,8 @@ func (o *etcdOptions) sameEtcd() (words []string) {
 	return words
 }
 
-// source opens what the flags name, for reading: the files of a data directory over which no etcd runs, as --file
-// would, and says so.
+// source opens the etcd or the file of the flags for reading. If no etcd runs over the data directory, it opens the
+// directory's files like --file, and reports that to say.
 func (o *etcdOptions) source(ctx context.Context, say func(string)) (admin.Source, error) {
 	if o.file != "" {
 		return admin.OpenFile(o.file)
@@ -138,7 +138,7 @@ func (o *etcdOptions) source(ctx context.Context, say func(string)) (admin.Sourc
 	return o.live(ctx)
 }
 
-// runs says whether an etcd answers at the socket of the data directory. One that was killed leaves the socket behind.
+// runs reports whether an etcd answers at the socket of the data directory. A killed etcd leaves its socket behind.
 func (o *etcdOptions) runs(ctx context.Context) bool {
 	socket, err := filepath.Abs(filepath.Join(o.dataDir, embedded.SocketName))
 	if err != nil {
@@ -152,7 +152,7 @@ func (o *etcdOptions) runs(ctx context.Context) bool {
 	return true
 }
 
-// live reaches the etcd that the flags name.
+// live connects to the etcd that the flags select.
 func (o *etcdOptions) live(ctx context.Context) (*admin.Live, error) {
 	if o.file != "" {
 		return nil, errors.New("--file is only read: this needs an etcd that runs")
@@ -183,13 +183,13 @@ func (o *etcdOptions) decoder() (*admin.Decoder, error) {
 	return d, nil
 }
 
-// keyPrefix is what begins the API server's keys, with the slash that --etcd-prefix may leave out.
+// keyPrefix returns the prefix of the API server's keys, with the slash that --etcd-prefix may leave out.
 func (o *etcdOptions) keyPrefix() string { return options.Etcd{Prefix: o.prefix}.KeyPrefix() }
 
-// path is the key or prefix that an argument means.
+// path returns the key or prefix for an argument.
 func (o *etcdOptions) path(arg string) string { return admin.Path(o.keyPrefix(), arg) }
 
-// pathOf is the path of the first argument; without one, that of everything.
+// pathOf returns the path for the first argument. Without arguments it covers all keys.
 func (o *etcdOptions) pathOf(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -202,7 +202,7 @@ func untilInterrupted(cmd *cobra.Command) (context.Context, context.CancelFunc) 
 	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 }
 
-// reader is a source that a command reads from, and how to read it.
+// reader is a source of keys and values with its decoder.
 type reader struct {
 	admin.Source
 	decoder  *admin.Decoder
@@ -240,7 +240,7 @@ func (o *etcdOptions) ask(cmd *cobra.Command, run func(context.Context, *admin.L
 	return err
 }
 
-// revision reads the revision of a flag; empty is now.
+// revision parses the revision of a flag. An empty flag means the current revision.
 func (r *reader) revision(ctx context.Context, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -252,14 +252,14 @@ func (r *reader) revision(ctx context.Context, text string) (int64, error) {
 	return admin.ParseRevision(text, head)
 }
 
-// keysProgress shows on a terminal how many keys were read.
+// keysProgress shows the number of keys read so far on a terminal.
 func (r *reader) keysProgress() *render.Progress {
 	return render.NewProgress(r.err, func(done int64) string {
 		return fmt.Sprintf("%s: %s keys", r.Name(), render.Count(done))
 	})
 }
 
-// countingSource is a source that counts each key in a progress.
+// countingSource wraps a source, and adds each key to a progress.
 type countingSource struct {
 	admin.Source
 	progress *render.Progress

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/store/backup"
 )
 
-// saveArchive saves the etcd that the flags name, with the files of the server over the data directory.
+// saveArchive saves the etcd that the flags select, with the files of the server over the data directory.
 func (o *etcdOptions) saveArchive(cmd *cobra.Command, format render.Format, file string) error {
 	toOut := file == "-"
 	if toOut && render.IsTerminal(cmd.OutOrStdout()) {
@@ -46,7 +46,7 @@ func (o *etcdOptions) saveArchive(cmd *cobra.Command, format render.Format, file
 	})
 }
 
-// tellStreamed says on stderr what was verified of an archive on standard output.
+// tellStreamed reports on stderr what was verified of an archive on standard output.
 func tellStreamed(cmd *cobra.Command, saved *backup.Saved) error {
 	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: about %s keys of revision %d or later. "+
 		"Verified: the SHA-256 that etcd sent, and its length. Not verified: what was written could not be read back. "+
@@ -55,7 +55,7 @@ func tellStreamed(cmd *cobra.Command, saved *backup.Saved) error {
 	return err
 }
 
-// archived says what goes into an archive, and where etcd is if that is outside the server.
+// archived returns the contents of an archive, and etcd's address if etcd runs outside the server.
 func (o *etcdOptions) archived(cmd *cobra.Command) (*backup.Save, error) {
 	if len(o.endpoint.URLs) > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "--endpoints names an etcd alone: the archive has no keys and certificates of a server")
@@ -76,7 +76,7 @@ func (o *etcdOptions) archived(cmd *cobra.Command) (*backup.Save, error) {
 	return &backup.Save{Parts: parts, Describe: record.Describe()}, err
 }
 
-// isArchive is backup.Is for a file; a directory is none.
+// isArchive is backup.Is for a file. It returns false for a directory.
 func isArchive(path string) (bool, error) {
 	found, err := admin.FindDatabase(path)
 	if err != nil {
@@ -96,7 +96,7 @@ func archiveStatus(cmd *cobra.Command, format render.Format, path string) error 
 	return writeOne(cmd, format, archive.Saved(), render.Archives)
 }
 
-// restoreOptions say what a restore reads and writes.
+// restoreOptions are the flags of a restore.
 type restoreOptions struct {
 	*etcdOptions
 	format render.Format
@@ -185,7 +185,7 @@ func (o *restoreOptions) fromArchive(ctx context.Context, file string, progress 
 	if archive.Manifest.External() {
 		return nil, useEtcdutl(file, o.bump)
 	}
-	// No server starts here meanwhile.
+	// The lock keeps a server from starting here meanwhile.
 	lock, err := identity.OpenDataDir(dir)
 	if err != nil {
 		return nil, err
@@ -207,7 +207,8 @@ func notInUse(dir string) error {
 	return nil
 }
 
-// missing names the keys of values that can't be read: all, or those that are not in the configuration of the flag.
+// missing returns the encryption keys that values need: all of them, or those that the configuration of the flag
+// lacks.
 func (o *restoreOptions) missing(ctx context.Context, r *admin.Restored) ([]admin.NeededKey, error) {
 	if o.encryption == "" || len(r.Encryption) == 0 {
 		return r.Encryption, nil

@@ -25,7 +25,7 @@ func listCommand[T any](o *etcdOptions, use, short, long, example string, column
 			list := render.NewList(cmd.OutOrStdout(), format, columns)
 			for row, err := range ask(ctx, live) {
 				if err != nil {
-					// The rows before an error are shown too.
+					// Close also writes the rows before the error.
 					return errors.Join(list.Close(), err)
 				}
 				if err := list.Add(row); err != nil {

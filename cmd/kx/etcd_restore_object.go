@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// mostRestored bounds the objects of one restore-object, which are sorted in memory.
+// mostRestored limits the objects of one restore-object: they are sorted in memory.
 const mostRestored = 20_000
 
 type etcdRestoreObjectOptions struct {

@@ -16,10 +16,10 @@ import (
 	"github.com/kx-apiserver/kx/store/embedded"
 )
 
-// The most members that a cluster gets: etcd's own advice, since each write waits for a majority of them.
+// mostMembers limits the members of a cluster, as etcd advises: each write waits for a majority of them.
 const mostMembers = 7
 
-// The last port there is.
+// lastPort is the highest port number.
 const lastPort = 65535
 
 type etcdServeOptions struct {
@@ -85,7 +85,7 @@ func (o *etcdServeOptions) run(ctx context.Context, out, errOut io.Writer) error
 	etcd, err := embedded.Start(ctx, config)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // it is no failure to stop waiting for the others
+			return nil // an interrupted wait for the other members is no failure
 		}
 		if errors.Is(err, syscall.EADDRINUSE) {
 			err = fmt.Errorf("%w: give all members another --port", err)
@@ -119,7 +119,7 @@ func (o *etcdServeOptions) config(log *slog.Logger) embedded.Config {
 
 func memberName(member int) string { return "member" + strconv.Itoa(member) }
 
-// url is that of one of the two ports of a member.
+// url returns the URL of one of the two ports of a member.
 func (o *etcdServeOptions) url(member, port int) string {
 	return "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port+2*(member-1)+port))
 }

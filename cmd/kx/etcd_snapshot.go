@@ -25,7 +25,7 @@ func bytesProgress(cmd *cobra.Command, what string) *render.Progress {
 	return render.NewProgress(cmd.ErrOrStderr(), func(done int64) string { return what + ": " + render.Bytes(done).String() })
 }
 
-// writeOne writes one value as a table of one row, or by itself.
+// writeOne writes one value: as a table with one row, or as a document.
 func writeOne[T any](cmd *cobra.Command, format render.Format, value T, columns render.Columns[T]) error {
 	if format != render.Table {
 		return render.One(cmd.OutOrStdout(), format, value)
@@ -100,8 +100,8 @@ func newSnapshotStatusCommand() *cobra.Command {
 	return cmd
 }
 
-// defaultBump is what etcd's own documentation raises a restored revision by: more than what a busy cluster writes in a
-// week.
+// defaultBump is the increase of a restored revision that etcd's documentation recommends: a busy cluster writes less
+// in a week.
 const defaultBump = 1_000_000_000
 
 func newSnapshotRestoreCommand(o *etcdOptions) *cobra.Command {

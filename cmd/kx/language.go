@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 )
 
-// languageVar adds --lang to a command. Without it, the environment says the language.
+// languageVar adds --lang to a command. Without the flag, the environment selects the language.
 func languageVar(cmd *cobra.Command, language *lang.Language) {
 	*language = lang.FromEnvironment(os.Getenv)
 	cmd.Flags().Var(&languageValue{language: language}, "lang",
@@ -22,7 +22,8 @@ type languageValue struct {
 	given    bool
 }
 
-// String is what was given: what the environment says is not a default that help shows.
+// String returns the flag's value if it was given. Otherwise it returns "", so that help does not show the
+// environment's language as the default.
 func (v *languageValue) String() string {
 	if !v.given {
 		return ""

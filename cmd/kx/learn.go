@@ -24,13 +24,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/play"
 )
 
-// learnEnv is added to the environment of lessons' commands. Tests say there that the binary is kx.
+// learnEnv is added to the environment of lessons' commands. Tests use it to make their binary act as kx.
 var learnEnv []string
 
-// progressFile is where a data directory has what its user has learned.
+// progressFile is the file of a data directory with the user's progress in lessons.
 const progressFile = "learn.json"
 
-// yesHelp is the help of --yes, of all commands that run the commands of files.
+// yesHelp is the help of --yes, for all commands that run the commands of a lesson's file.
 const yesHelp = "run the commands of a file without asking"
 
 // learnOptions are the flags of kx learn.
@@ -104,7 +104,7 @@ func completeLessons(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return ids, cobra.ShellCompDirectiveDefault // or a file
 }
 
-// trackNames are the values of --track.
+// trackNames returns the values of --track.
 func trackNames() []string {
 	names := make([]string, len(lesson.Tracks))
 	for i, t := range lesson.Tracks {
@@ -113,7 +113,7 @@ func trackNames() []string {
 	return names
 }
 
-// catalogue has the lessons, or those of the track that the user has chosen.
+// catalogue returns the lessons, or those of the track that the user has chosen.
 func (o *learnOptions) catalogue() ([]learn.Entry, error) {
 	entries, err := learn.Catalogue(o.language)
 	if o.track == "" {
@@ -122,7 +122,7 @@ func (o *learnOptions) catalogue() ([]learn.Entry, error) {
 	return slices.DeleteFunc(entries, func(e learn.Entry) bool { return !slices.Contains(e.Tracks, lesson.Track(o.track)) }), err
 }
 
-// tracks are how far the user has come on each track.
+// tracks returns the user's progress on each track.
 func tracks(entries []learn.Entry, progress *play.Progress) []play.Track {
 	lessons := make([]*lesson.Lesson, len(entries))
 	for i, e := range entries {
@@ -135,12 +135,12 @@ func tracks(entries []learn.Entry, progress *play.Progress) []play.Track {
 	return all
 }
 
-// progress reads what the user has done.
+// progress reads the user's progress.
 func (o *learnOptions) progress() (*play.Progress, error) {
 	return play.LoadProgress(filepath.Join(o.dataDir, progressFile))
 }
 
-// list lists the tracks, and the lessons: what is done, and which is next.
+// list writes the tracks and the lessons, with marks for finished lessons and the next one.
 func (o *learnOptions) list(out io.Writer) error {
 	entries, err := o.catalogue()
 	if err != nil {
@@ -182,7 +182,7 @@ func (o *learnOptions) list(out io.Writer) error {
 	return nil
 }
 
-// listTracks lists the tracks, or the one that the user has chosen.
+// listTracks writes the tracks, or the one that the user has chosen.
 func (o *learnOptions) listTracks(out io.Writer, entries []learn.Entry, progress *play.Progress) {
 	var rows [][]string
 	for _, t := range tracks(entries, progress) {
@@ -198,7 +198,7 @@ func (o *learnOptions) listTracks(out io.Writer, entries []learn.Entry, progress
 	}
 }
 
-// trackMarks are the first letters of a lesson's tracks, each in its column.
+// trackMarks returns the first letters of a lesson's tracks, each in its column.
 func trackMarks(of []lesson.Track) string {
 	var marks strings.Builder
 	for _, t := range lesson.Tracks {
@@ -211,7 +211,7 @@ func trackMarks(of []lesson.Track) string {
 	return marks.String()
 }
 
-// writeColumns writes rows whose cells may be of wide characters.
+// writeColumns aligns rows whose cells may contain wide characters.
 func writeColumns(out io.Writer, rows [][]string) {
 	widths := map[int]int{}
 	for _, row := range rows {
@@ -227,7 +227,7 @@ func writeColumns(out io.Writer, rows [][]string) {
 	}
 }
 
-// nextLesson is the number of the first lesson that is not done; 0 if all are.
+// nextLesson returns the number of the first unfinished lesson, or 0.
 func nextLesson(entries []learn.Entry, progress *play.Progress) int {
 	for _, e := range entries {
 		if r := progress.Lessons[e.ID]; r == nil || r.Done == nil {
@@ -237,12 +237,12 @@ func nextLesson(entries []learn.Entry, progress *play.Progress) int {
 	return 0
 }
 
-// knownFlags are what the texts of lessons may name.
+// knownFlags returns the flags that the texts of lessons may name.
 func knownFlags(root *cobra.Command) learn.Known {
 	return learn.Known{Flag: func(name string) bool { return hasFlag(root, name) }}
 }
 
-// hasFlag says whether a command, or one below it, has a flag.
+// hasFlag reports whether a command or one of its subcommands has a flag.
 func hasFlag(c *cobra.Command, name string) bool {
 	if c.Flags().Lookup(name) != nil || c.PersistentFlags().Lookup(name) != nil {
 		return true
@@ -255,7 +255,7 @@ func hasFlag(c *cobra.Command, name string) bool {
 	return false
 }
 
-// errNotTrue ends kx learn verify with an exit code: the reports have said why.
+// errNotTrue ends kx learn verify with an exit code. The reports name the problems.
 var errNotTrue = errors.New("some lessons do not hold")
 
 func newLearnVerifyCommand() *cobra.Command {
@@ -311,7 +311,7 @@ func (o *verifyOptions) verify(ctx context.Context, root *cobra.Command, names [
 	if err != nil {
 		return err
 	}
-	// An interrupt ends the lessons in good order: their commands are in groups of their own, and would go on.
+	// Without this an interrupt would end kx alone: the lessons' commands run in process groups of their own.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	v := &learn.Verifier{Binary: binary, Env: learnEnv, Known: knownFlags(root)}
@@ -338,7 +338,8 @@ func (o *verifyOptions) verify(ctx context.Context, root *cobra.Command, names [
 	return nil
 }
 
-// lessonsToVerify are the lessons that are named. Without names they are all but those apart, which come beside them.
+// lessonsToVerify returns the named lessons. Without names it returns all lessons, and separately those that only run
+// on request.
 func lessonsToVerify(entries []learn.Entry, names []string) (wanted, apart []learn.Entry, err error) {
 	for _, name := range names {
 		e, err := learn.Find(entries, name)
@@ -360,7 +361,7 @@ func lessonsToVerify(entries []learn.Entry, names []string) (wanted, apart []lea
 	return wanted, apart, nil
 }
 
-// command runs lessons by name in the same way.
+// command returns the command line that verifies lessons by name with the same flags.
 func (o *verifyOptions) command(lessons []learn.Entry) string {
 	command := "kx learn verify"
 	if o.mutate {

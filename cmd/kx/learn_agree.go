@@ -16,14 +16,14 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// agreement asks the user before the commands of a file run. Lessons that travel in the binary need no agreement.
+// agreement asks the user before the commands of a file run. Lessons of the binary need no agreement.
 type agreement struct {
 	language lang.Language
-	// yes agrees to everything, without a question.
+	// yes agrees to everything without a question.
 	yes bool
 	in  *bufio.Reader
 	out io.Writer
-	// silent says that no user sees the question, or none can answer it.
+	// silent is set if no user can see or answer the question.
 	silent bool
 }
 
@@ -35,7 +35,8 @@ func newAgreement(yes bool, language lang.Language, in io.Reader, out io.Writer)
 	return &agreement{language: language, yes: yes, in: bufio.NewReader(in), out: out, silent: away(in) || away(out)}
 }
 
-// ask shows all that a lesson runs, and returns whether the user agrees. solutions says that its solutions run too.
+// ask shows all commands of a lesson, and returns whether the user agrees. With solutions it includes those of the
+// solutions.
 func (a *agreement) ask(e learn.Entry, solutions bool) (bool, error) {
 	if e.Number > 0 || a.yes {
 		return true, nil
@@ -57,7 +58,7 @@ func (a *agreement) ask(e learn.Entry, solutions bool) (bool, error) {
 	return strings.EqualFold(strings.TrimSpace(answer), "y"), nil
 }
 
-// commands returns the lines of all that a lesson runs: its scripts, and its servers with their flags.
+// commands returns the lines of a lesson's scripts, and its servers with their flags.
 func commands(e learn.Entry, solutions bool) (lines []string) {
 	script := func(text string) { lines = append(lines, strings.Split(strings.TrimRight(text, "\n"), "\n")...) }
 	serve := func(flags []string, when string) {
@@ -89,12 +90,12 @@ func commands(e learn.Entry, solutions bool) (lines []string) {
 const (
 	// rowCells is the width of a command's row beside its indent: with it, a terminal of 80 columns breaks none.
 	rowCells = 74
-	// mostBlank is how many blank rows follow one another. More of them would move the others off the terminal.
+	// mostBlank limits consecutive blank rows. A file with many of them would scroll its commands off the terminal.
 	mostBlank = 2
 )
 
-// rows returns lines as they are shown: whole, with escapes for what acts on a terminal, and with a mark where a long
-// line goes on.
+// rows returns lines for the terminal: complete, with escapes for control characters, and with a mark where a long
+// line continues.
 func (a *agreement) rows(lines []string) (rows []string) {
 	blank := 0
 	end := func() {
@@ -121,7 +122,7 @@ func (a *agreement) rows(lines []string) (rows []string) {
 	return rows
 }
 
-// broken breaks a line into rows. Nothing of it is left out, and no row is empty unless the line is.
+// broken breaks a line into rows. The rows contain the whole line, and no row is empty unless the line is.
 func broken(line string) (rows []string) {
 	begin, used := 0, 0
 	for i, r := range line {

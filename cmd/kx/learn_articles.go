@@ -42,7 +42,7 @@ release did, what Kubernetes does now, which step, function and file that is in 
 	return cmd
 }
 
-// articlesText is the document about the articles, without its chains, which stand below headings of the third level.
+// articlesText returns the document about the articles, without its chains below headings of the third level.
 func articlesText(language lang.Language) (string, error) {
 	name := "articles.md"
 	if language == lang.Chinese {
@@ -65,10 +65,10 @@ func articlesText(language lang.Language) (string, error) {
 	return kept.String(), nil
 }
 
-// pageWidth is how wide a text is that goes to no terminal.
+// pageWidth is the width of text that is not written to a terminal.
 const pageWidth = 160
 
-// widthOf is how wide a text may be.
+// widthOf returns the width for text on out.
 func widthOf(out io.Writer) int {
 	if f, ok := out.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {

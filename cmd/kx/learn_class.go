@@ -22,7 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/tui"
 )
 
-// errLacks ends kx learn check with an exit code: the lines have said what is missing.
+// errLacks ends kx learn check with an exit code. The lines above name what is missing.
 var errLacks = errors.New("this machine can't play all of these lessons")
 
 func newLearnCheckCommand() *cobra.Command {
@@ -71,7 +71,7 @@ func (o *learnOptions) check(out io.Writer, names []string) error {
 	return nil
 }
 
-// neededBy says which lessons need something, if not all do.
+// neededBy names the lessons that need something, unless all do.
 func neededBy(lessons []learn.Entry) string {
 	if len(lessons) == 0 {
 		return ""
@@ -115,7 +115,7 @@ The commands of a file are shown before they run, and run only if you agree.`,
 			if err != nil {
 				return err
 			}
-			// An interrupt ends the lesson in good order: its commands are in groups of their own, and would go on.
+			// Without this an interrupt would end kx alone: the lesson's commands run in process groups of their own.
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			player := learn.Verifier{Binary: binary, Env: learnEnv, Known: knownFlags(cmd.Root())}

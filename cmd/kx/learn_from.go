@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// lesson is a lesson that is made of a journey.
+// lesson makes a lesson from a journey.
 func (s *journeySource) lesson(ctx context.Context, id, file string, steps []string, in io.Reader) ([]byte, error) {
 	j, err := s.journey(ctx, id, in)
 	if err != nil {
@@ -24,14 +24,14 @@ func (s *journeySource) lesson(ctx context.Context, id, file string, steps []str
 }
 
 const (
-	// storedWait is how long the server may take to answer what an object is now.
+	// storedWait limits the time to read an object's current state.
 	storedWait = 10 * time.Second
-	// storedMost bounds the bytes of such an object in a lesson.
+	// storedMost limits the bytes of such an object in a lesson.
 	storedMost = 16 << 10
 )
 
-// stored is the object that a request was about, as the server has it now; nil if there is none, or if a lesson should
-// not have it: a Secret, or an object that fills pages.
+// stored reads the current state of a request's object. It returns nil if there is none, and for objects that do not
+// belong into a lesson: a Secret, or an object that fills pages.
 func (s *journeySource) stored(ctx context.Context, j *v1alpha1.Journey) []byte {
 	if s.file != "" || j.Spec.Name == "" || j.Spec.Resource == "secrets" {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// play plays a lesson on the screen, and those that the learner goes on to.
+// play plays a lesson on the screen, and then the lessons that the learner continues with.
 func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out io.Writer) error {
 	all, err := learn.Catalogue(o.language)
 	if err != nil {
@@ -42,7 +42,7 @@ func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out 
 	if agreed, err := newAgreement(o.yes, o.language, in, out).ask(e, false); err != nil || !agreed {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: leave in good order
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: clean up
 	defer stop()
 	for {
 		if lacks := play.Lacks(e.Needs); lacks != "" {
@@ -59,7 +59,8 @@ func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out 
 	}
 }
 
-// tracksOf are the tracks of a lesson, as if it had not been done: whether it is now its screen knows.
+// tracksOf returns the progress on a lesson's tracks without the lesson itself: the screen decides whether that is
+// finished.
 func tracksOf(e learn.Entry, all []learn.Entry, progress *play.Progress) []play.Track {
 	if e.Number == 0 {
 		return nil
@@ -77,7 +78,7 @@ func tracksOf(e learn.Entry, all []learn.Entry, progress *play.Progress) []play.
 	return of
 }
 
-// following is the lesson of kx's after another; nil if there is none.
+// following returns kx's lesson after e, or nil.
 func following(entries []learn.Entry, e learn.Entry) *learn.Entry {
 	for i := range entries {
 		if e.Number > 0 && entries[i].Number > e.Number {
@@ -87,7 +88,7 @@ func following(entries []learn.Entry, e learn.Entry) *learn.Entry {
 	return nil
 }
 
-// playOne plays one lesson until the screen is left, and returns what the learner wants then.
+// playOne plays one lesson until the learner leaves the screen, and returns their choice of what comes next.
 func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.Entry, of []play.Track, progress *play.Progress) (
 	after screen.After, err error,
 ) {
@@ -111,7 +112,7 @@ func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.E
 		keepCopy = func(r play.Record, over bool) error {
 			data, err := p.copy.Page(r, over)
 			if err == nil {
-				err = replaceFile(o.copy, data, 0o644) // others are to read it
+				err = replaceFile(o.copy, data, 0o644) // other users read it
 			}
 			if err != nil {
 				return fmt.Errorf("write the copy of the lesson: %w", err)
@@ -140,7 +141,8 @@ func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.E
 	return after, err
 }
 
-// lessonPlay is the play of a lesson: the screen starts it with its server, and its lesson waits for it.
+// lessonPlay is the play of a lesson. The screen calls start with its server, while the screen's lesson waits in
+// open. The closing of opened publishes play and err to other goroutines.
 type lessonPlay struct {
 	entry  learn.Entry
 	log    io.Writer
@@ -148,12 +150,12 @@ type lessonPlay struct {
 	copy   *class.Copy // nil if no copy is kept
 
 	begun  atomic.Bool   // start was called
-	opened chan struct{} // closed once play or err is there
+	opened chan struct{} // closed once play or err is set
 	play   *play.Play
 	err    error
 }
 
-// start starts the lesson's server, for the screen.
+// start starts the lesson's server. The screen calls it as it starts any server.
 func (p *lessonPlay) start(ctx context.Context) (tui.Server, error) {
 	p.begun.Store(true)
 	defer close(p.opened)
@@ -175,7 +177,7 @@ func (p *lessonPlay) start(ctx context.Context) (tui.Server, error) {
 	return tui.Server{Config: address.Config, Kubeconfig: address.Kubeconfig, InProcess: true}, nil
 }
 
-// open waits for the lesson's server, for its lesson.
+// open waits until start has made the play.
 func (p *lessonPlay) open(ctx context.Context, output func(id, text string)) (screen.Play, error) {
 	p.output.Store(&output)
 	select {
@@ -192,7 +194,7 @@ func (p *lessonPlay) open(ctx context.Context, output func(id, text string)) (sc
 	return p.play, nil
 }
 
-// close ends the play, once a start that is under way has ended.
+// close ends the play. It waits for a running start.
 func (p *lessonPlay) close() error {
 	if p.begun.Load() {
 		<-p.opened

@@ -18,7 +18,7 @@ import (
 
 func main() {
 	atinit.Done()
-	runtime.MemProfileRate = 0 // no command shows allocations, and recording them takes memory
+	runtime.MemProfileRate = 0 // no command shows allocations, and their record takes memory
 	os.Exit(run(context.Background(), os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }
 

@@ -63,7 +63,7 @@ func outVar(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "out", "", "the file to write, which only its owner can read, instead of standard output")
 }
 
-// writeOut writes a document where --out says. A device or a directory is not replaced.
+// writeOut writes a document to the file of --out. It does not replace a device or a directory.
 func writeOut(file string, out io.Writer, data []byte) error {
 	if file == "" || file == "-" {
 		_, err := out.Write(data)
@@ -75,7 +75,7 @@ func writeOut(file string, out io.Writer, data []byte) error {
 	return replaceFile(file, data, 0o600)
 }
 
-// replaceFile writes a file. Until it is written whole, there is what was there before.
+// replaceFile replaces a file atomically: until the new content is complete, the old one stays.
 func replaceFile(file string, data []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {

@@ -166,14 +166,14 @@ func (o *policyTryOptions) try(ctx context.Context, cmd *cobra.Command, t *trial
 	return nil
 }
 
-// against is what --against says.
+// against is the parsed value of --against.
 type against struct {
 	words                       []string
 	namespace, selector, fields string
 	all                         bool
 }
 
-// parseAgainst reads kubectl's words for what to get.
+// parseAgainst parses the arguments of a kubectl get.
 func parseAgainst(text string) (*against, error) {
 	a := &against{}
 	fs := pflag.NewFlagSet("--against", pflag.ContinueOnError)
@@ -227,10 +227,10 @@ func splitWords(text string) (words []string, err error) {
 	return words, nil
 }
 
-// pageObjects is how many objects are asked for at a time, as kubectl does.
+// pageObjects is the size of a page of objects, as in kubectl.
 const pageObjects = 500
 
-// find asks the server for the objects, page by page, when they are visited.
+// find returns a result that reads the objects from the server, page by page, when they are visited.
 func (a *against) find(from *reading) *resource.Result {
 	namespace := a.namespace
 	if namespace == "" {
@@ -242,7 +242,7 @@ func (a *against) find(from *reading) *resource.Result {
 		ResourceTypeOrNameArgs(true, a.words...).Flatten().Do()
 }
 
-// reading is a server that objects are read from.
+// reading is a server from which objects are read. It is a RESTClientGetter.
 type reading struct {
 	config    *rest.Config
 	namespace string
@@ -255,7 +255,7 @@ func (o *policyTryOptions) reading() (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1 // one after the other
+	config.QPS = -1 // requests go one after the other
 	r := &reading{config: config, namespace: "default"}
 	if join.Elsewhere(o.dataDir, o.kubeconfig) {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -273,7 +273,7 @@ func (o *policyTryOptions) reading() (*reading, error) {
 	return r, nil
 }
 
-// These are what kubectl's code asks of a server.
+// These methods implement kubectl's RESTClientGetter.
 func (r *reading) ToRESTConfig() (*rest.Config, error) { return r.config, nil }
 func (r *reading) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
 	return r.discovery, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
 )
 
-// The groups in which help lists the commands.
+// The groups of commands in help.
 const (
 	groupServe = "serve"
 	groupLook  = "look"
@@ -29,7 +29,7 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
   kx get configmap hello --trace                    # and which way the request went, step by step
   kx etcd get configmaps/default/hello              # what is stored, while a server runs
   source <(kx completion bash)                      # or zsh, fish: names complete too`,
-		// main prints an error as one sentence. The usage is printed only by --help.
+		// main prints an error as one sentence. Only --help prints the usage.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -57,7 +57,7 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 	return cmd
 }
 
-// sayWhere adds to a usage error which command explains the usage.
+// sayWhere adds the command that explains the usage to a usage error.
 func sayWhere(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w (%s says how it is used)", err, strings.Replace(cmd.CommandPath(), "kx", "kx help", 1))
 }
@@ -94,7 +94,7 @@ func checkUsage(cmd *cobra.Command) {
 // exclusive matches cobra's error about flags that exclude each other.
 var exclusive = regexp.MustCompile(`; \[(.*)\] were all set$`)
 
-// together shortens that error.
+// together shortens the error that exclusive matches.
 func together(err error) error {
 	if err == nil {
 		return nil

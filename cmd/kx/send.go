@@ -165,14 +165,14 @@ func (o *sendOptions) send(ctx context.Context, c *api.Client, r *request.Reques
 	return res.StatusCode, err
 }
 
-// isHeld prints where a request is held, and how to continue it.
+// isHeld prints the step at which a request is held, and how to continue it.
 func (o *sendOptions) isHeld(journey, step string) {
 	command := shell.Line("echo", `{"spec":{"action":"continue"}}`) + " | " +
 		shell.Line("kx", "create", "--raw", api.KX+"/journeys/"+journey+"/step", "-f", "-")
 	fmt.Fprintf(o.streams.ErrOut, "kx: held at %s, journey %s: go on with kx tui, or with\n  %s\n", step, journey, command)
 }
 
-// lastByte remembers the last byte of the output.
+// lastByte passes output on, and remembers its last byte.
 type lastByte struct {
 	out  io.Writer
 	any  bool
@@ -199,7 +199,7 @@ type answerLine struct {
 	Text string          `json:"text,omitempty"`
 }
 
-// answerBytesMost bounds an answer for -o json, which reads it whole.
+// answerBytesMost limits an answer for -o json, which holds the whole answer in memory.
 const answerBytesMost = 256 << 20
 
 func (o *sendOptions) writeJSON(r *request.Request, h request.HTTP, res *http.Response, began time.Time) error {

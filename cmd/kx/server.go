@@ -12,20 +12,20 @@ import (
 	"github.com/kx-apiserver/kx/server/options"
 )
 
-// serverOptions say which server a command asks.
+// serverOptions select the server of a command.
 type serverOptions struct{ dataDir, kubeconfig string }
 
 func newServerOptions() serverOptions { return serverOptions{dataDir: options.New().DataDir} }
 
-// addKubeconfig adds --kubeconfig. running names the kx that is asked without it.
+// addKubeconfig adds --kubeconfig. running describes the kx that the command uses without the flag.
 func (o *serverOptions) addKubeconfig(fs *pflag.FlagSet, running string) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the server (default: KUBECONFIG, or else the kx that runs on "+running+")")
 }
 
-// complain says what does not end a command.
+// complain reports a problem that does not end the command.
 func complain(text string) { fmt.Fprintln(os.Stderr, "kx:", text) }
 
-// server is the configuration of a client of that server.
+// server returns the client configuration for the selected server.
 func (o *serverOptions) server() (*rest.Config, error) {
 	config, err := o.config()
 	if err == nil {

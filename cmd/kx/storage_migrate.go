@@ -78,7 +78,7 @@ func (o *storageMigrateOptions) run(cmd *cobra.Command, args []string) error {
 		if from, err = migrate.ParseCursor(o.from); err != nil {
 			return fmt.Errorf("--from: %w", err)
 		}
-		// Resources before the cursor's are done.
+		// Resources before the cursor's are migrated already.
 		at := slices.IndexFunc(resources, func(r schema.GroupVersionResource) bool { return r.GroupResource().String() == from.Resource })
 		if at < 0 {
 			return fmt.Errorf("--from: it is a cursor of %s, which is not among the resources", from.Resource)
@@ -123,7 +123,7 @@ func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command,
 	return nil
 }
 
-// again is the command line of this call, without a cursor.
+// again returns the command line of this call without a cursor.
 func again(cmd *cobra.Command, o *storageMigrateOptions) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
 	if o.all {
@@ -132,7 +132,7 @@ func again(cmd *cobra.Command, o *storageMigrateOptions) string {
 	return strings.Join(words, " ")
 }
 
-// dropVersions removes stored versions from a definition, if the flag or the user says so.
+// dropVersions removes stored versions from a definition, if the flag or the user agrees.
 func (o *storageMigrateOptions) dropVersions(ctx context.Context, cmd *cobra.Command, m *migrate.Migration, result *migrate.Result) error {
 	if !o.drop {
 		if !render.IsTerminal(cmd.InOrStdin()) {
@@ -151,13 +151,13 @@ func (o *storageMigrateOptions) dropVersions(ctx context.Context, cmd *cobra.Com
 	return m.Drop(ctx, result)
 }
 
-// prepare finds the server and the resources, in the order of their names.
+// prepare connects to the server, and lists the resources sorted by name.
 func (o *storageMigrateOptions) prepare(args []string) (*migrate.Migration, []schema.GroupVersionResource, error) {
 	config, err := o.server()
 	if err != nil {
 		return nil, nil, err
 	}
-	config.QPS = -1 // the pace is ours
+	config.QPS = -1 // Pace limits the rate instead
 	m := &migrate.Migration{Pace: flowcontrol.NewFakeAlwaysRateLimiter()}
 	if o.rate > 0 {
 		m.Pace = flowcontrol.NewTokenBucketRateLimiter(o.rate, 1)

@@ -73,7 +73,7 @@ func (o *storageWhatIfOptions) run(ctx context.Context, cmd *cobra.Command, r *r
 	}
 	trial, err := whatif.NewTrial(definition)
 	if err != nil {
-		if len(definition.Errors) > 0 { // they say why
+		if len(definition.Errors) > 0 { // the errors are in the output
 			err = errors.Join(&exitError{code: exitFound, err: err}, out.Close())
 		}
 		return err

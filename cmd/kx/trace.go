@@ -28,7 +28,7 @@ type traceOptions struct {
 	codes                                              []int
 	min                                                time.Duration
 
-	// wait is how many requests end the following; 0 for none. timeout is how long they may take.
+	// wait is the number of requests after which following ends, or 0 for no end. timeout limits the wait for them.
 	wait    int
 	timeout time.Duration
 }
@@ -146,7 +146,7 @@ func values(all []string) []string {
 	return quoted
 }
 
-// connect asks the server of the flags. most bounds the changes that wait to be drained.
+// connect starts a session with the server of the flags. most limits the changes that wait to be drained.
 func (o *traceOptions) connect(most int) (s *session.Session, host string, err error) {
 	config, err := o.server()
 	if err != nil {
@@ -156,10 +156,10 @@ func (o *traceOptions) connect(most int) (s *session.Session, host string, err e
 	return s, config.Host, err
 }
 
-// followMost bounds the journeys that wait to be written.
+// followMost limits the journeys that wait to be written.
 const followMost = 4096
 
-// follow writes journeys as they end, until as many have as are waited for.
+// follow writes journeys as they end, until --wait's number is reached.
 func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io.Writer) error {
 	wanted, err := o.filter(args)
 	if err != nil {
@@ -197,8 +197,8 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	}
 }
 
-// refused is the server's error about a filter that names a request which it does not know. Following would ask again
-// and again.
+// refused returns the server's error about a filter that names an unknown request. Without this check, following
+// would retry forever.
 func refused(ctx context.Context, s *session.Session, wanted string) error {
 	if f, err := filter.Parse(wanted, trace.Known); err != nil || !f.Asks("after") {
 		return err
@@ -211,9 +211,9 @@ func refused(ctx context.Context, s *session.Session, wanted string) error {
 type traceFollower struct {
 	session *session.Session
 	ring    *session.Ring
-	shown   map[string]bool // of those in the ring
+	shown   map[string]bool // for journeys in the ring
 	live    bool
-	// most is how many are written at most; 0 for all. written is how many are.
+	// most limits the journeys to write, with 0 for no limit. written counts them.
 	most, written int
 	phase         session.State
 	format        render.Format
@@ -221,7 +221,7 @@ type traceFollower struct {
 	out, errOut io.Writer
 }
 
-// take writes the journeys that ended since the last call, or since following began.
+// take writes the journeys that have ended since the last call, or since following began.
 func (f *traceFollower) take(host string) error {
 	batch := f.session.Drain()
 	f.ring.Apply(batch)
@@ -257,7 +257,7 @@ func (f *traceFollower) take(host string) error {
 	return nil
 }
 
-// enough says whether as many were written as are waited for.
+// enough reports whether most journeys were written.
 func (f *traceFollower) enough() bool { return f.most > 0 && f.written >= f.most }
 
 func (f *traceFollower) write(j *v1alpha1.Journey) error {

@@ -53,7 +53,7 @@ other request.`,
 	return cmd
 }
 
-// blamed is what kx trace blame is asked about: a request, or an object.
+// blamed holds the options of kx trace blame, which explains a request or an object.
 type blamed struct {
 	journeySource
 	namespace string
@@ -89,7 +89,7 @@ func (s *blamed) run(ctx context.Context, args []string, in io.Reader, out, errO
 	return s.object(ctx, resource, name, path, in, out, errOut)
 }
 
-// tell says what is to be said of a request.
+// tell writes the causes of a request, or the steps that changed the field at a path.
 func (s *blamed) tell(ctx context.Context, j *v1alpha1.Journey, path string, in io.Reader, out io.Writer) error {
 	if path == "" {
 		return s.causes(ctx, j, in, out)
@@ -97,11 +97,11 @@ func (s *blamed) tell(ctx context.Context, j *v1alpha1.Journey, path string, in 
 	return s.blame(j, path, out)
 }
 
-// writes are the verbs of requests that can change an object.
+// writes lists the verbs of requests that can change an object.
 var writes = []string{"create", "update", "patch", "delete"}
 
-// newestSaved is the last request of a capture that wrote an object, and changed the field at a path, if one is given.
-// A capture knows resources by their plural names alone.
+// newestSaved returns the last request of a capture that wrote an object and, if a path is given, changed the field
+// there. A capture holds only the plural names of resources.
 func (s *blamed) newestSaved(in io.Reader, resource, name, path string) (newest *v1alpha1.Journey, err error) {
 	wanted := schema.ParseGroupResource(resource)
 	var plurals []string
@@ -131,7 +131,7 @@ func (s *blamed) newestSaved(in io.Reader, resource, name, path string) (newest 
 	return newest, nil
 }
 
-// wrote is whether a request wrote the object of that name, with success.
+// wrote reports whether a request wrote the object of that name successfully.
 func (s *blamed) wrote(j *v1alpha1.Journey, name string) bool {
 	return j.Spec.Name == name && (j.Spec.Namespace == s.namespace || j.Spec.Namespace == "") && slices.Contains(writes, j.Spec.Verb) &&
 		j.Spec.Subresource == "" && j.Status.Code >= 200 && j.Status.Code < 300
@@ -144,7 +144,8 @@ func what(resource, name, path string) string {
 	return path + " of " + resource + "/" + name
 }
 
-// object tells of the newest request of the server about an object, or else what the object says itself.
+// object explains the newest request of the server that wrote an object. If there is none, it shows the object's
+// managedFields.
 func (s *blamed) object(ctx context.Context, resource, name, path string, in io.Reader, out, errOut io.Writer) error {
 	config, err := s.server()
 	if err != nil {
@@ -200,7 +201,7 @@ func (s *blamed) object(ctx context.Context, resource, name, path string, in io.
 	return s.managers(ctx, config, mapping, name, path, out)
 }
 
-// managers says what an object's managedFields know of a field.
+// managers writes the managers of a field from an object's managedFields.
 func (s *blamed) managers(ctx context.Context, config *rest.Config, mapping *meta.RESTMapping, name, path string, out io.Writer) error {
 	all, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -250,7 +251,7 @@ func mappingOf(config *rest.Config, resource string) (*meta.RESTMapping, error) 
 	return mapper.RESTMapping(kind.GroupKind(), kind.Version)
 }
 
-// resourceMapper knows the resources of a server, by their short names too.
+// resourceMapper maps the resources of a server, including their short names.
 func resourceMapper(d discovery.DiscoveryInterface) meta.RESTMapper {
 	return restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d)), d, nil)
 }
@@ -278,10 +279,10 @@ func (s *journeySource) blame(j *v1alpha1.Journey, path string, out io.Writer) e
 	return nil
 }
 
-// causesMost bounds how many requests gave cause to one another.
+// causesMost limits the length of a chain of causes.
 const causesMost = 32
 
-// causes shows the request, the one that gave cause to it, and so on.
+// causes shows the request, the request that caused it, and so on.
 func (s *journeySource) causes(ctx context.Context, j *v1alpha1.Journey, in io.Reader, out io.Writer) error {
 	chain, unknown := []*v1alpha1.Journey{j}, errors.New("it is one of many")
 	for j.Status.Cause != nil && len(chain) < causesMost {

@@ -24,7 +24,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
-// traceExport is kx trace export.
+// traceExport holds the options of kx trace export.
 type traceExport struct {
 	journeySource
 	out string
@@ -95,7 +95,7 @@ func (e *traceExport) export(ctx context.Context, which string, in io.Reader, ou
 	return nil
 }
 
-// exportOnScreen writes what is saved on the screen as a document.
+// exportOnScreen writes the screen's export as a document.
 func exportOnScreen(out io.Writer, e *screen.Export) error {
 	d := &export.Document{Server: e.Server, Saved: time.Now(), Journeys: e.Journeys, Others: e.Others, Files: e.Files}
 	if d.Files == nil {
@@ -109,12 +109,12 @@ func exportOnScreen(out io.Writer, e *screen.Export) error {
 	return d.Write(out, render.Format(e.Form))
 }
 
-// otherSource is why a document of a capture has no code.
+// otherSource explains why a document of a capture has no code.
 const otherSource = "the capture was made by a kx with other source than the one that wrote this page"
 
-// addOthers adds the requests that changed what those of the document were refused over.
+// addOthers adds the requests that explain refusals of the document's requests: they changed the objects before.
 func (e *traceExport) addOthers(ctx context.Context, d *export.Document) (err error) {
-	all := d.Journeys // of a capture on standard input, which is read by now
+	all := d.Journeys // standard input cannot be read twice, so its journeys are all
 	if e.file != "" && e.file != "-" {
 		if all, err = relatedIn(e.file, d.Journeys); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (e *traceExport) addOthers(ctx context.Context, d *export.Document) (err er
 	return nil
 }
 
-// relatedIn returns the journeys of a capture that [refusal.Related] picks for any of those that were refused.
+// relatedIn returns the journeys of a capture that [refusal.Related] selects for any of the refused ones.
 func relatedIn(file string, refused []*v1alpha1.Journey) (all []*v1alpha1.Journey, err error) {
 	refused = slices.DeleteFunc(slices.Clone(refused), func(j *v1alpha1.Journey) bool { return refusal.Wanted(j) == "" })
 	if len(refused) == 0 {
@@ -163,12 +163,12 @@ func relatedIn(file string, refused []*v1alpha1.Journey) (all []*v1alpha1.Journe
 	return all, nil
 }
 
-// memoryMost bounds how much memory the journeys of a capture take that a command holds at a time.
+// memoryMost limits the memory for the journeys of a capture that a command holds at a time.
 const memoryMost = 512 << 20
 
 var errMemory = fmt.Errorf("the requests take more than %d MiB of memory: give an ID, or a filter that wants fewer", memoryMost>>20)
 
-// addCode adds the code that made the journeys. A capture of another kx goes without.
+// addCode adds the code that made the journeys, unless the capture is from a kx with other source.
 func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done func(), err error) {
 	for i, j := range d.Journeys {
 		if i > 0 && e.file == "" {
@@ -186,7 +186,7 @@ func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done fun
 	return done, nil
 }
 
-// chosen are the journeys of a capture that an ID or a filter names.
+// chosen returns the journeys of a capture that match an ID or a filter.
 func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err error) {
 	wanted, wrong := filter.Parse(which, nil)
 	names := subject.Names{}
@@ -199,7 +199,7 @@ func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err erro
 			return []*v1alpha1.Journey{j}, nil
 		}
 		names.Add(j)
-		// A request that after: names may come later, so only that filter has to wait for all.
+		// The request that after: names may come later in the capture. So a filter with after: is applied at the end.
 		if wrong == nil && (wanted.Asks("after") || wanted.Match(subject.Of(j))) {
 			if size += capture.Size(j); size > memoryMost {
 				return nil, errMemory
@@ -216,10 +216,10 @@ func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err erro
 	return subject.Select(all, wanted)
 }
 
-// asID is how a server names journeys, and installs with an i. A capture may have others.
+// asID matches the IDs that a server gives to journeys, and with an i to installs. Captures may contain other IDs.
 var asID = regexp.MustCompile(`^[0-9a-f]+-i?[0-9]+$`)
 
-// remembered are the journeys of a server that an ID or a filter names.
+// remembered returns the journeys of a server that match an ID or a filter.
 func (e *traceExport) remembered(ctx context.Context, which string) (all []*v1alpha1.Journey, host string, err error) {
 	client, host, err := e.connect(1)
 	if err != nil {

@@ -31,7 +31,7 @@ type journeySource struct {
 	*traceOptions
 	file   string
 	format render.Format
-	// language is that of titles and reasons, as text.
+	// language is the language of titles and reasons in text output.
 	language lang.Language
 	source   bool
 	story    bool
@@ -140,7 +140,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 	return nil
 }
 
-// width is how wide a line may be. What is no terminal has lines that do not change, unless they are asked to be wide.
+// width returns the width of lines. Output to a file or pipe has a fixed width unless the format is wide.
 func (s *journeySource) width(out io.Writer) int {
 	if s.format == render.Wide {
 		return math.MaxInt
@@ -151,8 +151,8 @@ func (s *journeySource) width(out io.Writer) int {
 	return widthOf(out)
 }
 
-// others are the journeys that [refusal.Related] picks. Of a capture on standard input there are none: it is read by
-// now.
+// others returns the journeys that [refusal.Related] selects. It returns none for a capture on standard input, which
+// cannot be read twice.
 func (s *journeySource) others(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
 	wanted := refusal.Wanted(j)
 	switch {
@@ -170,14 +170,14 @@ func (s *journeySource) others(ctx context.Context, j *v1alpha1.Journey) ([]*v1a
 	return client.Related(ctx, j)
 }
 
-// ownSource is this kx's own source.
+// ownSource returns a file of this kx's own source.
 func ownSource(file string) (string, error) {
 	text, err := fs.ReadFile(server.Source(), file)
 	return string(text), err
 }
 
 // files returns the source files of the code that made a journey: the server's or, for a capture, this kx's if they
-// fit.
+// match the steps.
 func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files journey.Files, done func(), err error) {
 	if s.file != "" {
 		if err := journey.Fits(j, ownSource); err != nil {
@@ -273,7 +273,7 @@ are masked in it, as they are in the server.`,
 	return cmd
 }
 
-// save writes a capture to a file that only its owner can read: journeys hold anyone's objects.
+// save writes a capture to a file that only its owner can read, since journeys hold objects of all users.
 func (o *traceOptions) save(ctx context.Context, file string, args []string, out, errOut io.Writer) (err error) {
 	wanted, err := o.filter(args)
 	if err != nil {

@@ -49,7 +49,7 @@ No server is asked: these are the steps of this kx.`,
 	return cmd
 }
 
-// stepsLike are the IDs of steps that begin with the typed text.
+// stepsLike returns the IDs of steps that begin with the typed text.
 func stepsLike(typed string) (ids []cobra.Completion) {
 	for _, id := range trace.All() {
 		if strings.HasPrefix(id.String(), typed) {

@@ -38,7 +38,8 @@ const themeVariable = "KX_THEME"
 // tuiOptions are the flags of kx tui.
 type tuiOptions struct {
 	server *options.Options
-	// anyPort lets the server listen on a free port if its own is busy: nobody has said which it must be.
+	// anyPort lets the server listen on a free port if the default port is busy. It is set unless the user gave
+	// --listen.
 	anyPort    bool
 	kubeconfig string
 	saved      string
@@ -46,7 +47,7 @@ type tuiOptions struct {
 	language   lang.Language
 	linear     bool
 
-	// show shows the screen until it is left.
+	// show shows the screen until the user leaves it.
 	show func(context.Context, tui.Options) error
 }
 
@@ -77,7 +78,7 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 				return err
 			}
 			if o.server.Ephemeral && !cmd.Flags().Changed("listen") {
-				o.server.Listen = "127.0.0.1:0" // it is in nobody's way
+				o.server.Listen = "127.0.0.1:0" // it cannot conflict with another server
 			}
 			o.anyPort = !cmd.Flags().Changed("listen")
 			return runTUI(cmd.Context(), o)
@@ -104,7 +105,7 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 }
 
 func runTUI(ctx context.Context, o *tuiOptions) (err error) {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: leave in good order
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: clean up
 	defer stop()
 	screen := tui.Options{Language: o.language, Log: &logs.Tail{}, Export: exportOnScreen}
 	if screen.Theme, err = theme.Parse(o.theme); err != nil {
@@ -144,7 +145,7 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 	return o.show(ctx, screen)
 }
 
-// readSaved reads a capture. If it is too long, or takes more memory than most, only the newest journeys are kept.
+// readSaved reads a capture. If it is too long, or needs more memory than most, it keeps only the newest journeys.
 func readSaved(file string, most int64) (*tui.Saved, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -167,13 +168,13 @@ func readSaved(file string, most int64) (*tui.Saved, error) {
 		saved.Journeys = append(saved.Journeys, j)
 		for size += capture.Size(j); len(saved.Journeys) > 1 && (len(saved.Journeys) > tui.SavedMost || size > most); saved.Dropped++ {
 			size -= capture.Size(saved.Journeys[0])
-			saved.Journeys[0] = nil // the array still holds it
+			saved.Journeys[0] = nil // frees the journey, which the array still refers to
 			saved.Journeys = saved.Journeys[1:]
 		}
 	}
 }
 
-// serveAndShow shows the screen of a data directory's server, and starts the server if none runs.
+// serveAndShow shows the screen for the server of a data directory, and starts the server if none runs.
 func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken *logCapture) error {
 	if err := o.server.Validate(); err != nil {
 		return err
@@ -183,16 +184,17 @@ func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken 
 	own := &ownServer{options: o.server, anyPort: o.anyPort, log: taken, fail: cancel}
 	screen.Start = own.start
 	err := o.show(ctx, screen)
-	cancel(nil) // a start that is under way ends
+	cancel(nil) // ends a running start
 	return errors.Join(err, own.stop())
 }
 
-// ownServer is the screen's server on a data directory.
+// ownServer is the screen's server on a data directory: it runs in this process, or belongs to another process. mu
+// guards server and place.
 type ownServer struct {
 	options *options.Options
 	anyPort bool
 	log     *logCapture
-	fail    context.CancelCauseFunc // told if the server fails
+	fail    context.CancelCauseFunc // called if the server fails
 
 	mu     sync.Mutex
 	server *server.Server
@@ -215,15 +217,15 @@ func (o *ownServer) start(ctx context.Context) (tui.Server, error) {
 	return o.serve(ctx)
 }
 
-// join joins the server that owns the data directory. A server that was started for one command stays until all that
-// joined have left.
+// join joins the server that owns the data directory. A server that was started for one command runs until all
+// commands that joined have left.
 func (o *ownServer) join() (tui.Server, error) {
 	place, err := join.Running(o.options.DataDir)
 	if err != nil {
 		return tui.Server{}, err
 	}
 	o.place = place
-	if _, err := o.log.keepNothing(); err != nil { // the log in the directory is another's
+	if _, err := o.log.keepNothing(); err != nil { // the log in the directory belongs to the other process
 		return tui.Server{}, err
 	}
 	config, err := clientcmd.BuildConfigFromFlags(place.Server, place.Kubeconfig)
@@ -235,8 +237,8 @@ func (o *ownServer) join() (tui.Server, error) {
 
 // serve starts a server in this process.
 func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
-	// The user who starts the server may hold and disturb its requests.
-	o.options.Allow.Breakpoints, o.options.Allow.Faults = options.Always, options.Always
+	// The user who starts the server may set breakpoints and faults.
+	o.options.Allow.Breakpoints, o.options.Allow.Faults = true, true
 	s, note, err := o.launch(ctx)
 	if errors.Is(err, identity.ErrInUse) {
 		return o.await(ctx, err)
@@ -251,7 +253,7 @@ func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 			return tui.Server{}, err
 		}
 	}
-	s.Journeys.SetLevel(trace.Objects) // this user may see everything anyway, and need not ask with each request
+	s.Journeys.SetLevel(trace.Objects) // this user may read all objects anyway, so requests need not ask for the level
 	go func() {
 		select {
 		case err := <-s.Failed():
@@ -266,7 +268,7 @@ func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 	return tui.Server{Config: config, Kubeconfig: s.Kubeconfig, InProcess: true, Note: note}, nil
 }
 
-// launch starts the server, on another port than the usual one if that is busy. The note says so.
+// launch starts the server. If the port is busy and anyPort is set, it uses a free one, and the note names it.
 func (o *ownServer) launch(ctx context.Context) (s *server.Server, note string, err error) {
 	s, err = server.Start(ctx, o.options, slog.Default())
 	if !o.anyPort || !isBusy(err) {
@@ -284,19 +286,19 @@ func (o *ownServer) launch(ctx context.Context) (s *server.Server, note string, 
 	return s, fmt.Sprintf("%s is busy: this server is at %s", busy, s.URL), nil
 }
 
-// isBusy says whether another process listens on the address.
+// isBusy reports whether the address is in use by another process.
 func isBusy(err error) bool {
 	const onWindows = syscall.Errno(10048)
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, onWindows)
 }
 
 const (
-	// awaitMost bounds the wait for another process that has locked the directory to serve it.
+	// awaitMost limits the wait for the server of another process that has locked the directory.
 	awaitMost = 10 * time.Second
 	awaitStep = 20 * time.Millisecond
 )
 
-// await joins another process's server of the data directory as soon as it answers.
+// await joins the server of the process that owns the data directory, as soon as it answers.
 func (o *ownServer) await(ctx context.Context, inUse error) (tui.Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, awaitMost)
 	defer cancel()
@@ -312,7 +314,7 @@ func (o *ownServer) await(ctx context.Context, inUse error) (tui.Server, error) 
 	}
 }
 
-// stop stops the server if it runs in this process, else leaves it.
+// stop stops a server of this process, and leaves a server of another process.
 func (o *ownServer) stop() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -327,7 +329,8 @@ func (o *ownServer) stop() error {
 	return o.server.Stop(ctx)
 }
 
-// logCapture keeps the logs of the process off the screen. It holds them in memory until it knows the file for them.
+// logCapture keeps the logs of the process off the screen. It holds them in memory until keep or keepNothing names a
+// file. mu guards held and file.
 type logCapture struct {
 	mu        sync.Mutex
 	held      bytes.Buffer
@@ -335,7 +338,7 @@ type logCapture struct {
 	temporary bool
 }
 
-// takeLogs sends all logs of the process to tail, and to a file that is named later.
+// takeLogs sends all logs of the process to tail and to the capture.
 func takeLogs(tail io.Writer) *logCapture {
 	l := &logCapture{}
 	logTo(io.MultiWriter(l, tail))
@@ -364,7 +367,7 @@ func (l *logCapture) keep(name string) error {
 	return l.to(f, err)
 }
 
-// keepNothing writes the logs to a temporary file from now on, and returns its directory.
+// keepNothing writes the logs to a temporary file from now on, and returns the directory of temporary files.
 func (l *logCapture) keepNothing() (dir string, err error) {
 	l.temporary = true
 	f, err := os.CreateTemp("", "kx-tui-*.log")
@@ -382,8 +385,8 @@ func (l *logCapture) to(f *os.File, err error) error {
 	return err
 }
 
-// restore sends the logs to stderr again, first those still held. A temporary file is kept only after a failure, if it
-// is not empty.
+// restore sends the logs to stderr again, starting with those still in memory. It keeps a temporary file only after a
+// failure, if the file is not empty.
 func (l *logCapture) restore(ok bool) {
 	logTo(os.Stderr)
 	l.mu.Lock()

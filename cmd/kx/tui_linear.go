@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/sources"
 )
 
-// showLinear shows the screen's server, or what was saved, as lines that are only ever added.
+// showLinear shows the requests of the screen's server, or of a capture, as lines. It never changes a written line.
 func showLinear(ctx context.Context, screen tui.Options, in io.Reader, out io.Writer) error {
 	signal := make(chan struct{}, 1)
 	changed := func() {
