@@ -1,6 +1,6 @@
-// Package atinit controls the time before main, in which hundreds of packages are initialised. Go initialises a package
-// as soon as its imports are, in the order of paths. This package imports only the standard library, so it is among the
-// first.
+// Package atinit controls the time before main, in which hundreds of packages are initialised. Go initialises a
+// package as soon as its imports are initialised, in the order of paths. This package imports only the standard
+// library, so it is among the first.
 //
 // First, it keeps commands from asking the terminal for its colours. The screen's library does that during
 // initialisation, in every command that links it: it writes escape sequences before the command's output, swallows
@@ -21,12 +21,12 @@ const term = "TERM"
 
 var was, had = os.LookupEnv(term)
 
-// percent is the collector's setting before: GOGC or Go's default.
+// percent is the collector's original setting: GOGC or Go's default.
 var percent = debug.SetGCPercent(-1)
 
 func init() {
 	if had && !asks(os.Args) {
-		_ = os.Setenv(term, "dumb") // it fails for names that are none
+		_ = os.Setenv(term, "dumb") // it fails only for invalid names
 	}
 }
 

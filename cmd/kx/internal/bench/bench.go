@@ -29,15 +29,15 @@ type Settings struct {
 
 // Options are the parameters of a run.
 type Options struct {
-	// Config has the server's address and credentials.
+	// Config holds the server's address and credentials.
 	Config *rest.Config
-	// Passes are done one after the other, each with objects of its own.
+	// Passes run one after the other, each with its own objects.
 	Passes []Settings
-	// Only are the operations to measure; if it is empty, all are. Objects are always created.
+	// Only lists the operations to measure. Empty means all. Objects are always created.
 	Only []string
-	// PIDs are the server's processes, if they run here.
+	// PIDs lists the server's processes, if they run on this machine.
 	PIDs []int
-	// Out gets each line of the table when it is measured. Progress gets the state until then. Either may be nil.
+	// Out gets each line of the table after its measurement. Progress gets the state until then. Either may be nil.
 	Out      io.Writer
 	Progress func(line string)
 }
@@ -70,10 +70,10 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// cleanUp bounds the time to delete the objects of a run.
+// cleanUp limits the time to delete the objects of a run.
 const cleanUp = 2 * time.Minute
 
-// Run does all passes. With an error it returns what was measured before.
+// Run does all passes. With an error it returns the measurements before it.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -113,15 +113,15 @@ type pass struct {
 	options  *Options
 
 	template *template
-	// left is how many objects remain: those with the highest numbers.
+	// left is the number of remaining objects, which have the highest numbers.
 	left int
-	// rounds numbers writes, so that each has another content.
+	// rounds numbers writes, so that each has different content.
 	rounds atomic.Int64
-	// counted is how many requests of the running operation were answered.
+	// counted is the number of answered requests of the running operation.
 	counted atomic.Int64
 }
 
-// run sets up, measures and cleans up, whatever happens.
+// run sets up and measures, and always cleans up.
 func (p *pass) run(ctx context.Context) (measured *Pass, err error) {
 	measured = &Pass{Settings: p.settings}
 	p.template = newTemplate(p.apiVersion(), p.settings.Shape, p.settings.Size)
@@ -220,8 +220,8 @@ type worker struct {
 	buffer []byte
 }
 
-// object is the number of a random object of the worker's own. If there are fewer objects than workers, no object may
-// have it.
+// object returns the number of a random object among the worker's own. If there are fewer objects than workers, the
+// object may not exist.
 func (w *worker) object(random int64, left, all int) int {
 	mine := (left - w.nth + w.of - 1) / w.of
 	return all - left + w.nth + int(random%int64(max(mine, 1)))*w.of
@@ -249,7 +249,7 @@ func (p *pass) workers(ctx context.Context, n, count int, do doer) *tally {
 				start := time.Now()
 				a, err := do(ctx, w, i)
 				if ctx.Err() != nil {
-					return // what was cut off is no failure
+					return // a request that the end of the run cut off is no failure
 				}
 				w.count(time.Since(start), a.bytes, err)
 				p.counted.Add(1)
@@ -267,7 +267,7 @@ func (p *pass) workers(ctx context.Context, n, count int, do doer) *tally {
 	return sum
 }
 
-// round is the number of the next write.
+// round returns the number of the next write.
 func (p *pass) round() int { return int(p.rounds.Add(1)) }
 
 func (p *pass) path(n int) string { return p.collection() + "/" + nameOf(n) }

@@ -18,14 +18,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// client makes connections to one server.
+// client makes connections to one server. mu guards conns.
 type client struct {
 	address, authority, prefix string
 	tls                        *tls.Config
 	headers                    []hpack.HeaderField
 
 	mu    sync.Mutex
-	conns []*conn // by number; those that are not usable are replaced
+	conns []*conn // by number; unusable ones are replaced
 }
 
 // newClient takes the address and credentials of a kubeconfig. It does not run credential plugins.
@@ -63,7 +63,7 @@ func newClient(config *rest.Config) (*client, error) {
 	return c, nil
 }
 
-// streamsEach is how many requests share a connection: servers allow 100 and more.
+// streamsEach is the number of requests that share a connection. Servers allow 100 or more.
 const streamsEach = 100
 
 // connFor returns the connection for the nth of the concurrent requests.
@@ -98,7 +98,7 @@ func (c *client) close() {
 
 const jsonType = "application/json"
 
-// failed is the error of an answer that is not a success.
+// failed is the error for an unsuccessful answer.
 type failed struct {
 	method, path string
 	code         int
@@ -109,7 +109,7 @@ func (f *failed) Error() string {
 	return fmt.Sprintf("%s %s: %d %s", f.method, f.path, f.code, f.message)
 }
 
-// send sends a request as the nth of the concurrent ones. An answer that is not a success is an error.
+// send sends a request as the nth of the concurrent ones. It returns an error for an unsuccessful answer.
 func (c *client) send(ctx context.Context, nth int, r *request) (a answer, err error) {
 	out := *r
 	out.path = c.prefix + r.path
@@ -119,7 +119,8 @@ func (c *client) send(ctx context.Context, nth int, r *request) (a answer, err e
 	if out.contentType == "" {
 		out.contentType = jsonType
 	}
-	// A server that closes a connection gracefully has not begun the requests that it returns.
+	// A server that closes a connection gracefully has not started the requests that it refuses, so they can be sent
+	// again.
 	for range goodbyes {
 		var made *conn
 		if made, err = c.connFor(ctx, nth); err != nil {
@@ -135,10 +136,10 @@ func (c *client) send(ctx context.Context, nth int, r *request) (a answer, err e
 	return a, err
 }
 
-// goodbyes are how many connections in a row may be refused.
+// goodbyes limits the connections in a row that a server may close gracefully.
 const goodbyes = 5
 
-// messageOf is the message of a Status.
+// messageOf returns the message of a Status.
 func messageOf(body []byte) string {
 	var status metav1.Status
 	if json.Unmarshal(body, &status) == nil && status.Message != "" {

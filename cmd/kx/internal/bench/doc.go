@@ -1,9 +1,8 @@
 // Package bench puts load on an API server and measures its cost, for kx bench.
 //
-// What comes in are the address and credentials of any server that has CustomResourceDefinitions, and [Settings]: how
-// many objects, how large, of which shape, how many requests at a time. What goes out is a [Result]: for each operation
-// the rate, the latency and, if the server's process is named, the server's CPU. Only the CPU is stable on a noisy
-// machine.
+// [Run] works with any server that has CustomResourceDefinitions. [Settings] sets the number, size and shape of
+// objects, and the number of concurrent requests. A [Result] holds the rate and the latency of each operation and, if
+// the server's process is named, the server's CPU. Only the CPU is stable on a noisy machine.
 //
 // The client shares the machine with the server, so it must be cheap. It writes HTTP/2 frames itself, on one connection
 // for 100 concurrent requests. It numbers prepared bodies in place, and discards answers that it does not need. That
@@ -15,7 +14,7 @@
 //	get-rv0   37 to 40 µs    67 to 79 µs
 //	watch     7 to 8 µs      13 to 14 µs
 //
-// A kx takes about as much for a cached read as net/http's client does. BenchmarkClient compares the two for a small
+// A kx spends about as much on a cached read as net/http's client does. BenchmarkClient compares the two for a small
 // GET.
 //
 //	Run → setUp → for each operation of the table: load → tally, sample → tearDown

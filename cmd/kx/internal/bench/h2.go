@@ -16,16 +16,19 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// conn is an HTTP/2 connection. A general client spends as much on a small request as a fast server does.
+// conn is an HTTP/2 connection. It replaces a general client, which spends as much on a small request as a fast
+// server does. writing guards out, framer's writes, block, encoder and next. mu guards the fields after it except
+// unread, and of streams window, err and ended. Only the reader uses unread, and of streams code, bytes, said and
+// unread; others read these once done is closed. A goroutine that needs both mutexes locks writing first.
 //
-//  1. Senders of requests write frames under writing. Nobody waits for the server while holding it, because the reader
-//     needs it to answer the server.
+//  1. Senders of requests write frames while they hold writing. No sender waits for the server while it holds
+//     writing, because the reader needs it to answer the server.
 //  2. One goroutine reads frames and calls the sinks, which must be quick.
-//  3. After closed nothing is written, and every stream has ended.
+//  3. After close, nothing is written, and every stream has ended.
 type conn struct {
 	net       net.Conn
 	authority string
-	headers   []hpack.HeaderField // those that all requests have
+	headers   []hpack.HeaderField // of all requests
 
 	writing sync.Mutex
 	out     *bufio.Writer
@@ -35,13 +38,13 @@ type conn struct {
 	next    uint32
 
 	mu        sync.Mutex
-	windows   *sync.Cond // something about windows or streams has changed
+	windows   *sync.Cond // signals changes of windows and streams
 	streams   map[uint32]*stream
-	window    int64 // what may be sent
-	initial   int64 // of a new stream
+	window    int64 // bytes that may be sent
+	initial   int64 // window of a new stream
 	frameSize int64
-	unread    int64 // bytes received that the server was not yet given back
-	leaving   bool  // the server wants no new streams
+	unread    int64 // received bytes that were not yet granted to the server again
+	leaving   bool  // the server refuses new streams
 	failure   error
 }
 
@@ -64,20 +67,20 @@ type request struct {
 	method, path, accept, contentType string
 	gzip                              bool
 	body                              []byte
-	// sink, if not nil, gets the answer's body piece by piece, and returns whether it wants more.
+	// sink, if not nil, gets the answer's body piece by piece, and returns whether to continue.
 	sink func([]byte) bool
 }
 
-// answer is an HTTP answer. A code of 0 means that none came.
+// answer is an HTTP answer. A code of 0 means that there was no answer.
 type answer struct {
 	code  int
 	bytes int64
-	// said is the beginning of the body of a failure, which the sink does not get.
+	// said is the beginning of a failure's body. The sink does not get it.
 	said []byte
 }
 
 const (
-	// A server that sends a list must never wait for this client.
+	// The window is so large that a server never waits for this client while it sends a list.
 	receiveWindow = 1 << 30
 	preface       = http2.ClientPreface
 	refusalMost   = 4096
@@ -132,7 +135,7 @@ func (c *conn) do(ctx context.Context, r *request) (answer, error) {
 	return answer{s.code, s.bytes, s.said}, s.err
 }
 
-// send writes a request, as far as the windows allow.
+// send writes a request. It waits for windows as necessary.
 func (c *conn) send(s *stream, r *request) error {
 	c.writing.Lock()
 	err := c.open(s)
@@ -158,7 +161,7 @@ func (c *conn) send(s *stream, r *request) error {
 	for err == nil && len(body) > 0 {
 		n := c.take(s, len(body), true)
 		if n == 0 {
-			return nil // it has ended: the answer says why
+			return nil // the stream has ended, and its answer explains why
 		}
 		c.writing.Lock()
 		err = errors.Join(c.framer.WriteData(s.id, n == len(body), body[:n]), c.out.Flush())
@@ -232,7 +235,7 @@ func (c *conn) take(s *stream, n int, wait bool) int {
 	}
 }
 
-// cancel ends a stream that is not read further.
+// cancel ends a stream whose rest is not needed.
 func (c *conn) cancel(s *stream) {
 	if !c.end(s, nil) {
 		return
@@ -240,7 +243,7 @@ func (c *conn) cancel(s *stream) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if errors.Join(c.framer.WriteRSTStream(s.id, http2.ErrCodeCancel), c.out.Flush()) != nil {
-		_ = c.net.Close() // the reader says why
+		_ = c.net.Close() // the reader reports the error
 	}
 }
 
@@ -275,7 +278,7 @@ func (c *conn) close(err error) {
 	}
 }
 
-// usable says whether new requests may be sent.
+// usable reports whether the connection accepts new requests.
 func (c *conn) usable() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

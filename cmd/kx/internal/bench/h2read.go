@@ -66,7 +66,7 @@ func (c *conn) handle(frame http2.Frame) error {
 	return nil
 }
 
-// data passes a piece of an answer on. Once half of the window is used it grants the server that much again.
+// data passes a piece of an answer on. Once half of the window is used, it grants the server the same amount again.
 func (c *conn) data(f *http2.DataFrame) error {
 	length := int64(f.Length)
 	s := c.stream(f.StreamID)

@@ -7,48 +7,48 @@ import (
 	"strconv"
 )
 
-// Shapes of objects that have the same bytes.
+// Shapes of objects of the same size.
 const (
 	// Flat objects have a few long fields.
 	Flat = "flat"
-	// Nested objects have a list of 20 small ones, as containers have variables.
+	// Nested objects have a list of 20 small objects, like the variables of a container.
 	Nested = "nested"
 )
 
-// Digits of the numbers that are changed in place.
+// Widths, in digits, of the numbers that are changed in place.
 const (
 	nameDigits  = 7
 	groupDigits = 2
 	roundDigits = 8
 	sentDigits  = 19
-	// groups is how many values the label that selectors select by has: one is 1 % of the objects.
+	// groups is the number of values of the label in selectors. Each value is on 1 % of the objects.
 	groups = 100
 )
 
-// sentField comes before the time of sending in an object that was written for watchers. In managed fields it does not
-// occur.
+// sentField precedes the time of sending in an object that was written for watchers. It does not occur in managed
+// fields.
 var sentField = []byte(`"sent":"`)
 
-// template is the body of an object, and where in it the numbers are.
+// template is the body of an object, with the positions of the numbers in it.
 type template struct {
 	body               []byte
 	name, group, round int
 	texts              []text
-	// pool is what texts are cut out of, for each object from elsewhere: it looks random, so compressing a list is not
-	// too easy.
+	// pool holds random characters. Each object's texts come from a different part of it, so that a list does not
+	// compress unrealistically well.
 	pool []byte
 }
 
-// text is a place for characters.
+// text is the position of a text in the body.
 type text struct{ at, length int }
 
-// poolStep is so large that objects that stand close together in a list share no text.
+// poolStep is so large that neighbours in a list share no text.
 const (
 	poolSize = 1 << 16
 	poolStep = 977
 )
 
-// newTemplate makes objects of a size, as sent.
+// newTemplate makes a template for objects of a size in bytes, as sent.
 func newTemplate(apiVersion, shape string, size int) *template {
 	t := &template{body: fmt.Appendf(nil,
 		`{"apiVersion":%q,"kind":%q,"metadata":{"name":"w-%0*d","labels":{"group":"g%0*d"}},`+
@@ -83,7 +83,7 @@ func newTemplate(apiVersion, shape string, size int) *template {
 	return t
 }
 
-// text adds a place for characters, and what is around it.
+// text adds a text, with before and after around it.
 func (t *template) text(before string, length int, after string) {
 	length = max(length, 1)
 	t.body = append(t.body, before...)
@@ -91,7 +91,7 @@ func (t *template) text(before string, length int, after string) {
 	t.body = append(append(t.body, make([]byte, length)...), after...)
 }
 
-// write writes the body of object n, in a round, to b, which may hold another one.
+// write writes the body of object n in a round to b, which may hold another object's body.
 func (t *template) write(b []byte, n, round int) []byte {
 	b = append(b[:0], t.body...)
 	digits(b[t.name:t.name+nameDigits], int64(n))
@@ -112,7 +112,7 @@ func digits(into []byte, n int64) {
 	}
 }
 
-// setRound changes the round in an object that came from the server, and says whether it is there.
+// setRound changes the round in an object from the server. It returns false if the object has none.
 func setRound(object []byte, round int) bool {
 	field := []byte(`"round":"`)
 	i := bytes.Index(object, field)

@@ -10,25 +10,25 @@ import (
 	"net/url"
 )
 
-// operation is something to measure.
+// operation is a kind of requests to measure.
 type operation struct {
-	// name is what it is called in flags and results.
+	// name is the name in flags and results.
 	name string
-	// unit is what its figures are of, in the plural.
+	// unit is the unit of the figures, in the plural.
 	unit string
-	// always says that others need it.
+	// always is set if other operations need it, so that it is never left out.
 	always bool
-	// prepare does what is not measured.
+	// prepare does the part that is not measured.
 	prepare func(context.Context, *pass) (ready, error)
 }
 
-// ready is an operation that may begin. end gets what was not counted until then.
+// ready is a prepared operation. end adds the results that load has not counted.
 type ready struct {
 	load func(context.Context) *tally
 	end  func(*tally)
 }
 
-// operations are in the order in which they are measured.
+// operations lists the operations in the order of measurement.
 var operations = []operation{
 	{"create", "objects", true, create},
 	{"get", "requests", false, reads(1, one(""))},
@@ -50,13 +50,14 @@ var operations = []operation{
 	{"deletecollection", "objects", false, removeCollection},
 }
 
-// listShare: of so many requests at a time one is a list, for it takes as much as hundreds of others.
+// listShare is the number of concurrent requests for each concurrent list, since a list costs as much as hundreds of
+// other requests.
 const listShare = 8
 
-// pageSize is that of list-paged.
+// pageSize is the page size of list-paged.
 const pageSize = 500
 
-// Operations are the names of all.
+// Operations returns the names of all operations.
 func Operations() (names []string) {
 	for _, op := range operations {
 		names = append(names, op.name)
@@ -80,7 +81,8 @@ func create(_ context.Context, p *pass) (ready, error) {
 	return ready{load, nothing}, nil
 }
 
-// reads are requests that go on until the time is up. Of as many workers as share says there is one.
+// reads returns an operation of requests that repeat until the time is up. It runs one worker for each share of the
+// concurrency.
 func reads(share int, make func(*pass) doer) func(context.Context, *pass) (ready, error) {
 	return func(_ context.Context, p *pass) (ready, error) {
 		workers := max(1, min(p.settings.Concurrency, p.left)/share)
@@ -110,7 +112,7 @@ func selected(p *pass) doer {
 	}
 }
 
-// paged lists all, page by page.
+// paged lists all objects, page by page.
 func paged(p *pass) doer {
 	return func(ctx context.Context, w *worker, _ int) (answer, error) {
 		var sum answer
@@ -127,10 +129,10 @@ func paged(p *pass) doer {
 	}
 }
 
-// ends are the beginning and the end of a list, where its metadata is, in one or the other.
+// ends holds the beginning and the end of a list. Its metadata is in one of them.
 type ends struct{ first, last []byte }
 
-// endBytes is more than a list's metadata has.
+// endBytes exceeds the size of a list's metadata.
 const endBytes = 2048
 
 func (e *ends) write(data []byte) bool {
@@ -156,13 +158,13 @@ func (e *ends) token() string {
 	return ""
 }
 
-// watchList lists by a watch that first sends what is there, and is ended by the bookmark that says so.
+// watchList lists with a watch that first sends the existing objects. It ends the watch at the bookmark after them.
 func watchList(p *pass) doer {
 	end := []byte(`"k8s.io/initial-events-end":"true"`)
 	const query = "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
 	return func(ctx context.Context, w *worker, _ int) (answer, error) {
 		found := false
-		var rest []byte // of the piece before, for the text may be in both
+		var rest []byte // of the previous piece, since the text may span both
 		r := get(p.collection() + query)
 		r.sink = func(data []byte) bool {
 			rest = append(rest, data[:min(len(data), len(end))]...)
@@ -210,7 +212,7 @@ func mergePatch(p *pass) doer {
 	}
 }
 
-// apply sends the whole object, as those do that apply.
+// apply sends the whole object as a server-side apply.
 func apply(p *pass) doer {
 	return func(ctx context.Context, w *worker, _ int) (answer, error) {
 		n := w.object(rand.Int64(), p.left, p.settings.Objects)

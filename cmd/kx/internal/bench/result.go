@@ -34,14 +34,15 @@ type Measurement struct {
 	Failure   string  `json:"failure,omitempty"`
 	Seconds   float64 `json:"seconds"`
 	PerSecond float64 `json:"perSecond"`
-	// The time that a request took, or an event from being written to being delivered.
+	// The duration of a request, or the time from an event's write to its delivery.
 	P50Micros float64 `json:"p50Micros"`
 	P90Micros float64 `json:"p90Micros"`
 	P99Micros float64 `json:"p99Micros"`
 	MaxMicros float64 `json:"maxMicros"`
 	// ReceivedBytes is the size of one request's answer.
 	ReceivedBytes int64 `json:"receivedBytes"`
-	// The CPU of the server's processes for one unit, and their memory afterwards, if the processes are known.
+	// CPUMicros is the CPU time of the server's processes for one unit, and ResidentBytes their memory afterwards.
+	// Both are 0 if the processes are not known.
 	CPUMicros     float64 `json:"cpuMicros,omitempty"`
 	ResidentBytes int64   `json:"residentBytes,omitempty"`
 }
@@ -75,7 +76,7 @@ func header(s Settings, cpu bool) string {
 	return text + "\n"
 }
 
-// row is a line of the table, and a second one after failures.
+// row returns a line of the table, and a second line if there were failures.
 func (m *Measurement) row(cpu bool) string {
 	text := fmt.Sprintf("%-16s %11s %11s %9s %9s %9s", m.Name, thousands(m.Count), rate(m.PerSecond), duration(m.P50Micros),
 		duration(m.P99Micros), duration(m.MaxMicros))
@@ -100,7 +101,7 @@ func (r *Result) Write(path string) error {
 	return nil
 }
 
-// Read reads the JSON of Write.
+// Read reads the JSON that Write wrote.
 func Read(path string) (*Result, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -113,12 +114,12 @@ func Read(path string) (*Result, error) {
 	return r, nil
 }
 
-// Compare writes a table of the measurements that both results have with the same settings.
+// Compare writes a table of the measurements that both results hold for the same settings.
 func Compare(w io.Writer, first, second *Result) error {
 	found := false
 	for _, a := range first.Passes {
 		for _, b := range second.Passes {
-			a.Duration, b.Duration = 0, 0 // longer is only more exact
+			a.Duration, b.Duration = 0, 0 // a longer run is only more exact
 			if a.Settings != b.Settings {
 				continue
 			}
@@ -153,7 +154,7 @@ func comparison(a, b *Pass) string {
 	return out.String()
 }
 
-// versus shows two figures and, if there are both, their ratio.
+// versus shows two figures and, if neither is 0, their ratio.
 func versus(a, b float64, show func(float64) string) string {
 	if a == 0 || b == 0 {
 		return "–"

@@ -13,19 +13,19 @@ import (
 // tick is the unit of CPU time in /proc, on every Linux that Go runs on.
 const tick = 10 * time.Millisecond
 
-// sampler reads what the server's processes have used.
+// sampler reads the resource usage of the server's processes.
 type sampler struct {
 	proc string
 	pids []int
 }
 
-// sample is CPU time since the processes' start, and memory now.
+// sample is the CPU time since the processes' start, and their current memory.
 type sample struct {
 	cpu      time.Duration
 	resident int64
 }
 
-// newSampler says what is wrong if the processes can't be read.
+// newSampler makes a sampler. It returns an error if the processes can't be read.
 func newSampler(proc string, pids []int) (*sampler, error) {
 	s := &sampler{proc: proc, pids: pids}
 	if len(pids) == 0 {
@@ -38,7 +38,7 @@ func newSampler(proc string, pids []int) (*sampler, error) {
 	return s, err
 }
 
-// now is the sum over all processes.
+// now returns the sum over all processes.
 func (s *sampler) now() (sample, error) {
 	var sum sample
 	for _, pid := range s.pids {
@@ -58,9 +58,9 @@ func (s *sampler) read(pid int) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	// The command's name is in parentheses, and may have spaces and parentheses in it.
+	// The command's name is in parentheses, and may itself contain spaces and parentheses.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	const user, system = 11, 12 // of those behind the name
+	const user, system = 11, 12 // among the fields after the name
 	if len(fields) <= system {
 		return sample{}, fmt.Errorf("%s/stat has %d fields", dir, len(fields))
 	}
@@ -79,7 +79,7 @@ func (s *sampler) read(pid int) (sample, error) {
 	return sample{cpu: time.Duration(ticks) * tick, resident: residentOf(string(status))}, nil
 }
 
-// residentOf is 0 for a process that has ended but is still listed.
+// residentOf returns 0 for a process that has ended but is still listed.
 func residentOf(status string) int64 {
 	for line := range strings.Lines(status) {
 		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {

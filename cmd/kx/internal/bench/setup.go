@@ -22,10 +22,11 @@ const (
 	namespaces  = "/api/v1/namespaces"
 )
 
-// place has the names of a run's own group and namespace.
+// place holds the names of a run's own group and namespace.
 type place struct {
 	group, namespace string
-	// hasNamespace says whether the server has namespaces. Upstream's extensions server alone has none and needs none.
+	// hasNamespace is set if the server has namespaces. Upstream's extensions server, run alone, lacks them and does
+	// not need them.
 	hasNamespace bool
 }
 
@@ -86,7 +87,7 @@ func (p *place) tearDown(ctx context.Context, c *client) error {
 	})
 }
 
-// until tries repeatedly until there is no error.
+// until calls try repeatedly until it succeeds.
 func until(ctx context.Context, what string, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -34,7 +34,7 @@ func (h *histogram) merge(other *histogram) {
 	h.max = max(h.max, other.max)
 }
 
-// quantile is the middle of the quantile's step, or 0 if there is nothing.
+// quantile returns the middle of the quantile's step, or 0 without durations.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank := int64(math.Ceil(q * float64(h.n)))
 	seen := int64(0)
@@ -49,7 +49,7 @@ func (h *histogram) quantile(q float64) time.Duration {
 // tally collects the results of one operation.
 type tally struct {
 	took     histogram
-	units    int64 // what was done, if that is not requests: objects or events
+	units    int64 // objects or events, if these are counted instead of requests
 	failed   int64
 	first    error // the first failure
 	received int64 // bytes of bodies
@@ -78,7 +78,7 @@ func (t *tally) count(took time.Duration, received int64, err error) {
 	t.received += received
 }
 
-// all is the number of successes.
+// all returns the number of successes.
 func (t *tally) all() int64 {
 	if t.units > 0 {
 		return t.units

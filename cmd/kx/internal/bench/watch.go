@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// watcher watches the collection. Each event's object says when it was written.
+// watcher watches the collection. Each event's object contains the time of its write.
 type watcher struct {
-	seen *atomic.Int64 // by all
+	seen *atomic.Int64 // shared by all watchers
 	took histogram
 	rest []byte
 	own  atomic.Int64
 	err  error
 }
 
-// write takes a piece of the stream, on the goroutine of the connection's reader.
+// write handles a piece of the stream. It runs on the goroutine of the connection's reader.
 func (w *watcher) write(data []byte) bool {
 	now := time.Now().UnixNano()
 	w.rest = append(w.rest, data...)
@@ -57,13 +57,13 @@ func (w *watcher) event(sent, now int64) {
 	}
 }
 
-// patience is how long to wait for the next expected event.
+// patience limits the wait for the next expected event.
 const patience = 10 * time.Second
 
 // fan is a running fan-out.
 type fan struct {
 	*pass
-	rate     int // writes a second; 0 is as many as go
+	rate     int // writes a second; 0 for no limit
 	watchers []*watcher
 	seen     atomic.Int64
 	running  sync.WaitGroup
@@ -82,14 +82,15 @@ func fanOut(rate func(Settings) int) func(context.Context, *pass) (ready, error)
 	}
 }
 
-// patchRate writes at the rate of a fan-out, without watchers. Its cost is the part of the writes in a fan-out. A
-// server with little load needs more CPU for a write than a busy one, so other figures would not do.
+// patchRate writes at the rate of a fan-out, without watchers. So it measures the share of the writes in the cost of
+// a fan-out. Figures of other operations would not do, since a server with little load needs more CPU for a write
+// than a busy one.
 func patchRate(_ context.Context, p *pass) (ready, error) {
 	f := &fan{pass: p, rate: p.settings.Rate}
 	return ready{f.writes, func(*tally) { f.running.Wait() }}, nil
 }
 
-// start starts the watchers and waits until each has got an event.
+// start starts the watchers and waits until each has received an event.
 func (f *fan) start(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	f.stop = stop
@@ -97,7 +98,7 @@ func (f *fan) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Watchers have connections of their own, so that they don't get in the way of writes.
+	// Watchers have their own connections, so that they don't delay writes.
 	first := (f.settings.Concurrency/streamsEach + 1) * streamsEach
 	for i := range f.settings.Watchers {
 		w := &watcher{seen: &f.seen}
@@ -153,7 +154,7 @@ func (f *fan) writes(ctx context.Context) *tally {
 	})
 }
 
-// pace gives tokens for writes at the rate. Tokens that a slow server misses are not given later.
+// pace returns a channel of tokens for writes at the rate. It drops tokens that a slow server misses.
 func (f *fan) pace(ctx context.Context) (<-chan struct{}, func()) {
 	if f.rate == 0 {
 		return nil, func() {}
@@ -171,7 +172,7 @@ func (f *fan) pace(ctx context.Context) (<-chan struct{}, func()) {
 				default:
 				}
 			case <-pacing.Done():
-				close(tokens) // lets those go that wait
+				close(tokens) // wakes waiting workers
 				return
 			}
 		}
@@ -179,7 +180,8 @@ func (f *fan) pace(ctx context.Context) (<-chan struct{}, func()) {
 	return tokens, stop
 }
 
-// await waits until the watchers have seen the expected number of events, or none came for a while.
+// await waits until the watchers have received the expected number of events, or until no event has arrived for
+// patience.
 func (f *fan) await(ctx context.Context, expected int64) {
 	last, since := int64(-1), time.Now()
 	for ctx.Err() == nil {
@@ -206,7 +208,7 @@ func (f *fan) end(t *tally) {
 	for _, w := range f.watchers {
 		t.took.merge(&w.took)
 		if !errors.Is(w.err, context.Canceled) {
-			t.first = w.err // why they did not
+			t.first = w.err // the reason for missing events
 		}
 	}
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/kx-apiserver/kx/tui/play"
 )
 
-// Copy is a lesson as far as its player has come, as a page for those who follow. Goroutines may share it.
+// Copy is a lesson up to its player's position, as a page for people who follow. Goroutines may share it.
 type Copy struct {
 	mu   sync.Mutex // guards page
 	page handout
 }
 
-// position is how far the player of a copied lesson has come.
+// position is the position of a copied lesson's player.
 type position struct {
-	next    int            // the part at which the lesson stands
+	next    int            // index of the current part
 	over    bool           // the player has left the lesson
-	answers map[string]int // by question
-	outputs map[int]string // of runs, by part
+	answers map[string]int // by the ID of the question
+	outputs map[int]string // of runs, by the index of the part
 }
 
 // NewCopy begins the copy of a lesson.
@@ -34,13 +34,12 @@ func NewCopy(l *lesson.Lesson, language lang.Language) *Copy {
 	}}
 }
 
-// Page is the copy for a player who stands where r says. A browser loads the page again and again until the lesson is
-// over.
+// Page returns the page for a player at the position in r. Browsers reload the page until the lesson is over.
 func (c *Copy) Page(r play.Record, over bool) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	parts := c.page.lesson.Parts
-	end := min(r.Next+1, len(parts)) // with the part at which the lesson stands
+	end := min(r.Next+1, len(parts)) // including the current part
 	for end < len(parts) && c.page.ofTask(parts[end]) {
 		end++
 	}
@@ -48,7 +47,7 @@ func (c *Copy) Page(r play.Record, over bool) ([]byte, error) {
 	return c.page.write(parts[:end])
 }
 
-// ofTask reports whether a part is seen together with the task before it.
+// ofTask reports whether a part is shown together with the task before it.
 func (h *handout) ofTask(part lesson.Part) bool {
 	switch part := part.(type) {
 	case lesson.Hint:
@@ -59,7 +58,8 @@ func (h *handout) ofTask(part lesson.Part) bool {
 	return false
 }
 
-// right is the number of the right answer, once the player has answered and seen it; 0 before.
+// right returns the number of the right answer once the player has answered the question and passed the part that
+// reveals it, and 0 before.
 func (h *handout) right(question lesson.Predict) int {
 	if h.copied == nil || h.copied.answers[question.ID] == 0 {
 		return 0
@@ -74,7 +74,7 @@ func (h *handout) right(question lesson.Predict) int {
 	return question.Answer
 }
 
-// printed are the lines that a run has printed.
+// printed returns the lines that a run has printed.
 func (h *handout) printed(part lesson.Part) []string {
 	if h.copied == nil {
 		return nil
@@ -87,10 +87,10 @@ func (h *handout) printed(part lesson.Part) []string {
 	return strings.Split(text, "\n")
 }
 
-// Watch returns a play whose results the copy takes.
+// Watch returns a play that passes its results to the copy.
 func (c *Copy) Watch(p *play.Play) *Watched { return &Watched{Play: p, copy: c} }
 
-// Watched is a play whose results a copy takes.
+// Watched is a play that passes its results to a copy.
 type Watched struct {
 	*play.Play
 	copy *Copy

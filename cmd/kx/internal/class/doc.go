@@ -1,13 +1,12 @@
-// Package class has what a teacher needs around the lessons: a look at the machines before they begin ([Machine]), a
-// lesson on paper ([Handout]), and what each learner has done ([Report]), in one table ([Table]).
+// Package class helps teachers: it checks machines before a class ([Machine]), prints lessons ([Handout]), and
+// collects the progress of learners ([Report]) in one table ([Table]).
 //
-// What comes in are lessons that can be played, the learner's progress, and files that learners hand in. What goes out
-// is text. Nothing is sent anywhere: a learner gives their report to whom they like.
+// It reads lessons, the learner's progress, and the files that learners hand in, and writes text. It sends nothing
+// anywhere: learners decide who gets their report.
 //
 // # Invariants
 //
-//  1. A handout has no solution, and says of no answer that it is the right one. Its page loads nothing and runs
-//     nothing.
-//  2. A report is what the learner's file says, in words. Nobody has signed it.
-//  3. What learners hand in may be anything: it is bounded, and acts on no terminal.
+//  1. A handout contains no solutions, and marks no answer as right. Its page loads nothing and runs nothing.
+//  2. A report only repeats the learner's progress file. It carries no signature.
+//  3. Files that learners hand in are not trusted: their size is limited, and control characters in them are escaped.
 package class

@@ -38,32 +38,32 @@ func Handout(ctx context.Context, player learn.Verifier, e learn.Entry, language
 	return h.write(e.Parts)
 }
 
-// handout is a page that is made.
+// handout is a page in the making.
 type handout struct {
 	lesson   *lesson.Lesson
 	language lang.Language
-	// pictures are what was shown, by the line of the block.
+	// pictures holds the requests that were shown, by the line of their block.
 	pictures map[int]*v1alpha1.Journey
-	// copied is how far the lesson has come that the page is a copy of; nil for a handout.
+	// copied is the player's position if the page is a copy, and nil for a handout.
 	copied *position
 }
 
-// block is a part of the lesson as the template shows it.
+// block is a part of the lesson for the template.
 type block struct {
 	Kind string
-	// Text is prose.
+	// Text is rendered Markdown.
 	Text template.HTML
-	// Say introduces the block; Script and Lines are what it has.
+	// Say introduces the block. Script and Lines are its contents.
 	Say    string
 	Script string
 	Lines  []string
-	// Right is the number of the line that answers a question; 0 if it is not told.
+	// Right is the number of the right answer's line, or 0 if the page does not show it.
 	Right int
 	// Picture is a drawing of a request.
 	Picture template.URL
 }
 
-// write makes the page of the first parts of the lesson.
+// write makes the page from the first parts of the lesson.
 func (h *handout) write(parts []lesson.Part) ([]byte, error) {
 	t, err := template.New("handout").Funcs(template.FuncMap{"number": func(i int) int { return i + 1 }}).Parse(page)
 	if err != nil {
@@ -89,7 +89,7 @@ func (h *handout) write(parts []lesson.Part) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// block is what a part becomes; its Kind is empty for what a handout does not have.
+// block converts a part. The Kind is empty for parts that a handout leaves out.
 func (h *handout) block(part lesson.Part) (block, error) {
 	say := h.language.Phrase
 	switch part := part.(type) {
@@ -122,8 +122,8 @@ func (h *handout) block(part lesson.Part) (block, error) {
 	return block{}, nil
 }
 
-// expected is open for a task, whose reader must know what is to be reached. What a run brought is folded in a handout:
-// it answers questions.
+// expected returns the kind of an expectation's block. It is open for a task, whose goal the reader must know. For a
+// run it is folded in a handout, since it answers questions.
 func (h *handout) expected(part lesson.Expect) string {
 	if h.lesson.Run(part.Of) == nil || h.copied != nil {
 		return "lines"
@@ -138,7 +138,7 @@ func (h *handout) expectedSay(part lesson.Expect) string {
 	return h.language.Phrase("What must be seen")
 }
 
-// shown is a picture of a request, with what is said of it. It is folded in a handout, because it answers questions.
+// shown makes the block of a request's picture and its text. It is folded in a handout, because it answers questions.
 func (h *handout) shown(part lesson.Show) (block, error) {
 	b := block{Kind: "picture", Say: h.language.Phrase("What the screen shows"), Script: escape.Text(part.Say)}
 	if h.copied != nil {
@@ -165,7 +165,7 @@ func conditions(part lesson.Expect) []string {
 	return lines
 }
 
-// faultOf is a fault on one line.
+// faultOf describes a fault on one line.
 func faultOf(part lesson.Fault) string {
 	words := []string{string(part.Spec.Effect), part.Spec.Filter}
 	if part.Spec.Delay != nil {
@@ -182,11 +182,11 @@ func clean(lines []string) []string {
 	return out
 }
 
-// betweenWide is where a line of Chinese ends in a paragraph: a browser would show a space there.
+// betweenWide matches a line break between Chinese characters of a paragraph, where a browser would show a space.
 var betweenWide = regexp.MustCompile(`([\p{Han}\p{Po}）])\n([\p{Han}（《「])`)
 
-// prose is Markdown as HTML, without HTML of its own, links and images: a lesson may be anybody's, and on paper no link
-// leads anywhere.
+// prose converts Markdown to HTML. It drops embedded HTML, links and images: a lesson may come from an untrusted
+// author, and links are useless on paper.
 func prose(text string) template.HTML {
 	look := blackfriday.NewHTMLRenderer(blackfriday.HTMLRendererParameters{
 		Flags: blackfriday.SkipHTML | blackfriday.SkipImages | blackfriday.SkipLinks,

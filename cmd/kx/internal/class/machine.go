@@ -14,19 +14,19 @@ import (
 	"github.com/kx-apiserver/kx/tui/play"
 )
 
-// Check is one thing that lessons need of a machine.
+// Check is one requirement of lessons on a machine.
 type Check struct {
 	Name string
-	// Problem is why it is not there, and what to do; empty if it is there.
+	// Problem explains why the machine fails the requirement, and what to do. It is empty if the requirement is met.
 	Problem string
-	// Lessons need it; empty if all do.
+	// Lessons lists the lessons with this requirement. It is empty if all have it.
 	Lessons []learn.Entry
 }
 
-// roomNeeded is how much a lesson writes into the directory for temporary files: a new etcd, with some objects.
+// roomNeeded is the space that a lesson needs in the directory for temporary files: a new etcd with some objects.
 const roomNeeded = 128 << 20
 
-// Machine looks whether this machine can play lessons, whose progress is kept in a file.
+// Machine checks whether this machine can play lessons. progressFile keeps the user's progress.
 func Machine(entries []learn.Entry, progressFile string, terminal func() error) []Check {
 	checks := []Check{
 		{Name: "a terminal", Problem: problem(terminal())},
@@ -71,7 +71,7 @@ func shell() error {
 	return nil
 }
 
-// port opens a port as a lesson's server does.
+// port opens a port like a lesson's server.
 func port() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -80,7 +80,7 @@ func port() error {
 	return l.Close()
 }
 
-// room writes as much as a lesson does, since no free disk can be told from a quota otherwise.
+// room writes as much as a lesson does: free disk space alone would not show a quota.
 func room(dir string) (err error) {
 	f, err := os.CreateTemp(dir, "kx-learn-check-")
 	if err != nil {
@@ -91,7 +91,7 @@ func room(dir string) (err error) {
 	return err
 }
 
-// zeros has no end.
+// zeros is an endless reader of zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -99,7 +99,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// progress looks whether what was done can be kept, and read.
+// progress checks that the progress file can be read and written.
 func progress(file string) error {
 	if _, err := play.LoadProgress(file); err != nil {
 		return err

@@ -18,30 +18,31 @@ import (
 	"github.com/kx-apiserver/kx/tui/play"
 )
 
-// Report is what a learner has done, as a file that they hand in.
+// Report is a learner's progress, as a file to hand in.
 type Report struct {
 	Learner string    `json:"learner"`
 	Made    time.Time `json:"made"`
-	// Lessons are those that were begun, in kx's order.
+	// Lessons lists the lessons that the learner has begun, in kx's order.
 	Lessons []Lesson `json:"lessons"`
 }
 
-// Lesson is what was done of one.
+// Lesson is the progress in one lesson.
 type Lesson struct {
 	ID   string     `json:"id"`
 	Done *time.Time `json:"done,omitempty"`
-	// Right of Questions were answered as the lesson does.
+	// Questions counts all questions, Answered the learner's answers, and Right the right ones among them.
 	Questions int `json:"questions"`
 	Answered  int `json:"answered"`
 	Right     int `json:"right"`
-	// Of the Tasks, Solved hold, of which WithSolution were shown theirs. Hints is how many were taken.
+	// Tasks counts all tasks and Solved the solved ones. WithSolution counts the solved tasks whose solution the
+	// learner looked at. Hints counts the hints that the learner took.
 	Tasks        int `json:"tasks"`
 	Solved       int `json:"solved"`
 	WithSolution int `json:"withSolution"`
 	Hints        int `json:"hints"`
 }
 
-// ReportOf is the report of a learner's progress.
+// ReportOf makes the report of a learner's progress.
 func ReportOf(learner string, made time.Time, entries []learn.Entry, progress *play.Progress) *Report {
 	r := &Report{Learner: learner, Made: made.UTC().Truncate(time.Second), Lessons: []Lesson{}}
 	for _, e := range entries {
@@ -78,11 +79,11 @@ func lessonOf(e learn.Entry, record *play.Record) Lesson {
 	return l
 }
 
-// reportMost bounds the bytes of a report.
+// reportMost limits the bytes of a report.
 const reportMost = 1 << 20
 
-// Collect reads the reports in files and directories. Of a directory it reads the files that end in .json. A file that
-// is no report is an error, beside the reports that could be read.
+// Collect reads the reports in files and directories. In a directory it reads the files that end in .json. If a file
+// is no report, it returns an error in addition to the other reports.
 func Collect(places []string) (reports []*Report, err error) {
 	for _, place := range places {
 		files := []string{place}
@@ -104,7 +105,7 @@ func Collect(places []string) (reports []*Report, err error) {
 	return reports, err
 }
 
-// escapeGlob has a pattern match a directory's own name only.
+// escapeGlob escapes a directory's name for use in a pattern.
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
@@ -135,7 +136,7 @@ func read(file string) (*Report, error) {
 	return r, nil
 }
 
-// Table is what a class has done: a row for each learner, below a row of titles.
+// Table returns the progress of a class: a row of titles, and a row for each learner.
 func Table(reports []*Report, lessons int) [][]string {
 	rows := [][]string{{"LEARNER", "LESSONS", "RIGHT", "TASKS", "WITH SOLUTION", "HINTS", "LAST", "MADE"}}
 	for _, r := range reports {

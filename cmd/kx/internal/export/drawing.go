@@ -12,16 +12,16 @@ import (
 	"github.com/kx-apiserver/kx/tui/picture"
 )
 
-// cellsMost is how wide a drawing is at most. What is longer has an ellipsis, as on the screen.
+// cellsMost limits the width of a drawing. Longer lines end with an ellipsis, as on the screen.
 const cellsMost = 180
 
-// drawing writes SVG: the steps as a terminal shows them.
+// drawing writes SVG that shows the steps as a terminal does.
 type drawing struct {
 	*Document
 	rows, cells int // of the pieces so far
 }
 
-// colours are the classes of the escape codes that a journey is painted with.
+// colours maps the escape codes of a painted journey to CSS classes.
 var colours = map[string]string{"1": "bold", "2": "dim", "31": "bad", "32": "good", "33": "note", "36": "layer"}
 
 // piece draws a journey below those before.
@@ -38,11 +38,11 @@ func (d *drawing) piece(j *v1alpha1.Journey, _ detail) (*piece, error) {
 		picture.Row(&b, rows, line, look)
 		rows++
 	}
-	rows++ // one is free between two journeys
+	rows++ // an empty row separates journeys
 	return &piece{body: b.Bytes(), accept: func() { d.rows, d.cells = rows, cells }}, nil
 }
 
-// look is how the codes that a journey is painted with look.
+// look converts the escape codes of a painted journey.
 func look(codes string) picture.Look {
 	class := colours[codes]
 	if class == "" {

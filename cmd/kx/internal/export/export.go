@@ -20,31 +20,31 @@ const (
 	SVG      render.Format = "svg"
 )
 
-// Most is how many bytes a document has at most.
+// Most limits the bytes of a document.
 const Most = 20 << 20
 
-// reserve is the part of them that is kept for what stands around the journeys.
+// reserve is the part of the limit for the text around the journeys.
 const reserve = 64 << 10
 
-// Document is what is written.
+// Document is the content of a document.
 type Document struct {
-	// Server is the server whose journeys these are; "" if nobody knows.
+	// Server is the server of the journeys, or "" if it is unknown.
 	Server string
-	// Saved is when they were got.
+	// Saved is the time at which the journeys were read.
 	Saved    time.Time
 	Journeys []*v1alpha1.Journey
-	// Others are, by the name of a journey that was refused, those that [refusal.Related] picks.
+	// Others maps the name of a refused journey to the journeys that [refusal.Related] selects for it.
 	Others map[string][]*v1alpha1.Journey
-	// Files has the code that made the journeys; nil if there is none to show, for the reason NoFiles.
+	// Files returns the code that made the journeys. If it is nil, NoFiles explains why there is no code.
 	Files   journey.Files
 	NoFiles string
-	// Language is that of the words which are not the journeys' own.
+	// Language is the language of all words that do not come from the journeys.
 	Language lang.Language
-	// Limit is how many bytes the document has at most; 0 is Most.
+	// Limit limits the bytes of the document. 0 means Most.
 	Limit int
 }
 
-// detail is how much of a journey is written.
+// detail is the level of detail of a journey.
 type detail int
 
 const (
@@ -59,7 +59,7 @@ type piece struct {
 	body    []byte
 	capture []byte // a line of the capture; nil in forms without one
 	code    []byte // of the functions that no piece before has
-	accept  func() // makes it a part of the document
+	accept  func() // adds the piece to the document
 }
 
 func (p *piece) size() int { return len(p.body) + len(p.capture) + len(p.code) }
@@ -67,7 +67,7 @@ func (p *piece) size() int { return len(p.body) + len(p.capture) + len(p.code) }
 // form writes the parts of a document.
 type form interface {
 	piece(j *v1alpha1.Journey, d detail) (*piece, error)
-	// document joins the pieces. notes say what is missing.
+	// document joins the pieces. notes describe the omissions.
 	document(out io.Writer, pieces []*piece, notes []string) error
 }
 
@@ -103,7 +103,7 @@ func (d *Document) limit() int {
 	return Most
 }
 
-// fill makes a piece of each journey, of as much as there is room for.
+// fill makes a piece of each journey, in the highest level of detail that fits.
 func (d *Document) fill(f form) (pieces []*piece, cut cuts, err error) {
 	room := d.limit() - reserve
 	for _, j := range d.Journeys {
@@ -126,10 +126,10 @@ func (d *Document) fill(f form) (pieces []*piece, cut cuts, err error) {
 	return pieces, cut, nil
 }
 
-// cuts is how many journeys were written with how much detail. The last are those that were left out.
+// cuts counts the journeys by level of detail. Its last entry counts the omitted ones.
 type cuts [details + 1]int
 
-// notes say what is left out.
+// notes describes the omissions.
 func (d *Document) notes(c cuts) (notes []string) {
 	l := d.Language
 	for _, left := range []struct {
@@ -147,7 +147,7 @@ func (d *Document) notes(c cuts) (notes []string) {
 	return notes
 }
 
-// count is a number of journeys.
+// count returns a number of journeys in words.
 func (d *Document) count(n int) string {
 	if n == 1 {
 		return d.Language.Phrase("1 journey")

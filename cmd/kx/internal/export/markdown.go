@@ -14,10 +14,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/diff"
 )
 
-// markdown writes Markdown as issues take it: CommonMark with fences that are drawn as diffs and diagrams.
+// markdown writes Markdown for issues: CommonMark with fences for diffs and diagrams.
 type markdown struct{ *Document }
 
-// piece writes a journey: its story, a diagram, and what changed in the object.
+// piece writes a journey: its story, a diagram, and the changes of the object.
 func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 	var b bytes.Buffer
 	level := "##"
@@ -47,7 +47,7 @@ func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 	return &piece{body: b.Bytes(), accept: func() {}}, nil
 }
 
-// changes writes what steps changed in the object, in their order.
+// changes writes the changes of the object by steps, in the order of the steps.
 func (m *markdown) changes(b *bytes.Buffer, level string, steps []*node) {
 	for _, n := range steps {
 		if lines := n.changes(); lines != nil {
@@ -58,7 +58,7 @@ func (m *markdown) changes(b *bytes.Buffer, level string, steps []*node) {
 	}
 }
 
-// diffText is a diff as text, a mark before each line.
+// diffText returns a diff as text with a mark before each line.
 func diffText(lines []diff.Line) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -81,7 +81,7 @@ func (m *markdown) document(out io.Writer, pieces []*piece, notes []string) erro
 	return join(out, parts...)
 }
 
-// fenced is a block of code. Its fence is longer than any in the text, so that the text can't end it.
+// fenced returns a block of code. Its fence is longer than any fence in the text, so that the text can't end it.
 func fenced(language, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -90,14 +90,14 @@ func fenced(language, text string) string {
 	return fence + language + "\n" + text + fence + "\n"
 }
 
-// active are the characters that begin something within a line. An empty comment behind @ and # keeps a name or a
-// number behind them from becoming a mention.
+// active escapes the characters with a meaning inside a line. An empty comment after @ and # keeps the name or number
+// after them from becoming a mention.
 var active = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `|`, `\|`, `~`, `\~`, `$`, `\$`, `!`, `\!`,
 	`<`, "&lt;", `>`, "&gt;", `&`, "&amp;", `@`, "@<!-- -->", `#`, "\\#<!-- -->", `://`, `\://`, `www.`, `www\.`,
 )
 
-// inMarkdown escapes a text so that it is read as it is, on one line of a paragraph, a heading or a list.
+// inMarkdown escapes a text for one line of a paragraph, a heading or a list.
 func inMarkdown(text string) string {
 	text = strings.TrimSpace(escape.Line(text))
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
@@ -112,11 +112,11 @@ func inMarkdown(text string) string {
 	return inLine(text)
 }
 
-// shortForm is what GitHub replaces after it has read the Markdown, up to where a comment in them prevents that: an
-// emoji such as :bug:, and an issue such as GH-1.
+// shortForm matches forms that GitHub replaces after parsing the Markdown: an emoji such as :bug:, and an issue such
+// as GH-1. Its groups end where an inserted comment prevents the replacement.
 var shortForm = regexp.MustCompile(`^(:)(?:[\w+-]*[a-zA-Z][\w+-]*|[+-]1|100|1234):|^([gG][hH])-\d`)
 
-// inLine escapes what begins something within a line.
+// inLine escapes characters with a meaning inside a line.
 func inLine(text string) string {
 	var b strings.Builder
 	from := 0

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// diagramMost bounds the bytes of the arrows: Mermaid draws no text of more than 50,000 characters.
+	// diagramMost limits the bytes of the arrows: Mermaid refuses text of more than 50,000 characters.
 	diagramMost = 45_000
-	// messageMost bounds the characters of an arrow's text.
+	// messageMost limits the characters of an arrow's text.
 	messageMost = 80
 )
 
-// lanes are the participants of a diagram, from the left to the right.
+// lanes lists the participants of a diagram from left to right.
 var lanes = []struct{ id, name string }{
 	{"client", "client"}, {"filter", "filters"}, {"handler", "handler"}, {"rest", "REST"}, {"store", "Store"}, {"dryrun", "dry run"},
 	{"cacher", "cacher"}, {"etcd3", "etcd3"}, {"transform", "transform"}, {"etcd", "etcd"}, {"other", "other"}, {"watcher", "watchers"},
@@ -28,10 +28,10 @@ type diagram struct {
 	used     map[string]bool
 	messages []string
 	bytes    int // of the messages
-	left     int // messages for which there was no room
+	left     int // messages that did not fit
 }
 
-// sequence is a journey as a sequence diagram of Mermaid: the layers, and who called whom.
+// sequence returns a journey as a sequence diagram of Mermaid: the calls between the layers.
 func (doc *Document) sequence(j *v1alpha1.Journey) string {
 	d := &diagram{Document: doc, used: map[string]bool{}}
 	j = d.Language.Journey(j)
@@ -88,7 +88,7 @@ func (d *diagram) roots(j *v1alpha1.Journey) {
 	d.arrow(door, end, "client", d.answer(j))
 }
 
-// passed says that filters let the request pass.
+// passed returns the text for n filters that let the request pass.
 func (d *diagram) passed(n int) string {
 	if n == 1 {
 		return d.Language.Phrase("1 filter let it pass")
@@ -96,7 +96,7 @@ func (d *diagram) passed(n int) string {
 	return d.Language.Phrase("%d filters let it pass", n)
 }
 
-// step draws a call, what it called, and its return, if that goes to another layer.
+// step draws a call and its return if they go to another layer, and the calls below it.
 func (d *diagram) step(from string, n *node) {
 	to := laneOf(n.Layer)
 	what := strings.TrimSpace(n.Title + " " + n.Subject)
@@ -132,7 +132,7 @@ func (d *diagram) arrow(from, arrow, to, text string) {
 	d.messages = append(d.messages, message)
 }
 
-// laneOf is the participant of a layer. A capture may have layers that this kx does not know.
+// laneOf returns the participant for a layer. A capture may contain layers that this kx does not know.
 func laneOf(layer string) string {
 	for _, l := range lanes {
 		if l.id == layer {
@@ -142,12 +142,12 @@ func laneOf(layer string) string {
 	return "other"
 }
 
-// inMermaid escapes a message: Mermaid takes #N; for the character N, and has a meaning for most that are neither
-// letters nor digits.
+// inMermaid escapes a message. Mermaid reads #N; as the character N, and gives a meaning to most characters other
+// than letters and digits.
 func inMermaid(text string) string {
 	var b strings.Builder
 	if text = strings.TrimSpace(escape.Line(text)); text == "" {
-		text = "done" // Mermaid wants a text
+		text = "done" // Mermaid requires a text
 	}
 	for _, r := range short(text, messageMost) {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" /._,=?()+-'…—", r) {

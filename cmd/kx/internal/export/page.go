@@ -38,7 +38,7 @@ type page struct {
 	*Document
 	template *template.Template
 	capture  *capture.Writer
-	line     *bytes.Buffer // what capture wrote last
+	line     *bytes.Buffer // the last output of capture
 	header   []byte        // the first line of the capture
 	known    map[string]*function
 }
@@ -56,7 +56,7 @@ func newPage(d *Document) (*page, error) {
 	return p, nil
 }
 
-// function is the code around the line at which a step was taken.
+// function is the code around a step's line.
 type function struct {
 	ID    string
 	Where string
@@ -69,17 +69,17 @@ type codeLine struct {
 	Text   string
 }
 
-// pageStep is a step as the template shows it.
+// pageStep is a step for the template.
 type pageStep struct {
 	*node
 	Took    string
 	Changes []diff.Line
 	Calls   []*pageStep
-	// Code is the ID of the line at which the step was taken; NoCode says why there is none.
+	// Code is the ID of the step's line. If there is none, NoCode explains why.
 	Code, NoCode string
 }
 
-// pageJourney is a journey as the template shows it.
+// pageJourney is a journey for the template.
 type pageJourney struct {
 	*v1alpha1.Journey
 	Title   string
@@ -91,7 +91,7 @@ type pageJourney struct {
 	Only    bool
 }
 
-// piece writes a journey, its line of the capture, and the functions that no journey before has.
+// piece writes a journey, its line of the capture, and the functions that no earlier journey has.
 func (p *page) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 	p.line.Reset()
 	if err := p.capture.Write(j); err != nil {
@@ -141,7 +141,7 @@ func (p *page) execute(name string, value any) ([]byte, error) {
 type pageBuilder struct {
 	*page
 	detail detail
-	added  map[string]*function // those that no journey before has
+	added  map[string]*function // functions that no earlier journey has
 	order  []*function
 }
 
@@ -185,7 +185,7 @@ func (b *pageBuilder) code(s *v1alpha1.Step) (id, missing string) {
 	return fmt.Sprintf("%s-%d", f.ID, s.Line), ""
 }
 
-// document joins the pieces. The capture comes first, so that reading it ends before what browsers show.
+// document joins the pieces. The capture comes first, so that its reader can stop before the visible part.
 func (p *page) document(out io.Writer, pieces []*piece, notes []string) error {
 	if p.Files == nil && p.NoFiles != "" {
 		notes = append(notes, p.Language.Phrase("The code is left out: %s.", p.NoFiles))

@@ -12,21 +12,21 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// node is a step with those that it called.
+// node is a step with the steps that it called.
 type node struct {
 	*v1alpha1.Step
 	Calls []*node
-	// Done is what was done to the request at the step.
+	// Done lists the interventions at the step.
 	Done []string
 }
 
-// nodes are the steps that no step called.
+// nodes returns the steps without a caller.
 func nodes(j *v1alpha1.Journey) (roots []*node) {
 	all := make([]*node, len(j.Status.Steps))
 	for i := range j.Status.Steps {
 		n := &node{Step: &j.Status.Steps[i]}
 		all[i] = n
-		if at := int(n.Parent); at >= 0 && at < i { // a step begins after the one that called it
+		if at := int(n.Parent); at >= 0 && at < i { // a step begins after its caller
 			all[at].Calls = append(all[at].Calls, n)
 		} else {
 			roots = append(roots, n)
@@ -40,12 +40,12 @@ func nodes(j *v1alpha1.Journey) (roots []*node) {
 	return roots
 }
 
-// passed says whether the step is a filter that let the request pass.
+// passed reports whether the step is a filter that let the request pass.
 func (n *node) passed() bool {
 	return n.Layer == trace.LayerFilter.String() && n.Error == "" && len(n.Calls) == 0 && len(n.Done) == 0
 }
 
-// took is how long the step took, or "" while it runs.
+// took returns the duration of the step, or "" while it runs.
 func (n *node) took() string {
 	if n.TookNanos < 0 {
 		return ""
@@ -53,8 +53,8 @@ func (n *node) took() string {
 	return draw.Duration(time.Duration(n.TookNanos))
 }
 
-// changes is the diff of what the step changed in the object: nil if it changed nothing, or a step that it called did
-// that.
+// changes returns the diff of the step's change of the object. It returns nil without a change, and if a step below
+// made the change.
 func (n *node) changes() []diff.Line {
 	if blame.Changed(n.Step) == 0 || n.below() {
 		return nil
@@ -66,7 +66,7 @@ func (n *node) changes() []diff.Line {
 	return lines
 }
 
-// below says whether a step that this one called changed the object.
+// below reports whether a step below changed the object.
 func (n *node) below() bool {
 	for _, called := range n.Calls {
 		if blame.Changed(called.Step) > 0 || called.below() {
@@ -76,15 +76,15 @@ func (n *node) below() bool {
 	return false
 }
 
-// titleMost bounds the characters of a title.
+// titleMost limits the characters of a title.
 const titleMost = 200
 
-// title is what was asked and answered, on one line.
+// title returns the request and its answer on one line.
 func (d *Document) title(j *v1alpha1.Journey) string {
 	return short(escape.Line(fmt.Sprintf("%s %s", j.Spec.Method, j.Spec.URI)), titleMost) + " — " + d.answer(j)
 }
 
-// answer is what came of the request.
+// answer describes the outcome of the request.
 func (d *Document) answer(j *v1alpha1.Journey) string {
 	s := &j.Status
 	if s.Phase != v1alpha1.JourneyComplete {
@@ -97,7 +97,7 @@ func (d *Document) answer(j *v1alpha1.Journey) string {
 	return text + ", " + draw.Duration(time.Duration(s.TookMicros)*time.Microsecond)
 }
 
-// short cuts a text after some characters.
+// short cuts a text after most characters.
 func short(text string, most int) string {
 	n := 0
 	for i := range text {
@@ -108,7 +108,7 @@ func short(text string, most int) string {
 	return text
 }
 
-// heading is the title of a document.
+// heading returns the title of a document.
 func (d *Document) heading(pieces int) string {
 	if len(d.Journeys) == 1 {
 		return d.title(d.Journeys[0])
@@ -116,7 +116,7 @@ func (d *Document) heading(pieces int) string {
 	return d.count(pieces)
 }
 
-// origin says where the journeys are from.
+// origin describes the source of the journeys.
 func (d *Document) origin() string {
 	l := d.Language
 	text := l.Phrase("kx wrote this")

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/server/version"
 )
 
-// Agent is the user agent of the commands. The name of the program's file is no part of it.
+// Agent returns the user agent of the commands. It does not contain the file name of the program.
 func Agent() string {
 	return fmt.Sprintf("kx/%s (%s/%s)", version.Release, runtime.GOOS, runtime.GOARCH)
 }

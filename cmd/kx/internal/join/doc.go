@@ -1,24 +1,26 @@
 // Package join finds the server that a command talks to, and starts one for it if none runs.
 //
-// What comes in is a data directory. What goes out is a [Place]: a kubeconfig and the address of a server that answers,
-// or the exit code of the command, if a server had to be started for it.
+// [Find] takes a data directory. It returns a [Place], which holds a kubeconfig and the address of a server that
+// answers. If it had to start a server for the command, it returns the command's exit code instead.
 //
 // # How commands share a server
 //
-// The lock of the data directory (server/identity) says whose it is: a process and its address. Beside it lies
-// kx.users. Who uses the server of a directory holds a shared lock on kx.users as long as it runs. Who started a server
-// for one command takes that lock alone before it stops: it waits for the others, and none can come while it stops.
-// Locks end with their processes, however these end, so nothing is ever stale. What is written in kx.users, a line for
-// each who came, tells people who they are, and decides nothing.
+// The lock of the data directory (server/identity) names the owner of the directory: a process and its address. Next
+// to it is the file kx.users. Each user of the server, a process, holds a shared lock on kx.users as long as it runs.
+// The owner of a server for one command takes the lock exclusively before it stops: it waits for the users, and no
+// new user can come while it stops. Locks end with their processes, however these end, so no lock is ever stale. The
+// content of kx.users, a line for each user, only serves messages.
 //
-// A command for which no server runs becomes the owner: it starts a server in its own process, and the command itself
-// as a second process, a user like any other. So the server stops in good order whatever the command's code does: it
-// may call os.Exit, be interrupted, or crash. The second process starts up while the server does.
+// A command that finds no server becomes the owner: it starts a server in its own process, and the command itself in
+// a second process, which is a user like any other. So the server shuts down cleanly even if the command's code calls
+// os.Exit, is interrupted, or crashes. The second process starts while the server does.
 //
 // # Invariants
 //
-//  1. A place that is handed out answers, with a certificate that the directory's kubeconfig trusts.
-//  2. An owner releases the directory before it releases kx.users: who waits for kx.users finds the directory free.
+//  1. The server of a returned place answers, with a certificate that the directory's kubeconfig trusts.
+//  2. An owner releases the directory before it releases kx.users: a process that waits for kx.users finds the
+//     directory free.
 //  3. The process that an owner starts never becomes an owner.
-//  4. kx serve and kx tui are joined, and never wait for users: they are told when to stop.
+//  4. Commands also join the servers of kx serve and kx tui. These stop at the user's command, without waiting for
+//     other users.
 package join

@@ -18,12 +18,12 @@ import (
 	"github.com/kx-apiserver/kx/server/identity"
 )
 
-// Place is where a command finds its server.
+// Place holds a command's kubeconfig and its server's address.
 type Place struct {
 	// Kubeconfig is the file to use.
 	Kubeconfig string
-	// Server is the address of the data directory's server. It goes before the one in the file, which an earlier server
-	// may have written.
+	// Server is the address of the data directory's server. It overrides the address in the file, which may be an
+	// earlier server's.
 	Server string
 
 	users *os.File
@@ -37,23 +37,24 @@ func (p *Place) Leave() {
 	}
 }
 
-// onlyVariable is set, to the data directory, for the process that an owner starts: the server is about to come.
+// onlyVariable is the environment variable for the process that an owner starts. It holds the data directory: the
+// process must wait for the owner's server, and not start one.
 const onlyVariable = "KX_JOIN_ONLY"
 
 const (
 	usersName = "kx.users"
-	// lookEvery is how often a command looks whether a server that starts is ready.
+	// lookEvery is the interval at which a command checks whether a starting server is ready.
 	lookEvery = 4 * time.Millisecond
-	// startWait is how long it may take.
+	// startWait limits the wait for a starting server.
 	startWait = time.Minute
-	// dialWait is how long a server of this machine may take to say hello.
+	// dialWait limits the TLS handshake with a server on this machine.
 	dialWait = 5 * time.Second
 )
 
-// ErrNone says that no server answers for a data directory.
+// ErrNone is returned if no server answers for a data directory.
 var ErrNone = errors.New("no server runs")
 
-// Running joins the server that owns a data directory. The error is [ErrNone] if there is none.
+// Running joins the server that owns a data directory. The error is [ErrNone] if no server runs.
 func Running(dir string) (*Place, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
@@ -81,7 +82,7 @@ func openUsers(dir string, alone bool) (*os.File, error) {
 	}
 	err = lock(f, alone)
 	if err == nil && alone {
-		err = f.Truncate(0) // nobody is left
+		err = f.Truncate(0) // the list has only users that have left
 	}
 	if err != nil {
 		f.Close()
@@ -90,7 +91,7 @@ func openUsers(dir string, alone bool) (*os.File, error) {
 	return f, nil
 }
 
-// answering is the address of the server that owns dir, if it answers.
+// answering returns the address of the server that owns dir, if it answers.
 func answering(dir, kubeconfig string) (string, error) {
 	owner, err := identity.ReadOwner(dir)
 	switch {
@@ -111,17 +112,17 @@ func answering(dir, kubeconfig string) (string, error) {
 	dialer := &net.Dialer{Timeout: dialWait}
 	conn, err := tls.DialWithDialer(dialer, "tcp", address, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12})
 	if err != nil {
-		return "", ErrNone // it is gone, or what answers now at its address is something else
+		return "", ErrNone // the server has stopped, or another program has its address now
 	}
 	conn.Close()
 	return owner.Address, nil
 }
 
-// Find joins the server that owns dir, or starts one for this command. If it started one, the command is over when Find
-// returns: there is no place, and code is its exit code.
+// Find joins the server that owns dir, or starts one for this command. If it starts one, the command has ended when
+// Find returns: place is nil, and code is the command's exit code.
 func Find(ctx context.Context, dir string, say func(string)) (place *Place, code int, err error) {
 	only := os.Getenv(onlyVariable) == dir
-	_ = os.Unsetenv(onlyVariable) // what the command starts, an editor say, may do as it likes
+	_ = os.Unsetenv(onlyVariable) // programs that the command starts, such as an editor, must not inherit it
 	place, err = Running(dir)
 	if err == nil || !errors.Is(err, ErrNone) {
 		return place, 0, err
@@ -134,7 +135,7 @@ func Find(ctx context.Context, dir string, say func(string)) (place *Place, code
 	return place, 0, err
 }
 
-// await joins the server that is being started over dir.
+// await joins the starting server of dir.
 func await(ctx context.Context, dir string) (*Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
@@ -150,7 +151,8 @@ func await(ctx context.Context, dir string) (*Place, error) {
 	}
 }
 
-// Look finds the server that owns dir, and starts none. Who looks is no user: the server may stop at any time.
+// Look finds the server that owns dir, and starts none. The caller does not count as a user, so the server may stop
+// at any time.
 func Look(dir string) (*Place, error) {
 	p := &Place{Kubeconfig: filepath.Join(dir, "kubeconfig")}
 	var err error
@@ -160,8 +162,7 @@ func Look(dir string) (*Place, error) {
 	return p, err
 }
 
-// Elsewhere says whether a command is meant for another server than the one of dir: if --kubeconfig says so, or else
-// KUBECONFIG does.
+// Elsewhere reports whether --kubeconfig, or else KUBECONFIG, selects another server than that of dir.
 func Elsewhere(dir, kubeconfig string) bool {
 	if kubeconfig == "" {
 		kubeconfig = os.Getenv(clientcmd.RecommendedConfigPathEnvVar)

@@ -8,14 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alive says whether there is a process of that number.
+// alive reports whether a process with this ID exists.
 func alive(pid int) bool {
 	err := unix.Kill(pid, 0)
 	return err == nil || err == unix.EPERM
 }
 
-// lock locks a file, shared or alone, and waits for it. Closing the file unlocks it, and so does the end of the
-// process.
+// lock waits for a shared or an exclusive lock on a file. The lock ends when the file is closed, or with the process.
 func lock(f *os.File, alone bool) error {
 	how := unix.LOCK_SH
 	if alone {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// alive says whether there is a process of that number.
+// alive reports whether a process with this ID exists.
 func alive(pid int) bool {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {
@@ -16,8 +16,7 @@ func alive(pid int) bool {
 	return true
 }
 
-// lock locks a file, shared or alone, and waits for it. Closing the file unlocks it, and so does the end of the
-// process.
+// lock waits for a shared or an exclusive lock on a file. The lock ends when the file is closed, or with the process.
 func lock(f *os.File, alone bool) error {
 	var how uint32
 	if alone {

@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	// stopWait is how long requests in flight may take to end once nobody uses the server.
+	// stopWait limits the time for running requests to end once the last user has left.
 	stopWait = 10 * time.Second
-	// patience is how long an owner waits for others in silence.
+	// patience is the time for which an owner waits for other users without a message.
 	patience = time.Second
-	// pauseMost is how long an owner pauses at most before it tries again to have the directory.
+	// pauseMost limits the pause between an owner's attempts to lock the directory.
 	pauseMost = time.Second
 )
 
-// own starts a server over dir in this process, and the command in another, and returns the command's exit code when
-// nobody uses the server any more and it has stopped.
+// own starts a server over dir in this process, and the command in another process. After the last user has left it
+// stops the server, and returns the command's exit code.
 func own(ctx context.Context, dir string, say func(string)) (code int, err error) {
 	o := options.New()
-	o.InitialObjects = false                                   // a server for one command leaves nothing that the command did not ask for
-	o.Controllers = controller.Selection{controller.Namespace} // what others do may take longer than the command
-	o.Admission.Disabled = []string{"ServiceAccount"}          // since nobody makes accounts
+	o.InitialObjects = false                                   // a server for one command stores only the command's own objects
+	o.Controllers = controller.Selection{controller.Namespace} // the work of other controllers could outlast the command
+	o.Admission.Disabled = []string{"ServiceAccount"}          // since no controller creates accounts
 	o.DataDir, o.Listen = dir, "127.0.0.1:0"
 	if err := o.Validate(); err != nil {
 		return 0, err
@@ -64,8 +64,8 @@ func own(ctx context.Context, dir string, say func(string)) (code int, err error
 	return code, err
 }
 
-// startServer starts the server. While another process has the directory it tries again: either that one serves, and
-// the command joins it, or it leaves. The server is nil if the command ended meanwhile.
+// startServer starts the server. It retries while another process owns the directory: either that process serves, and
+// the command joins it, or it releases the directory. The server is nil if the command has ended meanwhile.
 func startServer(ctx context.Context, o *options.Options, log *slog.Logger, c *command) (*server.Server, error) {
 	for pause := lookEvery; ; pause = min(2*pause, pauseMost) {
 		s, err := server.Start(ctx, o, log)
@@ -80,9 +80,10 @@ func startServer(ctx context.Context, o *options.Options, log *slog.Logger, c *c
 	}
 }
 
-// waitForOthers returns the lock that no user holds any more, or nil if a signal came first.
+// waitForOthers waits until all users have left, and returns the locked file. If a signal comes first, it returns
+// nil.
 func waitForOthers(dir string, signals <-chan os.Signal, say func(string)) *os.File {
-	// A signal that came while the command ran was for the command.
+	// Signals from before were meant for the command.
 	for len(signals) > 0 {
 		<-signals
 	}
@@ -109,7 +110,7 @@ func waitForOthers(dir string, signals <-chan os.Signal, say func(string)) *os.F
 
 func stillUsed(users []string) string {
 	if len(users) == 0 {
-		users = []string{"others"} // they have not said who they are
+		users = []string{"others"} // the list does not name them
 	}
 	return fmt.Sprintf("other commands still use the server of this one: waiting for %s (interrupt to stop it)", strings.Join(users, ", "))
 }
@@ -117,11 +118,11 @@ func stillUsed(users []string) string {
 // command is this command, run by another process.
 type command struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
-	err  error         // how it ended
+	done chan struct{} // closed when the command has ended
+	err  error         // the result of the command, set before done is closed
 }
 
-// start starts the command that this process was called with, as a user of the server that is about to come.
+// start starts this process's command line again, as a user of the server that this process starts.
 func start(dir string) (*command, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -141,7 +142,7 @@ func start(dir string) (*command, error) {
 	return c, nil
 }
 
-// end ends a command that has no server, unless it has ended by itself.
+// end kills a command whose server could not start, unless the command has ended itself.
 func (c *command) end(err error) (int, error) {
 	if err != nil {
 		_ = c.cmd.Process.Kill()
@@ -150,8 +151,8 @@ func (c *command) end(err error) (int, error) {
 	return c.code(), err
 }
 
-// wait returns the exit code. A terminal sends an interrupt to the command as well; what is sent to this process alone
-// is passed on.
+// wait returns the command's exit code. A terminal sends an interrupt to both processes. Signals to this process
+// alone are passed on.
 func (c *command) wait(signals <-chan os.Signal) int {
 	for {
 		select {

@@ -12,9 +12,9 @@ import (
 	"k8s.io/kubectl/pkg/kuberc"
 )
 
-// LimitPlugins keeps a client from running a credential plugin that the user's kuberc does not allow, as kubectl does.
-// A kubeconfig may come from anyone, and names the program. say gets what is wrong with the kuberc; then no plugin
-// runs.
+// LimitPlugins keeps a client from running a credential plugin that the user's kuberc does not allow, as kubectl
+// does. The kubeconfig names the program, and may come from an untrusted source. If the kuberc is invalid, say gets
+// the error, and no plugin runs.
 func LimitPlugins(c *rest.Config, say func(string)) {
 	if c.ExecProvider == nil || cmdutil.KubeRC.IsDisabled() {
 		return

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// mostUsers bounds what is read of the list of users.
+// mostUsers limits the bytes that are read from the list of users.
 const mostUsers = 64 << 10
 
-// enter writes who uses a server into the list of users, whose lock they hold: process and command. What the command
-// was told is not written, for it may be secret.
+// enter adds this process to the list of users, which it has locked: its ID and its command. It leaves out the
+// command's arguments, which may be secret.
 func enter(f *os.File) error {
 	command := "?"
 	if len(os.Args) > 1 {
@@ -23,8 +23,8 @@ func enter(f *os.File) error {
 	return nil
 }
 
-// usersOf names those who use the server of a data directory, such as "kx get (process 4711)". Who has left is in the
-// list until the server ends, so only processes that are alive count.
+// usersOf lists the processes that use the server of a data directory, such as "kx get (process 4711)". The list of
+// users keeps entries until the server ends, so usersOf skips processes that have ended.
 func usersOf(dir string) (names []string) {
 	data, err := os.ReadFile(filepath.Join(dir, usersName))
 	if err != nil || len(data) > mostUsers {

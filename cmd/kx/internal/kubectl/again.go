@@ -13,11 +13,11 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 )
 
-// again says on a terminal, once in a command, that client-go repeats a request because the server asks for it.
-// client-go does that up to ten times and says nothing.
+// again reports on a terminal, once in a command, that client-go repeats a request at the server's demand. client-go
+// does so silently, up to ten times.
 type again struct{ said atomic.Bool }
 
-// see looks at an answer. It leaves it unchanged.
+// see inspects an answer, and does not change it.
 func (a *again) see(w *wiring, req *http.Request, res *http.Response) error {
 	after := res.Header.Get("Retry-After")
 	busy := res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusInternalServerError

@@ -24,11 +24,11 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// atFlag is --at: reads are made at a revision. The API can only do that for lists, so a get becomes a list of one. The
-// server knows which revision there was at a time, because etcd keeps no times.
+// atFlag is --at, with which reads return the state at a revision. The API supports that only for lists, so a get
+// becomes a list of one object. For a time, the server is asked for the revision, since etcd keeps no times.
 type atFlag struct {
 	revision string
-	moment   string // what moment to ask for; empty if revision is one
+	moment   string // the time to ask the server about; empty if revision is a number
 
 	ask sync.Once
 	err error
@@ -72,7 +72,7 @@ func (a *atFlag) check() error {
 		"2026-01-02T15:04:05Z, nor how long ago such as -5m", a.revision)
 }
 
-// find asks the server for the revision at the time.
+// find asks the server once for the revision at the time.
 func (a *atFlag) find(req *http.Request, next http.RoundTripper, say func(string)) error {
 	if a.moment == "" {
 		return nil
@@ -142,7 +142,7 @@ func writeBody(res *http.Response, data []byte) {
 	res.Header.Set("Content-Length", strconv.Itoa(len(data)))
 }
 
-// answerMost bounds the bytes that are read of an answer about a time.
+// answerMost limits the bytes of an answer about a time.
 const answerMost = 1 << 20
 
 var requestInfo = &request.RequestInfoFactory{
@@ -163,7 +163,7 @@ func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper,
 	}
 	query := (*req).URL.Query()
 	if query.Get("continue") != "" {
-		return nil, nil // the token says which revision it is of
+		return nil, nil // the token contains the revision
 	}
 	if err := a.find(*req, next, say); err != nil {
 		return nil, err

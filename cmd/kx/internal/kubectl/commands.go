@@ -49,8 +49,8 @@ const parent = "kx"
 // Streams are a command's input and outputs.
 type Streams = genericiooptions.IOStreams
 
-// commands are kubectl's, in the order of help. Commands that need a node or a running pod are left out, because kx has
-// neither.
+// commands lists kubectl's commands in the order of help. It lacks those that need a node or a running pod, because
+// kx has neither.
 var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
 		cmd := get.NewCmdGet(parent, f, s)
@@ -109,8 +109,8 @@ var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	},
 }
 
-// Own makes a command of kx's own that finds its server and shows its journeys like the others here. Warnings of the
-// server go to warn.
+// Own makes one of kx's own commands. The command finds its server and shows its journeys like kubectl's commands.
+// warn gets the server's warnings.
 type Own func(f cmdutil.Factory, streams Streams, warn rest.WarningHandler) *cobra.Command
 
 // NewCommands makes kubectl's commands, followed by kx's own. Without --kubeconfig and KUBECONFIG they use the server
@@ -138,7 +138,7 @@ func NewCommands(dataDir string, streams Streams, own ...Own) []*cobra.Command {
 	return all
 }
 
-// pathOptions make the config command use the same kubeconfig as the others.
+// pathOptions makes the command config use the same kubeconfig as the others.
 func (w *wiring) pathOptions() *clientcmd.PathOptions {
 	o := clientcmd.NewDefaultPathOptions()
 	o.GlobalFile = filepath.Join(w.dataDir, "kubeconfig")
@@ -157,7 +157,7 @@ func addVerbosity(connection *pflag.FlagSet) {
 
 // completeConnection adds the common flags to a command, with their completion.
 func completeConnection(cmd *cobra.Command, f cmdutil.Factory, connection *pflag.FlagSet) {
-	cmd.PersistentFlags().AddFlagSet(connection) // without those that it has already
+	cmd.PersistentFlags().AddFlagSet(connection) // this skips flags that the command has already
 	for name, complete := range map[string]func(string) []string{
 		"namespace": func(prefix string) []string { return completion.CompGetResource(f, "namespace", prefix) },
 		"context":   completion.ListContextsInConfig,
@@ -212,7 +212,7 @@ func renamed(text string) string {
 	return b.String()
 }
 
-// inWord says whether a character is part of a word.
+// inWord reports whether a character is part of a word.
 func inWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// conflictsFlag is --explain-conflicts, with the command's conflicts.
+// conflictsFlag is --explain-conflicts, with the command's conflicts. mu guards seen.
 type conflictsFlag struct {
 	wanted bool
 
@@ -79,7 +79,7 @@ func (c *conflictsFlag) see(req *http.Request, res *http.Response) error {
 	return nil
 }
 
-// explain says who manages the fields.
+// explain names the managers of the fields.
 func (c *conflictsFlag) explain(w *wiring) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +141,7 @@ var managerOf = regexp.MustCompile(`conflict with "((?:[^"\\]|\\.)*)"`)
 
 func (c *conflict) write(out io.Writer, live *unstructured.Unstructured) {
 	sent := map[string]any{}
-	_ = yaml.Unmarshal(c.sent, &sent) // without it, values are missing
+	_ = yaml.Unmarshal(c.sent, &sent) // after an error the output lacks the values
 	fmt.Fprintf(out, "\nFields of %s %q that others manage:\n", live.GetKind(), live.GetName())
 	if c.status.Details == nil {
 		return
@@ -196,7 +196,7 @@ func ownerOf(live *unstructured.Unstructured, manager, field string) (string, fi
 	return manager, nil
 }
 
-// valueAt is the value at a path of an object.
+// valueAt returns the value at a path of an object.
 func valueAt(v any, where fieldpath.Path) string {
 	for _, element := range where {
 		var ok bool
@@ -235,7 +235,7 @@ func step(v any, element fieldpath.PathElement) (any, bool) {
 	return nil, false
 }
 
-// hasKey says whether an item of a list has the key fields' values.
+// hasKey reports whether an item of a list has the values of the key fields.
 func hasKey(item map[string]any, element fieldpath.PathElement) bool {
 	for _, key := range *element.Key {
 		if fmt.Sprint(item[key.Name]) != fmt.Sprint(key.Value.Unstructured()) {

@@ -1,8 +1,8 @@
-// Package kubectl makes kubectl's commands commands of kx: the same flags, outputs, exit codes and completion, on the
-// server that join finds.
+// Package kubectl provides kubectl's commands as commands of kx, with the same flags, outputs, exit codes and
+// completion. They use the server that join finds.
 //
-// What comes in are a data directory and the streams. What goes out are cobra commands, in the order of a table. All
-// share one [wiring], which finds the server and sees each request.
+// [NewCommands] takes a data directory and the streams, and returns cobra commands in the order of a table. All share
+// one wiring, which finds the server and handles each request.
 //
 // # What kx adds
 //
@@ -10,15 +10,15 @@
 //     are fetched and shown on stderr.
 //   - --at on get: reads are made at a revision.
 //   - --explain-conflicts on apply: it names the owners of the fields in conflict.
-//   - On a terminal, a command says when its answer is late, and whether the server is ready. It gives a read up when
-//     the server keeps reporting that etcd does not answer. It says when client-go repeats a request because the server
-//     asks for it.
+//   - On a terminal, a command reports a late answer, and whether the server is ready. It gives up a read if the
+//     server keeps reporting that etcd does not answer. It reports when client-go repeats a request at the server's
+//     demand.
 //   - If a command fails because the server lacks a resource, it names the resource and the command that lists all.
-//   - The server of a data directory is a kx, which validates fields. kubectl's code would read its OpenAPI to find
-//     that out.
+//   - The server of a data directory is a kx, which validates fields. kubectl's code would read the server's OpenAPI
+//     to learn that.
 //   - apply and diff parse only the part of the server's OpenAPI that patches need, because they parse it for each
 //     object.
-//   - apply --prune looks at the kinds that the server has. kubectl's gives up at the first missing one.
+//   - apply --prune checks only kinds that the server has. kubectl's stops at the first missing kind.
 //
 // # How a command ends
 //

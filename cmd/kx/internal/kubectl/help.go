@@ -15,13 +15,13 @@ func markConnection(f *pflag.Flag) {
 	f.Annotations[connectionAnnotation] = []string{"true"}
 }
 
-// IsConnection says whether all commands of this package share a flag.
+// IsConnection reports whether f is one of the flags that all commands of this package share.
 func IsConnection(f *pflag.Flag) bool { return f.Annotations[connectionAnnotation] != nil }
 
-// OwnFlags are the flags of a command without the shared ones.
+// OwnFlags returns the flags of a command without the shared ones.
 func OwnFlags(cmd *cobra.Command) *pflag.FlagSet { return pick(cmd, false) }
 
-// ConnectionFlags are the shared flags of a command.
+// ConnectionFlags returns the shared flags of a command.
 func ConnectionFlags(cmd *cobra.Command) *pflag.FlagSet { return pick(cmd, true) }
 
 func pick(cmd *cobra.Command, connection bool) *pflag.FlagSet {

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// missing is a resource that a command asked for but the server lacks. kubectl's message does not name it.
+// missing is a requested resource that the server lacks. kubectl's message does not name it. mu guards resource.
 type missing struct {
 	mu       sync.Mutex
 	resource string
 }
 
-// see remembers a request to a path that does not exist. The answer is plain text then; for a missing object it is JSON
+// see records a request to an unknown path. Its answer is plain text, while the answer for a missing object is JSON
 // or protobuf.
 func (m *missing) see(req *http.Request, res *http.Response) {
 	if res.StatusCode != http.StatusNotFound || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {

@@ -9,9 +9,9 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// forPatches is the factory of commands that compute patches. They need the server's OpenAPI to know how lists merge,
-// and kubectl's code parses the version's document twice for each object. They get it without descriptions, which makes
-// applying unchanged objects three times as fast.
+// forPatches is the factory for commands that compute patches. These need the server's OpenAPI for the merge rules of
+// lists, and kubectl's code parses the version's document twice for each object. forPatches removes the descriptions,
+// which makes apply of unchanged objects three times as fast.
 type forPatches struct{ cmdutil.Factory }
 
 // OpenAPIV3Client fetches and shortens each document once.
@@ -46,8 +46,8 @@ func (g briefGroupVersion) Schema(contentType string) ([]byte, error) {
 
 const kindOfOperation = "x-kubernetes-group-version-kind"
 
-// briefForPatches reduces an OpenAPI v3 document to the schemas without descriptions, and the types of patches of each
-// kind. A document that it can't read stays unchanged.
+// briefForPatches reduces an OpenAPI v3 document to the schemas, without descriptions, and the types of patches of
+// each kind. It returns a document that it can't read unchanged.
 func briefForPatches(data []byte) []byte {
 	var document map[string]any
 	if err := json.Unmarshal(data, &document); err != nil {
@@ -77,7 +77,7 @@ func briefForPatches(data []byte) []byte {
 	return data
 }
 
-// dropTexts removes descriptions. A property named description is an object, and stays.
+// dropTexts removes descriptions. It keeps a property named description, which is an object.
 func dropTexts(value any) {
 	switch value := value.(type) {
 	case map[string]any:

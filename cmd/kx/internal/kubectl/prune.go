@@ -7,7 +7,7 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// prunable are the kinds that kubectl apply --prune looks at by default.
+// prunable lists the kinds that kubectl apply --prune checks by default.
 var prunable = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "ConfigMap"},
 	{Version: "v1", Kind: "Endpoints"},
@@ -27,8 +27,8 @@ var prunable = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "PersistentVolume"},
 }
 
-// pruneWhatThereIs makes apply --prune look only at those of these kinds that the server has. kubectl's code gives up
-// at the first missing one.
+// pruneWhatThereIs limits apply --prune to those of the kinds that the server has. kubectl's code stops at the first
+// missing kind.
 func pruneWhatThereIs(cmd *cobra.Command, f cmdutil.Factory) {
 	run := cmd.Run
 	cmd.Run = func(cmd *cobra.Command, args []string) {

@@ -21,7 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
-// Headers: a request asks for objects in its journey, and a response names the journey.
+// levelHeader requests objects in the journey. The other header of a response names the journey.
 const (
 	levelHeader   = "Kx-Trace"
 	journeyHeader = "Kx-Journey"
@@ -37,21 +37,21 @@ const (
 var traceForms = []string{traceTree, traceBrief, traceJSON}
 
 const (
-	// journeysMost bounds how many requests of a command are shown: a server keeps 512 journeys.
+	// journeysMost limits the requests of a command that are shown: a server keeps 512 journeys.
 	journeysMost = 512
-	// fetchWait is how long the server may take for all of them.
+	// fetchWait limits the time to fetch all journeys.
 	fetchWait = 30 * time.Second
 )
 
-// traceFlag is --trace, with the command's requests.
+// traceFlag is --trace, with the journeys of the command's requests. mu guards the fields after it.
 type traceFlag struct {
 	form string
 
 	mu       sync.Mutex
-	config   *rest.Config // of the server, as nobody has wrapped it
+	config   *rest.Config // of the server, without this package's transport
 	journeys []string
 	more     int // requests beyond journeysMost
-	without  int // answers that name no journey
+	without  int // answers without a journey
 }
 
 func (w *wiring) addTrace(flags *pflag.FlagSet) {
@@ -75,7 +75,7 @@ func (f *traceFlag) serverIs(c *rest.Config) {
 	}
 }
 
-// ask asks for a journey with objects.
+// ask sets the header that requests a journey with objects.
 func (f *traceFlag) ask(req **http.Request) {
 	if f.form != "" {
 		*req = (*req).Clone((*req).Context())
@@ -83,7 +83,7 @@ func (f *traceFlag) ask(req **http.Request) {
 	}
 }
 
-// took remembers the journey of an answered request.
+// took records the journey of an answered request.
 func (f *traceFlag) took(_ *http.Request, res *http.Response) {
 	if f.form == "" {
 		return
@@ -153,8 +153,8 @@ func (f *traceFlag) show(w *wiring) {
 	}
 }
 
-// shown leaves out the requests by which a command found out what the server has, as the screen does, unless it asked
-// for nothing else. Programs get all.
+// shown drops the requests of discovery, as the screen does, unless there are no others. JSON output for programs
+// keeps all.
 func (f *traceFlag) shown(all []*v1alpha1.Journey) []*v1alpha1.Journey {
 	own := slices.DeleteFunc(slices.Clone(all), (*v1alpha1.Journey).IsDiscovery)
 	if f.form == traceJSON || len(own) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 )
 
-// wrapConfig puts this package's transport before that of each client that a command makes. Journeys are asked of the
-// first client's server.
+// wrapConfig puts this package's transport before that of each client that a command makes. Journeys are fetched from
+// the first client's server.
 func (w *wiring) wrapConfig(c *rest.Config) *rest.Config {
 	join.LimitPlugins(c, w.say)
 	c.UserAgent = join.Agent()
@@ -18,7 +18,7 @@ func (w *wiring) wrapConfig(c *rest.Config) *rest.Config {
 	return c
 }
 
-// transport sees each request that a command makes.
+// transport handles each request of a command.
 type transport struct {
 	*wiring
 	next http.RoundTripper

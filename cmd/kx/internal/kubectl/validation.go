@@ -12,14 +12,14 @@ import (
 	"k8s.io/kubectl/pkg/validation"
 )
 
-// knowing is the factory for the server of a data directory, which is a kx and validates fields. kubectl's code would
-// download and parse the OpenAPI of each object's version to find that out.
+// knowing is the factory for the server of a data directory. That server is a kx, which validates fields. kubectl's
+// code would download and parse the OpenAPI of each object's version to learn that.
 type knowing struct {
 	cmdutil.Factory
 	wiring *wiring
 }
 
-// Validator makes the server validate, unless kubectl itself must.
+// Validator leaves the validation to the server, except for kinds that kubectl must validate.
 func (k knowing) Validator(directive string) (validation.Schema, error) {
 	found, err := k.ToDiscoveryClient()
 	if err != nil {
@@ -32,11 +32,11 @@ func (k knowing) Validator(directive string) (validation.Schema, error) {
 	return validation.NewParamVerifyingSchema(here, serverValidates{found}, directive), nil
 }
 
-// serverValidates says that the server validates the kinds that it can patch. kubectl's code lets the client validate
-// others, such as lists.
+// serverValidates declares that the server validates the kinds that it can patch. kubectl's code validates others,
+// such as lists, in the client.
 type serverValidates struct{ discovery discovery.DiscoveryInterface }
 
-// HasSupport says whether the server validates a kind.
+// HasSupport returns an error if the server does not validate a kind.
 func (s serverValidates) HasSupport(kind schema.GroupVersionKind) error {
 	list, err := s.discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool {

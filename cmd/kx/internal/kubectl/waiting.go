@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// waitSilent is how long a command waits for an answer before it says so. Nearly all answers come sooner.
+	// waitSilent is the time after which a command reports that it waits for an answer. Nearly all answers come
+	// sooner.
 	waitSilent = 2 * time.Second
-	// waitEvery is the time until it says so again.
+	// waitEvery is the interval between updates of this report.
 	waitEvery = time.Second
-	// readyMost is how long a server may take to answer whether it is ready. A server without its etcd waits for etcd
-	// first.
+	// readyMost limits the wait for a server's readiness report. A server without its etcd first waits for etcd.
 	readyMost = 10 * time.Second
-	// givesUpAfter is how many times in a row the server must report its etcd missing before the command gives up.
+	// givesUpAfter is the number of consecutive reports of a missing etcd after which the command gives up.
 	givesUpAfter = 2
 )
 
-// waiting says on a terminal what a command waits for. Elsewhere it is silent and never gives up, like kubectl: a
-// script that waits as long as the server may still get its answer.
+// waiting reports on a terminal that a command waits, and for what. Without a terminal it is silent and never gives
+// up, like kubectl: a script may still get its answer later.
 type waiting struct {
-	line sync.Mutex // held by the request that says what it waits for
+	line sync.Mutex // held by the request that reports its wait
 }
 
-// roundTrip sends a request and says meanwhile if the answer is late.
+// roundTrip sends a request, and reports a late answer meanwhile.
 func (w *wiring) roundTrip(req *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if !render.IsTerminal(w.streams.ErrOut) {
 		return next.RoundTrip(req)
@@ -51,9 +51,9 @@ func (w *wiring) roundTrip(req *http.Request, next http.RoundTripper) (*http.Res
 
 const seeToEtcd = "see to that etcd (kx etcd status --endpoints URL shows its members)"
 
-// tellWait shows, until a request is answered, how long that takes and whether the server is ready. It ends a read if
-// the server keeps reporting its etcd missing. It never ends a write, which may still be done, nor a request with a
-// timeout of the user's. The result says whether the server's last report was that etcd is missing.
+// tellWait shows the waiting time and the server's readiness until a request is answered. It gives up a read if the
+// server keeps reporting that etcd is missing. It never gives up a write, which may still succeed, or a request with
+// the user's own timeout. The result is true if the server's last report was that etcd is missing.
 func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-chan struct{}) (withoutEtcd bool) {
 	begun := time.Now()
 	select {
@@ -62,7 +62,7 @@ func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-
 	case <-time.After(waitSilent):
 	}
 	if !w.waiting.line.TryLock() {
-		return false // another request says it
+		return false // another request reports already
 	}
 	defer w.waiting.line.Unlock()
 	defer render.Overwrite(w.streams.ErrOut, "")
@@ -98,7 +98,7 @@ type ready struct {
 	withoutEtcd bool
 }
 
-// readiness asks the request's server repeatedly whether it is ready, until ctx ends.
+// readiness polls the readiness of the request's server until ctx ends.
 func readiness(ctx context.Context, req *http.Request, next http.RoundTripper) <-chan ready {
 	states := make(chan ready)
 	go func() {
@@ -118,7 +118,7 @@ func readiness(ctx context.Context, req *http.Request, next http.RoundTripper) <
 	return states
 }
 
-// readyAnswerMost bounds the bytes that are read of such a report.
+// readyAnswerMost limits the bytes of such a report.
 const readyAnswerMost = 64 << 10
 
 func askReady(ctx context.Context, req *http.Request, next http.RoundTripper) ready {
@@ -127,7 +127,7 @@ func askReady(ctx context.Context, req *http.Request, next http.RoundTripper) re
 	ask := req.Clone(ctx)
 	prefix, _, _ := strings.Cut(req.URL.Path, "/api")
 	ask.Method, ask.Body, ask.ContentLength = http.MethodGet, nil, 0
-	ask.URL.Path, ask.URL.RawPath, ask.URL.RawQuery = prefix+"/readyz", "", "verbose&exclude=etcd-readiness" // which waits as long again
+	ask.URL.Path, ask.URL.RawPath, ask.URL.RawQuery = prefix+"/readyz", "", "verbose&exclude=etcd-readiness" // this check would wait for etcd once more
 	res, err := next.RoundTrip(ask)
 	if err != nil {
 		return ready{text: ": the server answers nothing else either"}

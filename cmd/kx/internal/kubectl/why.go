@@ -25,7 +25,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// newWhy makes kx auth why: can-i with the rule that says so, or with what lacks.
+// newWhy makes kx auth why: can-i with the rule that allows the action, or with the missing permission.
 func (w *wiring) newWhy(f cmdutil.Factory, streams Streams) *cobra.Command {
 	o := &auth.CanIOptions{IOStreams: streams}
 	cmd := &cobra.Command{
@@ -78,7 +78,7 @@ comment, so that it can be read, changed, and given to kx apply -f -.`,
 	return cmd
 }
 
-// subject takes whom the review is about from the flags that say whom to act as.
+// subject sets the review's user from the impersonation flags.
 func (w *wiring) subject(spec *authorizationv1.SubjectAccessReviewSpec) error {
 	spec.User, spec.UID, spec.Groups = *w.flags.Impersonate, *w.flags.ImpersonateUID, *w.flags.ImpersonateGroup
 	for _, pair := range *w.flags.ImpersonateUserExtra {
@@ -142,12 +142,13 @@ func (w *wiring) question(f cmdutil.Factory, o *auth.CanIOptions, args []string,
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		switch {
 		case err == nil && kind.GroupKind() == (schema.GroupKind{Kind: "Namespace"}):
-			o.Namespace = o.ResourceName // a request for a namespace is one in it
+			o.Namespace = o.ResourceName // the API treats a request for a namespace as one in it
 		case err == nil && mapping.Scope.Name() == meta.RESTScopeNameRoot:
 			o.Namespace = ""
 		}
 	} else if o.Verb == "impersonate" || strings.HasPrefix(o.Verb, "impersonate:") {
-		// Parts of users are resources for roles alone: nobody serves them, and all but accounts are in no namespace.
+		// The parts of an impersonated user are resources only in roles: no server serves them. Only service accounts
+		// have a namespace.
 		part := schema.ParseGroupResource(o.Resource.Resource)
 		if o.Resource = part.WithVersion(""); part.Resource != "serviceaccounts" {
 			o.Namespace = ""
@@ -160,7 +161,7 @@ func (w *wiring) question(f cmdutil.Factory, o *auth.CanIOptions, args []string,
 	return nil
 }
 
-// ask has the server answer a review.
+// ask sends a review to the server, and fills in its answer.
 func ask(f cmdutil.Factory, review *v1alpha1.AccessReview) error {
 	client, err := f.KubernetesClientSet()
 	if err != nil {
@@ -183,7 +184,7 @@ func ask(f cmdutil.Factory, review *v1alpha1.AccessReview) error {
 	return json.Unmarshal(data, review)
 }
 
-// lack writes why the action is not allowed, and the role and the binding that would allow it.
+// lack writes the reason of a refusal, and the role and the binding that would allow the action.
 func lack(out io.Writer, review *v1alpha1.AccessReview) error {
 	if _, err := fmt.Fprintf(out, "# no: %s\n", review.Status.Why); err != nil || review.Status.Missing == nil {
 		return err
@@ -200,16 +201,15 @@ func lack(out io.Writer, review *v1alpha1.AccessReview) error {
 	return nil
 }
 
-// nameMost is how long the name of a role may be here, in bytes. [hashBytes] of a hash stand at the end of a name that
-// was cut.
+// nameMost limits the bytes of a role's name here. A shortened name ends with hashBytes of a hash.
 const (
 	nameMost  = 200
 	hashBytes = 4
 )
 
-// roleName says what a role allows and to whom: to apply the role for one user must not replace that for another one.
-// Where a character of the user's name can't be in that of a role, or the name is too long, a hash tells it from
-// others.
+// roleName builds a role's name from its rule and its user, so that the role for one user does not replace another
+// user's. If the user's name has characters that a role's name can't have, or if the result is too long, a hash keeps
+// names distinct.
 func roleName(rule *rbacv1.PolicyRule, who string) string {
 	resources := slices.Clone(rule.Resources)
 	for i := range resources {
@@ -227,7 +227,7 @@ func roleName(rule *rbacv1.PolicyRule, who string) string {
 	return fmt.Sprintf("%s-%x", strings.ToValidUTF8(name[:min(len(name), nameMost)], ""), hash[:hashBytes])
 }
 
-// grant is a role with the rule that lacks, and a binding of it to whom the review is about.
+// grant returns a role with the missing rule, and its binding to the review's user.
 func grant(review *v1alpha1.AccessReview) []any {
 	rule, spec := *review.Status.Missing, review.Spec
 	named := metav1.ObjectMeta{Name: roleName(&rule, spec.User)}

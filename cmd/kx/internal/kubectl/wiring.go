@@ -26,7 +26,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 )
 
-// ExitError is the exit code of a command that has printed its error itself.
+// ExitError is the exit code of a command that has already printed its error.
 type ExitError int
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
@@ -37,8 +37,9 @@ type warningCounter interface {
 	WarningCount() int
 }
 
-// wiring connects kubectl's code with a server: it finds the server, changes requests, and ends the command. A process
-// runs one command, so it has one wiring.
+// wiring connects kubectl's code with a server: it finds the server, changes requests, and ends the command. A
+// process runs one command, so it has one wiring. find sets place and findErr once. cacheLock guards cached and
+// mapper.
 type wiring struct {
 	dataDir  string
 	streams  Streams
@@ -60,7 +61,7 @@ type wiring struct {
 	mapper    meta.RESTMapper
 	cacheLock sync.Mutex
 
-	ended chan int // the exit code of the command that runs, if one does
+	ended chan int // the exit code of the running command; nil without one
 }
 
 func newWiring(dataDir string, streams Streams) *wiring {
@@ -74,7 +75,7 @@ func newWiring(dataDir string, streams Streams) *wiring {
 	return w
 }
 
-// kubectl's limits for discovery.
+// The limits for discovery are kubectl's.
 const (
 	discoveryBurst = 300
 	discoveryQPS   = 50
@@ -90,7 +91,7 @@ func (w *wiring) factory(flags *pflag.FlagSet) cmdutil.Factory {
 	return knowing{cmdutil.NewFactory(matching), w}
 }
 
-// prepare finds the server when the command first needs one.
+// prepare finds the server at the command's first use of it.
 func (w *wiring) prepare() error {
 	w.find.Do(func() {
 		if *w.flags.APIServer != "" || join.Elsewhere(w.dataDir, *w.flags.KubeConfig) {
@@ -99,7 +100,7 @@ func (w *wiring) prepare() error {
 		code := 0
 		w.place, code, w.findErr = join.Find(context.Background(), w.dataDir, w.say)
 		if w.place == nil && w.findErr == nil {
-			w.exit(code) // another process has run the command
+			w.exit(code) // the command has run in another process
 		}
 		if w.findErr == nil {
 			*w.flags.KubeConfig, *w.flags.APIServer = w.place.Kubeconfig, w.place.Server
@@ -109,8 +110,8 @@ func (w *wiring) prepare() error {
 	return w.findErr
 }
 
-// checkContext returns an error if the kubeconfig of the data directory has no current context. kubectl's code would
-// ask for a user name then.
+// checkContext returns an error if the kubeconfig of the data directory has no current context. Without this check,
+// kubectl's code would prompt for a user name.
 func (w *wiring) checkContext() error {
 	if *w.flags.Context != "" || *w.flags.AuthInfoName != "" || *w.flags.BearerToken != "" {
 		return nil
@@ -126,10 +127,10 @@ func (w *wiring) checkContext() error {
 		strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", "))
 }
 
-// say prints a message of kx's own.
+// say prints one of kx's own messages.
 func (w *wiring) say(text string) { fmt.Fprintf(w.streams.ErrOut, "kx: %s\n", text) }
 
-// ToRESTConfig is the configuration of the server that prepare finds.
+// ToRESTConfig returns the configuration of the server that prepare finds.
 func (w *wiring) ToRESTConfig() (*rest.Config, error) {
 	if err := w.prepare(); err != nil {
 		return nil, err
@@ -139,12 +140,12 @@ func (w *wiring) ToRESTConfig() (*rest.Config, error) {
 
 // ToRawKubeConfigLoader loads the kubeconfig of the server that prepare finds.
 func (w *wiring) ToRawKubeConfigLoader() clientcmd.ClientConfig {
-	_ = w.prepare() // whoever makes a request is told what is wrong
+	_ = w.prepare() // the next request returns the error
 	return w.flags.ToRawKubeConfigLoader()
 }
 
-// ToDiscoveryClient does not cache discovery on disk for the server of a data directory: another server may have its
-// address tomorrow. Asking takes two requests.
+// ToDiscoveryClient caches discovery in memory, and not on disk, for the server of a data directory: another server
+// may have its address tomorrow. Discovery takes only two requests.
 func (w *wiring) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
 	config, err := w.ToRESTConfig()
 	if err != nil {
@@ -182,14 +183,14 @@ func (w *wiring) ToRESTMapper() (meta.RESTMapper, error) {
 	return w.mapper, nil
 }
 
-// wrap runs a command of kubectl's.
+// wrap returns a RunE that runs one of kubectl's commands.
 func (w *wiring) wrap(run func(*cobra.Command, []string), runE func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := w.check(); err != nil {
 			return err
 		}
 		rest.SetDefaultWarningHandler(w.warnings)
-		// Room for the exit code of the command and for that of a goroutine that it left behind.
+		// The buffer has room for the exit codes of the command and of a goroutine that it left behind.
 		w.ended = make(chan int, 2)
 		cmdutil.BehaviorOnFatal(w.fatal)
 		defer cmdutil.DefaultBehaviorOnFatal()
@@ -214,7 +215,7 @@ func (w *wiring) check() error {
 	return w.at.check()
 }
 
-// finish prints what follows a command's own output.
+// finish prints the messages and journeys that follow a command's own output.
 func (w *wiring) finish(code int) error {
 	if n := w.warnings.WarningCount(); code == 0 && w.warningsAsErrors && n > 0 {
 		fmt.Fprintf(w.streams.ErrOut, "error: %s received\n", count(n, "warning"))
@@ -241,7 +242,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// fatal is called where kubectl would end the process.
+// fatal replaces kubectl's exit of the process.
 func (w *wiring) fatal(message string, code int) {
 	if message != "" {
 		if !strings.HasSuffix(message, "\n") {
@@ -255,11 +256,11 @@ func (w *wiring) fatal(message string, code int) {
 // exit ends the command with a code, and does not return.
 func (w *wiring) exit(code int) {
 	if w.ended == nil {
-		os.Exit(code) // completion: nothing of ours runs
+		os.Exit(code) // completion runs outside wrap
 	}
 	select {
 	case w.ended <- code:
-	default: // it has ended already
+	default: // the command has ended already
 	}
 	runtime.Goexit()
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/kx-apiserver/kx/docs"
 )
 
-// Entry is one lesson that can be played.
+// Entry is a lesson to play.
 type Entry struct {
 	*lesson.Lesson
-	// Number is that of a lesson of kx's; 0 for anybody's file.
+	// Number is the number of one of kx's lessons, or 0 for a lesson from a file.
 	Number int
-	// File is where it was read, and Files the tree in which its links lead.
+	// File is the lesson's path. Files is the tree in which its links are resolved.
 	File  string
 	Files fs.FS
 }
 
-// Catalogue are the lessons of kx in a language, in their order.
+// Catalogue returns kx's lessons in a language, in their order.
 func Catalogue(language lang.Language) ([]Entry, error) {
 	files, err := fs.Glob(docs.Files, path.Join("learn", language.String(), "[0-9][0-9]-*.md"))
 	if err != nil {
@@ -40,13 +40,13 @@ func Catalogue(language lang.Language) ([]Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		number, _ := strconv.Atoi(path.Base(file)[:2]) // the pattern's digits
+		number, _ := strconv.Atoi(path.Base(file)[:2]) // the pattern matches only digits here
 		entries[i] = Entry{Lesson: l, Number: number, File: file, Files: docs.Files}
 	}
 	return entries, nil
 }
 
-// Find finds a lesson by its number or ID, or reads a file.
+// Find returns the lesson with a number or ID, or reads a file.
 func Find(entries []Entry, name string) (Entry, error) {
 	if IsFile(name) {
 		return read(name)
@@ -60,7 +60,7 @@ func Find(entries []Entry, name string) (Entry, error) {
 	return Entry{}, fmt.Errorf("there is no lesson %q: kx learn lists them; a file is named with its path, such as ./my.md", name)
 }
 
-// IsFile says whether an argument names a file, and not a lesson of kx's.
+// IsFile reports whether an argument names a file, and not one of kx's lessons.
 func IsFile(name string) bool {
 	return strings.HasSuffix(name, ".md") || strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/docs"
 )
 
-// A lesson names the chains of docs/articles.md that it shows. It shows one if a journey of its takes the steps of the
-// chain in their order.
+// A lesson names the chains of docs/articles.md that it shows. It shows a chain if one of its journeys takes the
+// steps of the chain in their order.
 
 var (
 	chainTitle = regexp.MustCompile(`(?m)^### (.+)$`)
@@ -20,18 +20,18 @@ var (
 	noSlug     = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// slug is what links call a heading.
+// slug returns the name of a heading in links.
 func slug(heading string) string {
 	return strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
-// chain is one of docs/articles.md.
+// chain is a call chain of docs/articles.md.
 type chain struct {
 	title string
 	steps []string
 }
 
-// filter finds the journeys that take the steps. Installations of resources are found only by name.
+// filter returns a filter for journeys that take the steps. Journeys of installations match only with verb:install.
 func (c chain) filter() string {
 	f := "(" + strings.Join(c.steps, " -> ") + ")"
 	if strings.HasPrefix(c.steps[0], "install.") || strings.HasPrefix(c.steps[0], "storage.") {
@@ -40,11 +40,11 @@ func (c chain) filter() string {
 	return f
 }
 
-// chains are those of docs/articles.md, in its order, by their slugs.
+// chains parses the chains of docs/articles.md: their slugs in order, and the chains by slug.
 var chains = sync.OnceValues(func() (order []string, bySlug map[string]chain) {
 	data, err := fs.ReadFile(docs.Files, "articles.md")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the file is embedded
 	}
 	text := string(data)
 	bySlug = map[string]chain{}
@@ -66,10 +66,10 @@ var chains = sync.OnceValues(func() (order []string, bySlug map[string]chain) {
 	return order, bySlug
 })
 
-// claims are the chains that a lesson names and has not shown yet.
+// claims holds the chains that a lesson names and has not shown yet.
 type claims map[string]chain
 
-// claimsOf are all that a lesson names. problems are those that there are not.
+// claimsOf returns the chains of names. The second result reports unknown ones.
 func claimsOf(names []string) (claims, []string) {
 	_, known := chains()
 	c := claims{}
@@ -84,7 +84,7 @@ func claimsOf(names []string) (claims, []string) {
 	return c, problems
 }
 
-// open are the claims that are left, in words.
+// open describes the chains that were not shown.
 func (c claims) open() []string {
 	var left []string
 	for name, one := range c {

@@ -20,20 +20,20 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
-// draft is a lesson that is made of a journey.
+// draft is a lesson in the making, from a journey.
 type draft struct {
 	journey *v1alpha1.Journey
-	steps   []*v1alpha1.Step // those that the lesson is about, in the order of the journey
-	stored  []byte           // the object as a server has it now; nil if it has none
+	steps   []*v1alpha1.Step // the steps of the lesson, in the order of the journey
+	stored  []byte           // the object's current state in the server; nil if there is none
 	text    strings.Builder
 }
 
-// From makes a lesson of a journey, for a file of that name: the request, a question for each chosen step that calls
-// another one, what must be seen, and what the screen shows. Without chosen steps it takes the way downward from the
-// handler. stored is the object that the request was about, as the server has it now; nil for none.
+// From makes a lesson from a journey, for a file of that name. It contains the request, a question for each chosen
+// step that calls another one, expectations, and a block for the screen. Without chosen steps it takes the path from
+// the handler down. stored is the current state of the request's object, or nil.
 func From(j *v1alpha1.Journey, stored []byte, file string, chosen []string) (string, error) {
 	j = j.DeepCopy()
-	j.Texts(escape.Line) // a capture may be anybody's: no text of it ends a line of the lesson
+	j.Texts(escape.Line) // captures are not trusted: their texts must not end a line of the lesson
 	if j.IsInstall() || j.Status.Phase != v1alpha1.JourneyComplete || j.Spec.Verb == "watch" {
 		return "", fmt.Errorf("journey %s is no request that was answered once: name another", j.Name)
 	}
@@ -72,7 +72,7 @@ func (d *draft) choose(names []string) (steps []*v1alpha1.Step, err error) {
 	return steps, nil
 }
 
-// downward is the way from the handler to the lowest layer: of what a step calls, that which took longest.
+// downward returns the path from the handler to the lowest layer. At each step it follows the call that took longest.
 func (d *draft) downward() (way []*v1alpha1.Step) {
 	all := d.journey.Status.Steps
 	at := slices.IndexFunc(all, func(s v1alpha1.Step) bool { return s.Layer == trace.LayerHandler.String() && !trace.InfoOf(s.ID).Fine })
@@ -92,7 +92,7 @@ func (d *draft) downward() (way []*v1alpha1.Step) {
 	return way
 }
 
-// longer prefers rest, to which the way goes, whatever else the handler waited for.
+// longer compares the duration of steps. It always prefers the layer REST, since the path leads there.
 func longer(a, b *v1alpha1.Step) bool {
 	rest := trace.LayerREST.String()
 	if (a.Layer == rest) != (b.Layer == rest) {
@@ -109,7 +109,7 @@ func (d *draft) head(file string) {
 	asked, _, _ := strings.Cut(spec.URI, "?")
 	fmt.Fprintf(&d.text, "---\nid: %s\ntitle: %q\nminutes: 5\n", id, escape.Line(spec.Method+" "+asked))
 	if d.took(trace.LayerCacher) && !d.took(trace.LayerEtcd3) {
-		d.text.WriteString("serve: [--watch-cache-prefill]\n") // otherwise a new server's cache would be empty, and leave it to etcd
+		d.text.WriteString("serve: [--watch-cache-prefill]\n") // without it a new server's cache is empty, and etcd answers
 	}
 	rest := slices.IndexFunc(d.steps, func(s *v1alpha1.Step) bool { return s.Layer == trace.LayerREST.String() })
 	if rest >= 0 && d.journey.Status.Code < 400 {
@@ -126,13 +126,13 @@ Say in two sentences what the question is.
 `, d.journey.Name, escape.Line(spec.Method+" "+asked))
 }
 
-// took says whether the request took a step of the layer that is not only a detail of another one.
+// took reports whether the request took a step of the layer, apart from fine details.
 func (d *draft) took(layer trace.Layer) bool {
 	return slices.ContainsFunc(d.journey.Status.Steps,
 		func(s v1alpha1.Step) bool { return s.Layer == layer.String() && !trace.InfoOf(s.ID).Fine })
 }
 
-// request writes what must be there before, and the request.
+// request writes the setup and the request.
 func (d *draft) request() {
 	spec := d.journey.Spec
 	if spec.Name != "" && spec.Method != http.MethodPost && d.journey.Status.Code < 400 {
@@ -167,7 +167,7 @@ func (d *draft) request() {
 
 func (d *draft) block(head, body string) { fmt.Fprintf(&d.text, "```%s\n%s\n```\n\n", head, body) }
 
-// object is the request's object at the first step that has it; empty if no step has.
+// object returns the request's object at the first step that has it, or "".
 func (d *draft) object(of func(*v1alpha1.Step) *runtime.RawExtension) string {
 	for i := range d.journey.Status.Steps {
 		if o := of(&d.journey.Status.Steps[i]); o != nil {
@@ -179,7 +179,7 @@ func (d *draft) object(of func(*v1alpha1.Step) *runtime.RawExtension) string {
 	return ""
 }
 
-// own is an object without what the server sets; empty if it is none.
+// own returns an object without the fields that the server sets, or "" if data is no object.
 func own(data []byte) string {
 	var u unstructured.Unstructured
 	if json.Unmarshal(data, &u.Object) != nil || u.GetKind() == "" {
@@ -203,7 +203,7 @@ func (d *draft) send(verb, uri, object string) string {
 	return shell.Heredoc("kx "+verb+" --raw "+shell.Quote(uri)+" -f -", object)
 }
 
-// question asks what a step calls, and has the right answer at another place each time.
+// question asks for the call of a step. The position of the right answer differs between questions.
 type question struct {
 	id      string
 	step    string
@@ -211,7 +211,7 @@ type question struct {
 	right   int // from 1
 }
 
-// asked are the questions: one for each chosen step that calls the next one.
+// asked returns a question for each chosen step that calls the next one.
 func (d *draft) asked() (all []question) {
 	for i := 1; i < len(d.steps); i++ {
 		caller, called := d.steps[i-1], d.steps[i]
@@ -225,7 +225,7 @@ func (d *draft) asked() (all []question) {
 	return all
 }
 
-// wrong are the titles of two steps that the request did not take: of the right one's layer, if there are so many.
+// wrong returns the titles of two steps that the request did not take, if possible from the layer of the right one.
 func (d *draft) wrong(right *v1alpha1.Step) (titles []string) {
 	taken := func(id string) bool {
 		return slices.ContainsFunc(d.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.ID == id })
@@ -251,7 +251,7 @@ func (d *draft) questions() {
 	}
 }
 
-// term finds the request among those of the run.
+// term returns the filter that finds the request among those of the run.
 func (d *draft) term() string {
 	spec := d.journey.Spec
 	resource := spec.Resource
@@ -271,7 +271,7 @@ func (d *draft) expectations() {
 		first = append(first, "1 "+d.term()+" ("+strings.Join(ids, " -> ")+")")
 	}
 	for _, s := range d.steps {
-		// Whether a cache was as new as etcd when it was asked for a list is chance.
+		// It is chance whether a cache was up to date when a list was requested.
 		if s.Reason == nil || s.ID == trace.CacherList.String() {
 			continue
 		}
@@ -286,7 +286,7 @@ func (d *draft) expectations() {
 	}
 }
 
-// rest is what the screen shows, and what is worth reading.
+// rest writes the block for the screen, and the files that are worth reading.
 func (d *draft) rest() {
 	for i, s := range d.steps {
 		say := trace.InfoOf(s.ID).Title + "."

@@ -13,9 +13,9 @@ import (
 	"github.com/kx-apiserver/kx/server"
 )
 
-// Known is what the texts of lessons may name.
+// Known answers which names the texts of lessons may use.
 type Known struct {
-	// Flag says whether a command has a flag of that name, without its dashes.
+	// Flag reports whether a command has a flag of that name, without its dashes.
 	Flag func(name string) bool
 }
 
@@ -30,7 +30,7 @@ var (
 	inFence    = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
-// unknown are the names in a lesson's texts of which there is nothing: steps, flags, functions and links.
+// unknown returns the names in a lesson's texts that do not exist: steps, flags, functions and links.
 func unknown(e Entry, known Known) []string {
 	var problems []string
 	own := ownWords(e.Lesson)
@@ -59,7 +59,8 @@ func unknown(e Entry, known Known) []string {
 	return problems
 }
 
-// unknownName is why a piece of code names nothing; empty if it does, or is no name of ours.
+// unknownName explains why the name in a piece of code does not exist. It returns "" for a known name, and for code
+// without a name of kx.
 func unknownName(code string, known Known, own map[string]bool) string {
 	for _, m := range flagIn.FindAllStringSubmatch(code, -1) {
 		if !known.Flag(m[1]) {
@@ -81,7 +82,7 @@ func unknownName(code string, known Known, own map[string]bool) string {
 	return ""
 }
 
-// ownWords are those of the lesson's blocks: it may name what it makes.
+// ownWords returns the words of the lesson's blocks: its text may name the objects that it creates.
 func ownWords(l *lesson.Lesson) map[string]bool {
 	own := map[string]bool{}
 	for _, p := range l.Parts {
@@ -105,7 +106,7 @@ func ownWords(l *lesson.Lesson) map[string]bool {
 	return own
 }
 
-// stepFamilies are the first halves of steps' names.
+// stepFamilies holds the first parts of steps' names.
 var stepFamilies = sync.OnceValue(func() map[string]bool {
 	families := map[string]bool{}
 	for _, id := range trace.All() {
@@ -115,7 +116,7 @@ var stepFamilies = sync.OnceValue(func() map[string]bool {
 	return families
 })
 
-// sourceWords are all words of the source that the binary carries. Upstream's symbols are in the table of steps.
+// sourceWords holds all words of the source in the binary, which includes upstream's symbols in the table of steps.
 var sourceWords = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for _, room := range rooms {

@@ -9,10 +9,10 @@ import (
 	"github.com/kx-apiserver/kx/docs"
 )
 
-// Template is a commented lesson to begin from.
+// Template returns a commented lesson to begin from.
 func Template() ([]byte, error) { return fs.ReadFile(docs.Files, "learn/template.md") }
 
-// WriteNew writes a new lesson. A file that is there is left.
+// WriteNew writes a new lesson. It does not overwrite a file.
 func WriteNew(file string, data []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {

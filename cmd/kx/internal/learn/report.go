@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// SideBySide does one for each lesson, jobs at a time. The reports come in the order of the lessons.
+// SideBySide calls one for each lesson, jobs at a time. It yields the reports in the order of the lessons.
 func SideBySide(ctx context.Context, entries []Entry, jobs int, one func(context.Context, Entry) Report) iter.Seq[Report] {
 	return func(yield func(Report) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -39,7 +39,7 @@ func SideBySide(ctx context.Context, entries []Entry, jobs int, one func(context
 	}
 }
 
-// Write writes a line about a lesson, and below it why it is not true.
+// Write writes a line about a lesson, and its problems below.
 func Write(out io.Writer, r Report, mutated bool) {
 	name := r.Entry.ID
 	if r.Entry.Number > 0 {

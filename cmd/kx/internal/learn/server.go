@@ -25,10 +25,10 @@ import (
 
 // Server is a lesson's server, in this process.
 type Server struct {
-	// Log has what the server logs.
+	// Log gets the server's log.
 	Log io.Writer
 
-	listen string // after the first start, where it listens
+	listen string // the address, set by the first start
 	server *server.Server
 }
 
@@ -73,11 +73,11 @@ func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Ad
 	return play.Address{Config: config, Kubeconfig: started.Kubeconfig}, nil
 }
 
-// unlockWait bounds the wait for the locks of the server before.
+// unlockWait limits the wait for the previous server's locks.
 const unlockWait = 10 * time.Second
 
-// launch starts the server. The locks of the one before it are free when the last copy of their files is closed: a
-// child that this process is starting meanwhile has copies until it executes.
+// launch starts the server. It retries while the previous server's locks are held: they are free only when the last
+// copy of their files is closed, and a child that this process forks meanwhile holds copies until its exec.
 func (s *Server) launch(ctx context.Context, o *options.Options) (*server.Server, error) {
 	log := slog.New(slog.NewTextHandler(s.Log, nil))
 	liblog.SendTo(log.Handler())

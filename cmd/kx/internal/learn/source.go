@@ -18,14 +18,14 @@ import (
 //go:embed moons/main.go moons/storage.go
 var example embed.FS
 
-// exampleDir is where a checkout has the files of this package.
+// exampleDir is the directory of this package in a checkout.
 const exampleDir = "cmd/kx/internal/learn"
 
-// rooms are those whose source the binary has.
+// rooms lists the directories whose source is in the binary.
 var rooms = []string{"core", "server", "store"}
 
-// WriteSource implements play.Server. The files are those that this binary was built of, and go.mod has the versions of
-// all modules in it, as the linker noted them.
+// WriteSource implements play.Server. It writes the files from which this binary was built. go.mod names the modules
+// with the versions that the linker recorded.
 func (*Server) WriteSource(dir string) error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -57,7 +57,7 @@ func writeSource(dir string, info *debug.BuildInfo) error {
 	return os.WriteFile(filepath.Join(dir, "go.sum"), []byte(sum), 0o600)
 }
 
-// module makes go.mod and go.sum of what a binary says of its modules.
+// module makes go.mod and go.sum from a binary's build info.
 func module(info *debug.BuildInfo) (mod, sum string, err error) {
 	var require, sums strings.Builder
 	for _, m := range info.Deps {
@@ -67,7 +67,7 @@ func module(info *debug.BuildInfo) (mod, sum string, err error) {
 		fmt.Fprintf(&require, "\t%s %s\n", m.Path, m.Version)
 		fmt.Fprintf(&sums, "%s %s %s\n", m.Path, m.Version, m.Sum)
 	}
-	version, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ") // after a space come experiments
+	version, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ") // experiments follow after a space
 	if parts := strings.SplitN(version, ".", 3); len(parts) == 3 {
 		version = parts[0] + "." + parts[1] + ".0" // any release of this Go will do
 	}

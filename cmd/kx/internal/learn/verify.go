@@ -17,28 +17,29 @@ import (
 
 // Verifier runs lessons without a screen.
 type Verifier struct {
-	// Binary is what the commands call kx, and Env what is added to their environment.
+	// Binary is the program that the commands run as kx. Env is added to their environment.
 	Binary string
 	Env    []string
 	Known  Known
-	// Shown is called with what a block of the lesson opens; nil if nobody looks.
+	// Shown (optional) is called with the journey that a block of the lesson opens.
 	Shown func(lesson.Show, *v1alpha1.Journey)
 }
 
-// Report is what became of a lesson.
+// Report is the result of verifying a lesson.
 type Report struct {
 	Entry Entry
-	// Conditions is how many conditions there are to fulfil, and Held how many are fulfilled.
+	// Conditions counts the lesson's conditions, and Held the fulfilled ones.
 	Conditions, Held int
-	// Problems are why the lesson is not true; empty if it is.
+	// Problems explains why the lesson does not hold. It is empty if the lesson holds.
 	Problems []string
-	// Lacks is what the machine does not have; then nothing ran. LeftOut is what it does not have for parts of the
-	// lesson, which did not run.
+	// Lacks names a requirement that the machine does not meet, so that nothing ran. LeftOut names a requirement of
+	// some parts, which did not run.
 	Lacks, LeftOut string
 	Took           time.Duration
 }
 
-// Verify runs a lesson: all expectations hold, each starter leaves one that does not, each solution none.
+// Verify runs a lesson. All expectations must hold. After each starter an expectation must fail, and after the
+// solution none.
 func (v *Verifier) Verify(ctx context.Context, e Entry) Report {
 	began := time.Now()
 	r := Report{Entry: e, Problems: unknown(e, v.Known)}
@@ -52,10 +53,11 @@ func (v *Verifier) Verify(ctx context.Context, e Entry) Report {
 	return r
 }
 
-// mutatedWithin is how long an expectation is looked at that a mutation must make fail.
+// mutatedWithin limits the wait for an expectation to fail after a mutation.
 const mutatedWithin = 3 * time.Second
 
-// Mutate runs a lesson with the change of its server that it names. It is a problem if its expectations still hold.
+// Mutate runs a lesson with the change of its server that the lesson names. If all expectations still hold, that is a
+// problem.
 func (v *Verifier) Mutate(ctx context.Context, e Entry) Report {
 	began := time.Now()
 	r := Report{Entry: e, Lacks: play.Lacks(e.Needs)}
@@ -75,7 +77,7 @@ func (v *Verifier) Mutate(ctx context.Context, e Entry) Report {
 	return r
 }
 
-// errNoticed ends a mutated lesson: an expectation has failed, as it must.
+// errNoticed ends a mutated lesson: an expectation has failed, as required.
 var errNoticed = errors.New("the mutation was noticed")
 
 // run is one run of a lesson.
@@ -88,7 +90,7 @@ type run struct {
 	shows    func(lesson.Show, *v1alpha1.Journey)
 }
 
-// play runs all parts. An error is a problem that ends the lesson.
+// play runs all parts. An error is a problem that ends the lesson early.
 func (v *Verifier) play(ctx context.Context, report *Report, mutation *lesson.Mutation) (err error) {
 	l := report.Entry.Lesson
 	var flags []string
@@ -120,7 +122,7 @@ func (v *Verifier) play(ctx context.Context, report *Report, mutation *lesson.Mu
 	return nil
 }
 
-// shown notes which chains of the articles a run or task has shown.
+// shown removes the chains that a run or task has shown from the claims.
 func (r *run) shown(ctx context.Context, of string) error {
 	for name, c := range r.claims {
 		found, err := r.Shows(ctx, of, c.filter())
@@ -169,7 +171,7 @@ func (r *run) part(ctx context.Context, i int) error {
 	return nil
 }
 
-// run does a run, with the fault of the mutation if it is for this one.
+// run does a run, with the mutation's fault if that belongs to it.
 func (r *run) run(ctx context.Context, i int, part lesson.Run) error {
 	if err := r.mutate(ctx, part.ID); err != nil {
 		return err
@@ -181,7 +183,7 @@ func (r *run) run(ctx context.Context, i int, part lesson.Run) error {
 	return err
 }
 
-// mutate makes the fault of the mutation, if it is for this run or task.
+// mutate sets the mutation's fault, if that belongs to this run or task.
 func (r *run) mutate(ctx context.Context, id string) error {
 	if r.mutation == nil || r.mutation.Of != id || r.mutation.Fault == nil {
 		return nil
@@ -189,7 +191,7 @@ func (r *run) mutate(ctx context.Context, id string) error {
 	return r.Arm(ctx, "mutation", *r.mutation.Fault)
 }
 
-// do does a part, and says what was printed if it fails.
+// do does a part. If it fails, the error contains the output.
 func (r *run) do(ctx context.Context, i int, what string) error {
 	o, err := r.Do(ctx, i)
 	if err == nil {
@@ -203,7 +205,7 @@ func (r *run) do(ctx context.Context, i int, what string) error {
 
 func indent(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") }
 
-// expect judges expectations, or waits for one to fail that the mutation is about.
+// expect checks expectations. If the mutation is for their run, it waits for one to fail.
 func (r *run) expect(ctx context.Context, part lesson.Expect) error {
 	if r.mutation != nil && r.mutation.Of == part.Of {
 		part.Within = min(part.Within, mutatedWithin)
@@ -219,7 +221,7 @@ func (r *run) expect(ctx context.Context, part lesson.Expect) error {
 		if r.mutation.Of == part.Of && !o.OK() {
 			return errNoticed
 		}
-		return nil // what comes before the mutated run may fail by it too
+		return nil // the mutation may also affect runs before the mutated one
 	}
 	for _, result := range o.Results {
 		r.report.Conditions++
@@ -233,7 +235,7 @@ func (r *run) expect(ctx context.Context, part lesson.Expect) error {
 	return nil
 }
 
-// requests are those of a result, a line each.
+// requests lists the requests of a result, one on each line.
 func requests(r play.Result) string {
 	var lines strings.Builder
 	for _, j := range r.Journeys {
@@ -281,7 +283,7 @@ func (r *run) read(ctx context.Context, part lesson.Read) error {
 	return nil
 }
 
-// starter runs what a task begins with: something must be left to do.
+// starter runs the starter of a task. An expectation must fail afterwards.
 func (r *run) starter(ctx context.Context, part lesson.Starter) error {
 	if err := r.mutate(ctx, part.ID); err != nil {
 		return err
@@ -304,7 +306,7 @@ func (r *run) starter(ctx context.Context, part lesson.Starter) error {
 	return r.at(part, "with the starter of %s all its expectations hold: nothing is left to do", part.ID)
 }
 
-// Executable is the binary that runs.
+// Executable returns the path of the running binary.
 func Executable() (string, error) {
 	binary, err := os.Executable()
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package liblog decides where the logs of libraries go.
 //
-// In come handlers, one after the other. Out goes what a library warns of, to the latest of them: what a server does,
-// it says itself.
+// The latest handler gets the warnings and errors of libraries. Their information is dropped, since a server logs its
+// own actions.
 //
-// Invariant: klog's logger is set once, since nothing may log meanwhile. From then on only the handler behind it
+// Invariant: klog's logger is set once, because no code may log while it is set. Later only the handler behind it
 // changes.
 package liblog
 
@@ -21,16 +21,16 @@ var (
 	set    = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(libraries{})) })
 )
 
-// SendTo sends the warnings and errors of libraries to h from now on. It must have been called once before anything
-// that logs runs.
+// SendTo sends the warnings and errors of libraries to h from now on. Its first call must come before any code that
+// logs.
 func SendTo(h slog.Handler) {
 	latest.Store(&h)
 	set()
 }
 
-// libraries is the handler that klog knows.
+// libraries is klog's handler. It passes records to the latest handler.
 type libraries struct {
-	// with adds what its logger always says. It may be nil.
+	// with adds the logger's attributes and groups. It may be nil.
 	with func(slog.Handler) slog.Handler
 }
 

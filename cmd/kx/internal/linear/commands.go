@@ -12,13 +12,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/control"
 )
 
-// command is what a line can begin with.
+// command is a command of the line reader.
 type command struct {
 	name, argument, help string
 	do                   func(l *linear, argument string) error
 }
 
-// commands are all of them, in the order of help. quit is no row: it ends the reading of lines.
+// commands returns all commands in the order of help, except quit, which ends the reading of lines.
 func commands() []command {
 	return []command{
 		{"list", "FILTER", "the requests that are remembered, or those that the filter wants", (*linear).list},
@@ -119,7 +119,7 @@ func (l *linear) story(id string) error {
 	return nil
 }
 
-// reopen opens a request if one is named, or none is open.
+// reopen opens the named request. Without a name it opens one only if none is open.
 func (l *linear) reopen(id string) error {
 	if id == "" {
 		return l.need()
@@ -167,7 +167,7 @@ func (l *linear) resume(string) error {
 	return nil
 }
 
-// noControl is why nothing can be held.
+// noControl explains why requests cannot be held.
 func (l *linear) noControl() error {
 	if l.Control == nil {
 		return errors.New(l.Language.Phrase("saved requests can't be held"))
@@ -187,7 +187,8 @@ func (l *linear) breakAt(text string) error {
 	return nil
 }
 
-// held asks the server: what the session and the control were told can be older than what was read out.
+// held asks the server for the held requests: the state of the session and the control can be older than the lines
+// that the user has read.
 func (l *linear) held() ([]*v1alpha1.Journey, error) { return l.Session.Rows(l.ctx, "phase:held") }
 
 func (l *linear) listHeld(string) error {
@@ -207,7 +208,7 @@ func (l *linear) listHeld(string) error {
 	return nil
 }
 
-// tell makes a command that tells a held request what to do: the one that is named, or else the only one.
+// tell makes a command that sends an action to a held request: to the named one, or else to the only one.
 func tell(action v1alpha1.JourneyAction) func(*linear, string) error {
 	return func(l *linear, id string) error {
 		if err := l.noControl(); err != nil {

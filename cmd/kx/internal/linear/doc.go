@@ -1,12 +1,11 @@
-// Package linear is the screen for who has it read out, or has no terminal: lines that are only ever added, without
-// colours, and every command by its name.
+// Package linear is the screen for screen readers, and for use without a terminal. It only appends lines, without
+// colours, and takes commands by name.
 //
-// What comes in are the requests of a session, as they end or are held, and lines of commands. What goes out is a line
-// a request, and what was asked for: a story, one sentence after the other, the steps, the code, the changes.
+// It writes a line for each request of a session when the request ends or is held. On command it writes a request's
+// story, sentence by sentence, its steps, its code, or its changes.
 //
 // # Invariants
 //
-//  1. What is written is never overwritten. No escape code is written.
-//  2. While somebody reads a request, no other is told of between the lines. How many came is said with the next
-//     command.
+//  1. Written lines never change. No escape codes are written.
+//  2. While the user reads a request, no lines about other requests interrupt. The next command reports their number.
 package linear

@@ -17,20 +17,20 @@ import (
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
-// Capacity is how many requests are remembered.
+// Capacity limits the requests that are kept.
 const Capacity = 10_000
 
-// Options are what it works with.
+// Options are the inputs of [Run].
 type Options struct {
 	Session *session.Session
-	// Changed has a signal whenever the session has news.
+	// Changed gets a signal whenever the session has changes.
 	Changed <-chan struct{}
-	// Control holds requests; nil if there is no server.
+	// Control holds requests. It is nil without a server.
 	Control *control.Control
-	// Host is the server's address; empty for saved requests.
+	// Host is the server's address. It is empty for saved requests.
 	Host     string
 	Language lang.Language
-	// Files has the source of a step.
+	// Files returns the source of a step.
 	Files journey.Files
 }
 
@@ -41,18 +41,18 @@ type linear struct {
 	out   io.Writer
 	paint journey.Paint
 	ring  *session.Ring
-	told  map[string]string // of each request what was told: the step at which it is held, or that it ended
-	// quiet says that somebody reads: new requests are counted.
+	told  map[string]string // the last report about each request: the step at which it is held, or ended
+	// quiet is set while the user reads a request: new requests are then only counted.
 	quiet  bool
 	missed int
 	phase  session.State
 
 	open  *v1alpha1.Journey
 	lines []story.Line
-	at    int // the line of the story that was read last
+	at    int // the line of the story that was written last
 }
 
-// Run reads commands until they end, or one says so.
+// Run reads commands until the input ends, or until the user quits.
 func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -97,7 +97,7 @@ func (l *linear) say(english string, values ...any) {
 	fmt.Fprintln(l.out, draw.Clean(l.Language.Phrase(english, values...)))
 }
 
-// drain tells of what is new.
+// drain reports the session's changes.
 func (l *linear) drain() {
 	batch := l.Session.Drain()
 	l.ring.Apply(batch)
@@ -117,10 +117,10 @@ func (l *linear) drain() {
 	}
 }
 
-// ended stands for the end of a request, where else the step is named at which it is held.
+// ended is the value of linear.told for a request that has ended.
 const ended = "the end"
 
-// tell tells of a request that ended, or is held, once.
+// tell reports the end of a request, and each step at which it is held, once.
 func (l *linear) tell(j *v1alpha1.Journey) {
 	at := ""
 	switch {
@@ -137,13 +137,13 @@ func (l *linear) tell(j *v1alpha1.Journey) {
 	case l.quiet && (l.open == nil || l.open.Name != j.Name):
 		l.missed++
 	case at == ended:
-		_ = journey.Line(l.out, j, l.paint) // what can't be written can't be said either
+		_ = journey.Line(l.out, j, l.paint) // after a failed write, a message about it would fail too
 	default:
 		l.say("%s %s is held at %s: %s", j.Spec.Method, j.Spec.URI, at, j.Name)
 	}
 }
 
-// do does what a line says. It reports whether that is to leave.
+// do runs the command of a line. It returns true for quit.
 func (l *linear) do(line string) (quit bool) {
 	name, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
 	argument = strings.TrimSpace(argument)
@@ -170,7 +170,7 @@ func (l *linear) do(line string) (quit bool) {
 	return false
 }
 
-// read opens a request, from the beginning of its story on. Without an ID it is the latest.
+// read opens a request and starts its story. Without an ID it opens the latest request.
 func (l *linear) read(id string) error {
 	if id == "" {
 		if l.ring.Len() == 0 {
@@ -191,7 +191,7 @@ func (l *linear) read(id string) error {
 	return nil
 }
 
-// need is why there is nothing to read.
+// need returns an error if no request is open.
 func (l *linear) need() error {
 	if l.open == nil {
 		return l.read("")
@@ -199,7 +199,7 @@ func (l *linear) need() error {
 	return nil
 }
 
-// step is the one that the sentence read last tells of; nil if it is about the request as a whole.
+// step returns the step of the last sentence, or nil if the sentence is about the whole request.
 func (l *linear) step() *v1alpha1.Step {
 	if l.open == nil || l.at < 0 || l.at >= len(l.lines) {
 		return nil
@@ -210,7 +210,7 @@ func (l *linear) step() *v1alpha1.Step {
 	return nil
 }
 
-// sentence reads one sentence, and how deep it is.
+// sentence writes one sentence and its depth.
 func (l *linear) sentence() {
 	line := l.lines[l.at]
 	mark := ""
@@ -220,7 +220,7 @@ func (l *linear) sentence() {
 	fmt.Fprintf(l.out, "%d/%d %s%s\n", l.at+1, len(l.lines), mark, line.Text)
 }
 
-// list tells of the requests that are remembered and a filter wants.
+// list writes the kept requests that match a filter.
 func (l *linear) list(text string) error {
 	if _, err := filter.Parse(text, l.Session.Known); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Command moons is an API server with a resource of its own, as docs/own-storage.md makes it: a storage that is neither
-// in etcd nor in kx, behind kx's filters and handlers.
+// Command moons is an API server with its own resource, as docs/own-storage.md builds it: a storage outside etcd and
+// kx, behind kx's filters and handlers.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func main() {
 	o := options.New()
-	o.AddFlags(pflag.CommandLine) // those of kx serve
+	o.AddFlags(pflag.CommandLine) // the flags of kx serve
 	pflag.Parse()
 	if err := o.Validate(); err != nil {
 		log.Fatal(err)
