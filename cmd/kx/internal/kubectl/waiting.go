@@ -127,7 +127,8 @@ func askReady(ctx context.Context, req *http.Request, next http.RoundTripper) re
 	ask := req.Clone(ctx)
 	prefix, _, _ := strings.Cut(req.URL.Path, "/api")
 	ask.Method, ask.Body, ask.ContentLength = http.MethodGet, nil, 0
-	ask.URL.Path, ask.URL.RawPath, ask.URL.RawQuery = prefix+"/readyz", "", "verbose&exclude=etcd-readiness" // this check would wait for etcd once more
+	// The excluded check would wait for etcd once more.
+	ask.URL.Path, ask.URL.RawPath, ask.URL.RawQuery = prefix+"/readyz", "", "verbose&exclude=etcd-readiness"
 	res, err := next.RoundTrip(ask)
 	if err != nil {
 		return ready{text: ": the server answers nothing else either"}

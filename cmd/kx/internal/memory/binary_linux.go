@@ -7,20 +7,20 @@ import (
 	"syscall"
 )
 
-// mapping is where a part of the binary's file is in this process' memory.
+// mapping is the address range of a part of the binary's file in this process' memory.
 type mapping struct{ start, end uintptr }
 
-// unmapBinary takes the binary's code and constants out of this process' memory. They are the same in its file, and the
-// system puts the pages that are used again back when they are. What can't be taken out stays.
+// unmapBinary drops the binary's code and constants from this process' memory. The file has the same content, and the
+// system loads pages again when they are used. Pages that can't be dropped stay.
 func unmapBinary() {
 	for _, m := range binary() {
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, m.start, m.end-m.start, syscall.MADV_DONTNEED)
 	}
 }
 
-// binary finds the mappings of the binary's file that are in memory as they are in the file; none where the system does
-// not tell. What a dynamic linker has written before it took the right to write away is not in the file, and would be
-// lost.
+// binary finds the mappings of the binary's file with the same content as the file. It returns none if the system
+// does not list mappings. It skips mappings that a dynamic linker wrote before it made them read-only: the file lacks
+// that content, so it would be lost.
 func binary() (found []mapping) {
 	name, err := os.Readlink("/proc/self/exe")
 	if err != nil {

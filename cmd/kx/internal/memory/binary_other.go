@@ -2,5 +2,5 @@
 
 package memory
 
-// unmapBinary does nothing: only Linux has been tried.
+// unmapBinary does nothing: it was tested only on Linux.
 func unmapBinary() {}

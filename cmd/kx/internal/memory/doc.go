@@ -1,13 +1,12 @@
-// Package memory gives back to the system what a server needed once and, now that it is quiet, needs no longer.
+// Package memory returns memory to the system that a quiet server no longer needs.
 //
-// Go's collector lets a heap double before it collects, and keeps what it has collected for what comes next. That is
-// right for a server at work. One that waits, as most do most of the time, would hold on to it for as long as it waits;
-// and also to those pages of the binary that only its start read, where all packages were initialised: two thirds of
-// what it read of it.
+// Go's collector lets a heap double before it collects, and keeps the collected memory for later allocations. That
+// suits a busy server. A server that waits, as most do most of the time, would hold this memory for as long as it
+// waits. It would also hold the pages of the binary that were read only at the start, to initialise all packages: two
+// thirds of the pages that were read.
 //
-// What comes in is what the runtime counts, every two seconds; nothing on the way of a request asks or tells this
-// package.
+// The package reads the runtime's counters every two seconds. No code on the path of a request calls it.
 //
-// Invariants: it does nothing while a server works; and it never collects more often than the collector itself would
-// with GOGC=100 and a heap of that size, so a collection for a quiet server is one that was due.
+// Invariants: it does nothing while a server is busy. It never collects more often than the collector would with
+// GOGC=100 and a heap of the same size, so each collection was due anyway.
 package memory

@@ -10,11 +10,11 @@ import (
 const (
 	every = 2 * time.Second
 
-	// quiet is the most that is allocated between two looks at a server that does next to nothing: watch caches ask for
-	// etcd's progress, controllers renew their leases.
+	// quiet is the highest allocation between two looks at which a server counts as quiet. Even then watch caches ask
+	// for etcd's progress, and controllers renew their leases.
 	quiet = 4 << 20
 
-	// least is what has to be allocated before there is something to give back, however small the heap.
+	// least is the minimum allocation between two collections, however small the heap.
 	least = 32 << 20
 )
 
@@ -34,13 +34,13 @@ func GiveBack(ctx context.Context) {
 	}
 }
 
-// keeper knows what was allocated when. Its zero value gives back what the start took at its first quiet look.
+// keeper tracks allocations. Its zero value gives back the memory of the start at its first quiet look.
 type keeper struct {
-	seen uint64 // by the last look
-	due  uint64 // nothing is given back before that much was allocated
+	seen uint64 // allocated at the last look
+	due  uint64 // no memory is given back until this much was allocated
 }
 
-// look gives memory back if it is time to, and says whether it did.
+// look gives memory back if that is due. It returns whether it did.
 func (k *keeper) look() bool {
 	allocated, _ := sizes()
 	lately := allocated - k.seen
@@ -56,7 +56,7 @@ func (k *keeper) look() bool {
 	return true
 }
 
-// sizes are what was allocated since the start, and what lived when it was collected last, in bytes.
+// sizes returns the bytes allocated since the start, and the bytes that survived the last collection.
 func sizes() (allocated, live uint64) {
 	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)

@@ -6,12 +6,12 @@ import (
 	"errors"
 )
 
-// Cursor says where to resume a migration.
+// Cursor is the position at which to resume a migration.
 type Cursor struct {
 	Resource string `json:"resource"`
 	// Continue is the server's token for the next page.
 	Continue string `json:"continue,omitempty"`
-	// Failed is how many objects before the cursor could not be written.
+	// Failed counts the objects before the cursor that could not be written.
 	Failed int64 `json:"failed,omitempty"`
 	// Generation is the generation of the custom resource's definition at the beginning of the migration.
 	Generation int64 `json:"generation,omitempty"`

@@ -18,9 +18,9 @@ import (
 const (
 	// manager is the field manager of the patches. It never owns a field.
 	manager = "kx-storage-migrate"
-	// pageObjects is how many objects a page lists, as metadata only.
+	// pageObjects is the number of objects of a page, which lists only metadata.
 	pageObjects = 500
-	// mostFailures is how many failures of a resource are reported. All are counted.
+	// mostFailures limits the failures of a resource that are reported. All are counted.
 	mostFailures = 10
 )
 
@@ -35,8 +35,8 @@ type Failure struct {
 type Result struct {
 	Resource string `json:"resource"`
 	Objects  int64  `json:"objects"`
-	// Rewritten objects were stored in an old form and Current ones were not. Changed objects were written by somebody
-	// else meanwhile, and Gone ones deleted.
+	// Rewritten counts objects that were stored in an old form, and Current those that were not. Changed counts
+	// objects that another client has written meanwhile, and Gone deleted ones.
 	Rewritten int64     `json:"rewritten"`
 	Current   int64     `json:"current"`
 	Changed   int64     `json:"changed"`
@@ -45,9 +45,9 @@ type Result struct {
 	Failures  []Failure `json:"failures,omitempty"`
 	// Cursor resumes the migration if it was stopped.
 	Cursor string `json:"cursor,omitempty"`
-	// StoredVersions are the storedVersions of a custom resource's definition.
+	// StoredVersions lists the storedVersions of a custom resource's definition.
 	StoredVersions []string `json:"storedVersions,omitempty"`
-	// Droppable are those of them in which no object is stored any more. Dropped says that they were removed.
+	// Droppable lists those of them in which no object is stored any more. Dropped is set if they were removed.
 	Droppable []string `json:"droppable,omitempty"`
 	Dropped   bool     `json:"dropped,omitempty"`
 
@@ -58,14 +58,14 @@ type Result struct {
 type Migration struct {
 	Metadata metadata.Interface
 	Dynamic  dynamic.Interface
-	// Pace limits the objects a second.
+	// Pace limits the objects per second.
 	Pace flowcontrol.RateLimiter
 	// Progress, if not nil, is called for each object.
 	Progress func(objects int)
 }
 
-// Resource migrates all objects of a resource, or those from the cursor on. With an error the result says how far the
-// migration came.
+// Resource migrates all objects of a resource, or those from the cursor on. With an error the result covers the part
+// before it.
 func (m *Migration) Resource(ctx context.Context, gvr schema.GroupVersionResource, from *Cursor) (*Result, error) {
 	r := &run{Migration: m, gvr: gvr, result: &Result{Resource: gvr.GroupResource().String()}}
 	err := r.begin(ctx, from)
@@ -89,7 +89,7 @@ type run struct {
 	gvr        schema.GroupVersionResource
 	result     *Result
 	cursor     Cursor
-	definition *definition // nil for what is built in
+	definition *definition // nil for a built-in resource
 }
 
 func (r *run) begin(ctx context.Context, from *Cursor) (err error) {
@@ -111,7 +111,7 @@ func (r *run) begin(ctx context.Context, from *Cursor) (err error) {
 	return nil
 }
 
-// page migrates a page of objects. more says whether another follows.
+// page migrates a page of objects. more reports whether another page follows.
 func (r *run) page(ctx context.Context) (more bool, err error) {
 	list, err := r.list(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *run) page(ctx context.Context) (more bool, err error) {
 	return list.Continue != "", nil
 }
 
-// list reads the cursor's page. For an expired token the server gives one that resumes at the same place.
+// list reads the cursor's page. If the token has expired, the server returns one that resumes at the same place.
 func (r *run) list(ctx context.Context) (*metav1.PartialObjectMetadataList, error) {
 	for {
 		list, err := r.Metadata.Resource(r.gvr).List(ctx, metav1.ListOptions{Limit: pageObjects, Continue: r.cursor.Continue})
@@ -170,7 +170,7 @@ func (r *run) object(ctx context.Context, obj *metav1.PartialObjectMetadata) err
 	case apierrors.IsNotFound(err):
 		r.result.Gone++
 	case ctx.Err() != nil:
-		r.result.Objects-- // whether it was written is not known: the page comes again
+		r.result.Objects-- // the write's outcome is unknown, and the page will be read again
 		return errors.Join(errors.New("stopped"), context.Cause(ctx))
 	default:
 		r.result.Failed++

@@ -1,8 +1,9 @@
-// Package plain spares every start of kx the loading of translations that nobody reads.
+// Package plain skips the loading of unused translations at the start of kx.
 //
-// kubectl's packages translate their help texts while they are initialised, and for that unpack a catalogue, in English
-// too: a third of what they take together. Go initialises packages as soon as what they import is, in the order of
-// their paths; this one's path comes before k8s.io, so it is there before the first text is asked for.
+// kubectl's packages translate their help texts during initialisation. For that they unpack a catalogue, even for
+// English, which takes a third of their initialisation. Go initialises packages as soon as their imports are
+// initialised, in the order of their paths. This package's path comes before k8s.io, so it runs before the first
+// translation.
 package plain
 
 import (
@@ -13,11 +14,11 @@ import (
 )
 
 func init() {
-	// It fails only if translations are loaded already: then there is nothing to spare.
+	// It fails only if translations are loaded already: then there is nothing to skip.
 	_ = i18n.SetLoadTranslationsFunc(load)
 }
 
-// load loads the translations if the environment asks for another language than that of the texts.
+// load loads the translations unless the environment selects English, the language of the texts.
 func load() error {
 	if english(os.Getenv) {
 		return nil
@@ -25,7 +26,7 @@ func load() error {
 	return i18n.LoadTranslations("kubectl", nil)
 }
 
-// english says whether the environment asks for English, or for nothing.
+// english reports whether the environment selects English, or no language.
 func english(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
 		if value := getenv(name); value != "" {

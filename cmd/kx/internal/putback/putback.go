@@ -1,12 +1,12 @@
-// Package putback creates objects from a snapshot of etcd again, through the API.
+// Package putback creates objects from a snapshot of etcd again through the API.
 //
-// What comes in are stored objects and a client of the server. What goes out is the outcome of each object. An object
-// loses its former UID, revision, times and managers. References to owners get the UIDs of the present owners.
+// A [Target] takes stored objects and reports the outcome of each. An object loses its former UID, revision, times
+// and managers. References to owners get the UIDs of the current owners.
 //
 // Invariants:
 //
 //  1. An owner is created before its dependents, a namespace before its objects, and a definition before its resources.
-//  2. An object that exists is not changed.
+//  2. An existing object is not changed.
 package putback
 
 import (
@@ -33,7 +33,7 @@ type Result struct {
 	Name      string `json:"name"`
 	// Outcome is "created", "exists" or "failed".
 	Outcome string `json:"outcome"`
-	// Notes say how the created object differs from the stored one.
+	// Notes describes how the created object differs from the stored one.
 	Notes []string `json:"notes,omitempty"`
 	Error string   `json:"error,omitempty"`
 }
@@ -41,17 +41,17 @@ type Result struct {
 // Target is the server that gets the objects.
 type Target struct {
 	Client dynamic.Interface
-	// Mapper is reset to see resources whose definition was just created.
+	// Mapper is reset after a definition was created, to find its resources.
 	Mapper meta.ResettableRESTMapper
 }
 
-// former are the metadata fields that the server sets at a create.
+// former lists the metadata fields that the server sets on creation.
 var former = []string{
 	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
 	"managedFields",
 }
 
-// Objects creates objects and calls tell with each result.
+// Objects creates objects, and calls tell with each result.
 func (t *Target) Objects(ctx context.Context, objects []*unstructured.Unstructured, tell func(Result) error) error {
 	now := map[types.UID]types.UID{}
 	for _, obj := range ordered(objects) {
@@ -70,7 +70,7 @@ func (t *Target) Objects(ctx context.Context, objects []*unstructured.Unstructur
 	return nil
 }
 
-// first are the kinds that other objects need.
+// first lists the kinds that other objects need.
 var first = []string{"Namespace", "CustomResourceDefinition"}
 
 // ordered sorts owners before their dependents.
@@ -83,7 +83,7 @@ func ordered(objects []*unstructured.Unstructured) []*unstructured.Unstructured 
 	var measure func(obj *unstructured.Unstructured, left int) int
 	measure = func(obj *unstructured.Unstructured, left int) int {
 		if d, ok := depth[obj]; ok || left == 0 {
-			return d // owners that own each other have no order
+			return d // a cycle of owners has no order
 		}
 		d := len(first)
 		if i := slices.Index(first, obj.GetKind()); i >= 0 {
@@ -126,10 +126,10 @@ func (t *Target) create(ctx context.Context, stored *unstructured.Unstructured, 
 	return live, err
 }
 
-// servedWait bounds the time until the resource of a created definition is served.
+// servedWait limits the wait until the resource of a created definition is served.
 const servedWait = 10 * time.Second
 
-// resource is the client for objects of a kind.
+// resource returns the client for objects of a kind.
 func (t *Target) resource(ctx context.Context, kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := t.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
@@ -150,8 +150,8 @@ func (t *Target) resource(ctx context.Context, kind schema.GroupVersionKind, nam
 	return t.Client.Resource(mapping.Resource), nil
 }
 
-// relink gives owner references the UIDs of the present owners. It removes a reference without a present owner, because
-// the garbage collector would delete the object.
+// relink sets the UIDs of owner references to those of the current owners. It removes a reference if the owner does
+// not exist, because the garbage collector would delete the object.
 func (t *Target) relink(ctx context.Context, obj *unstructured.Unstructured, now map[types.UID]types.UID, result *Result) error {
 	var kept []metav1.OwnerReference
 	for _, ref := range obj.GetOwnerReferences() {
@@ -173,7 +173,7 @@ func (t *Target) relink(ctx context.Context, obj *unstructured.Unstructured, now
 	return nil
 }
 
-// owner is the UID of the present object with a reference's name, or empty.
+// owner returns the UID of the existing object that a reference names, or "".
 func (t *Target) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (types.UID, error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {

@@ -104,7 +104,8 @@ var watches = columns("WATCH  JOURNEY  USER  KEY  SINCE  SELECTORS  FROM  AT  SE
 		w.From, w.At, w.Sent, queue, bookmark}
 })
 
-// CachedObject writes the object of a cache and of etcd: once if they are equal, else their difference.
+// CachedObject compares an object in a cache and in etcd. It writes the object once if both are equal, and else their
+// difference.
 func CachedObject(out io.Writer, format Format, both *v1alpha1.CachedObject) error {
 	if format != Table {
 		return One(out, format, both)
@@ -149,7 +150,7 @@ func inWords(state *v1alpha1.ObjectState) string {
 	return fmt.Sprintf("revision %d, %s", state.Revision, Bytes(state.Bytes))
 }
 
-// raw is the object of a state as JSON, or nil.
+// raw returns the object of a state as JSON, or nil.
 func raw(state *v1alpha1.ObjectState) []byte {
 	if state == nil || state.Object == nil {
 		return nil

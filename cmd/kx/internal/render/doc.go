@@ -1,13 +1,12 @@
 // Package render writes the results of commands: lists as tables, JSON or YAML, differences of objects, findings,
-// progress. Its room journey writes journeys.
+// progress. Package render/journey writes journeys.
 //
-// What comes in are results, row by row if there may be many. What goes out is text, written at once, so that the
-// memory does not grow with a list. Commands parse flags and ask servers. This package writes everything that users see
-// of the answers.
+// Lists are written row by row, so that the memory does not grow with a list. Commands parse flags and send requests.
+// This package writes everything that users see of the answers.
 //
 // Invariants:
 //
-//  1. Control characters never reach a terminal: other users choose the names that are shown.
+//  1. Control characters never reach a terminal: names in the output are chosen by other users.
 //  2. A table without rows has no titles. Numbers are aligned right.
-//  3. JSON and YAML have the whole result. A table has what fits into a line.
+//  3. JSON and YAML contain the whole result. A table contains what fits into a line.
 package render

@@ -76,14 +76,14 @@ var Archives = columns("FILE  REVISION  KEYS  SIZE  FILES  READ BACK", func(s *b
 	return []any{s.File, s.Manifest.Etcd.Revision, Count(s.Manifest.Etcd.Keys), Bytes(s.Size), len(s.Parts), s.Manifest.Verified}
 })
 
-// Restore is what a restore did.
+// Restore is the result of a restore.
 type Restore struct {
 	*admin.Restored
-	// Parts are the files beside etcd's. Missing are keys that are not in an archive and without which values can't be
-	// read.
+	// Parts lists the restored files besides etcd's. Missing lists encryption keys that values need, and that the
+	// archive lacks.
 	Parts   []string          `json:"parts,omitempty"`
 	Missing []admin.NeededKey `json:"missing,omitempty"`
-	// Serve is the command that serves it again as it was.
+	// Serve is the command that serves the restored state as before.
 	Serve []string `json:"serve,omitempty"`
 }
 
@@ -91,7 +91,7 @@ var restored = columns("DIRECTORY  KEYS  SNAPSHOT'S REVISION  REVISION", func(r 
 	return []any{r.Dir, Count(r.Keys), r.Snapshot, r.Revision}
 })
 
-// Write writes a table of one row, and below it what is there and what is missing.
+// Write writes a table with one row, and below it the restored files and the missing keys.
 func (r *Restore) Write(out io.Writer) error {
 	if err := All(out, Table, restored, r); err != nil {
 		return err
@@ -137,7 +137,7 @@ func Tree(keysOnly bool) Columns[admin.Node] {
 	})
 }
 
-// Usage lists how much of etcd is used by whom. title is the title of the first column.
+// Usage lists the usage of etcd by group of keys. title is the title of the first column.
 func Usage(title string) Columns[admin.Usage] {
 	return columns(title+"  KEYS  BYTES  LARGEST  WRITES  CHURN", func(u admin.Usage) []any {
 		return []any{u.Name, Count(u.Keys), Bytes(u.Bytes), Bytes(u.Largest), Count(u.Writes), Count(u.Churn)}
@@ -209,7 +209,7 @@ var Changes = columns("REVISION  OPERATION  TIME  BYTES  WRITTEN BY", func(c adm
 	return []any{c.Revision, c.Operation, when(c.Time), Bytes(c.Bytes), by}
 })
 
-// authors says who wrote a change.
+// authors names the writers of a change.
 func authors(c admin.Change) string {
 	var names []string
 	for _, a := range c.Authors {
@@ -327,7 +327,7 @@ func (d *Differences) add(key, operation string, before, after state) error {
 	return d.write("\n")
 }
 
-// state is a key at one revision. The zero state means that there was no key.
+// state is a key at one revision. The zero state means that the key did not exist.
 type state struct {
 	revision int64
 	object   map[string]any
@@ -373,7 +373,7 @@ func Findings(out io.Writer, format Format, findings []admin.Finding) error {
 	return nil
 }
 
-// Salvaged writes what was saved from a damaged directory and what was lost.
+// Salvaged writes the saved and the lost data of a damaged directory.
 func Salvaged(out io.Writer, format Format, s *admin.Salvaged) error {
 	if format != Table {
 		return One(out, format, s)
@@ -390,7 +390,7 @@ func Salvaged(out io.Writer, format Format, s *admin.Salvaged) error {
 	return nil
 }
 
-// Plan writes what a write of a key would change.
+// Plan writes the changes that a write of a key would make.
 func Plan(out io.Writer, p *admin.Plan, colored bool) error {
 	at := "which is not there"
 	if p.Before != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Format is how a result is written.
+// Format is the format of a result.
 type Format string
 
 // The formats. Each command has some of them.
@@ -27,11 +27,11 @@ const (
 	Hex   Format = "hex"
 )
 
-// Columns are the titles of a table and the cells of a row.
+// Columns holds the titles of a table, and a function for the cells of a row.
 type Columns[T any] struct {
 	titles []string
 	cells  func(T) []any
-	least  []int // widths that columns have at least; nil for none
+	least  []int // minimum widths of columns; nil for none
 }
 
 // columns reads titles, which two spaces separate. Numbers and their titles are aligned right.
@@ -42,7 +42,7 @@ func columns[T any](titles string, cells func(T) []any) Columns[T] {
 // Right is text that is aligned right, like numbers.
 type Right string
 
-// cell formats a value. An empty text is a dash, unless it ends the row.
+// cell formats a value. It shows an empty text as a dash, except at the end of a row.
 func cell(value any, last bool) (text string, number bool) {
 	switch v := value.(type) {
 	case string:
@@ -58,15 +58,16 @@ func cell(value any, last bool) (text string, number bool) {
 	return fmt.Sprint(value), true
 }
 
-// widthRows is how many rows are held to measure the columns before the first is written. A wider row later is not cut.
+// widthRows is the number of rows that are held to measure the columns before the first is written. Wider rows after
+// them are not cut.
 const widthRows = 200
 
-// List writes rows as they come.
+// List writes rows as they are added.
 type List[T any] struct {
 	out     io.Writer
 	format  Format
 	columns Columns[T]
-	// Lines writes each row as a line or document of its own, for endless lists.
+	// Lines writes each row as a separate line or document, for endless lists.
 	Lines bool
 
 	rows   int
@@ -177,7 +178,7 @@ func (l *List[T]) yaml(row T) error {
 	return err
 }
 
-// asYAML is a value as YAML, with hostile characters escaped.
+// asYAML encodes a value as YAML with hostile characters escaped.
 func asYAML(value any) ([]byte, error) {
 	data, err := json.MarshalIndent(value, "", "  ")
 	return escape.YAML(data, yaml.JSONToYAML), err
@@ -251,7 +252,7 @@ func JSONLine(out io.Writer, value any) error {
 	return err
 }
 
-// Bytes is a size, shown in the largest unit of which it has one.
+// Bytes is a size, shown in the largest unit that it reaches.
 type Bytes int64
 
 func (n Bytes) String() string {

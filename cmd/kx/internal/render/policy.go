@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Policies writes what policies would do to objects: a paragraph an object, or one document.
+// Policies writes the effects of policies on objects: a paragraph for each object, or one document.
 type Policies struct {
 	out      io.Writer
 	colored  bool
@@ -30,12 +30,12 @@ func NewPolicies(out io.Writer, format Format, colored bool) *Policies {
 	return p
 }
 
-// did are the words for what bindings do about a validation that does not hold.
+// did maps the actions of bindings after a failed validation to words.
 var did = map[registrationv1.ValidationAction]string{
 	registrationv1.Deny: "denies", registrationv1.Warn: "warns", registrationv1.Audit: "tells the audit log",
 }
 
-// Object writes what would come of an object.
+// Object writes the effects on an object.
 func (p *Policies) Object(o *trial.Object) error {
 	if p.sections != nil {
 		return p.sections.Row("objects", o)
@@ -79,7 +79,7 @@ func (p *Policies) Object(o *trial.Object) error {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.Annotations)) {
-		if !strings.HasSuffix(key, "/validation_failure") { // which the failures say
+		if !strings.HasSuffix(key, "/validation_failure") { // the failures contain the same
 			p.line("  audit annotation %s: %s", key, o.Annotations[key])
 		}
 	}
@@ -97,7 +97,7 @@ func by(f *policy.Failure) string {
 	return f.Policy + " bound by " + f.Binding
 }
 
-// ofFailure says that a failure says what a warning does.
+// ofFailure reports whether a failure contains the same text as a warning.
 func ofFailure(o *trial.Object, warning string) bool {
 	for i := range o.Failures {
 		if strings.HasSuffix(warning, o.Failures[i].Message) {

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// Sections writes a JSON or YAML document of named parts. A part may be a list whose rows come one by one.
+// Sections writes a JSON or YAML document of named parts. The rows of a part that is a list are added one by one.
 type Sections struct {
 	out    io.Writer
 	format Format

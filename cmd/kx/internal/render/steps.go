@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/steps"
 )
 
-// Steps writes a list of steps. The wide table has the files too.
+// Steps writes a list of steps. The wide table includes the files.
 func Steps(out io.Writer, format Format, all []steps.Step) error {
 	if format == Wide {
 		return All(out, Table, columns("STEP  LAYER  FUNCTION  PLACE  UPSTREAM  FILE  DOES", func(s steps.Step) []any {

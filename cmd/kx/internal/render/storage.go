@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Encryptions lists the keys and providers that encrypt the objects. If the configuration is known, it says which
+// Encryptions lists the keys and providers that encrypt the objects. If the configuration is known, it shows which
 // objects must be written again.
 func Encryptions(configured bool) Columns[admin.EncryptedBy] {
 	row := func(c admin.EncryptedBy) []any {
@@ -44,7 +44,7 @@ var Migrations = columns("RESOURCE  OBJECTS  REWRITTEN  CURRENT  CHANGED  FAILED
 	return []any{r.Resource, Count(r.Objects), Count(r.Rewritten), Count(r.Current), Count(r.Changed + r.Gone), Count(r.Failed), versions}
 })
 
-// Trial writes what a definition would do to the stored objects: a table of problems between two paragraphs, or one
+// Trial writes the effects of a definition on the stored objects: a table of problems between two paragraphs, or one
 // document.
 type Trial struct {
 	out      io.Writer

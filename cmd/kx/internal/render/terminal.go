@@ -13,13 +13,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// IsTerminal says whether w, which is written to or read from, is a terminal.
+// IsTerminal reports whether w, a reader or a writer, is a terminal.
 func IsTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colored says whether to colour output to w, by "auto", "always" or "never".
+// Colored reports whether to colour output to w. when is "auto", "always" or "never".
 func Colored(when string, w io.Writer) (bool, error) {
 	switch when {
 	case "always":
@@ -34,7 +34,7 @@ func Colored(when string, w io.Writer) (bool, error) {
 
 var colors = map[byte]string{'+': "\x1b[32m", '-': "\x1b[31m"}
 
-// none is JSON for no object.
+// none is the JSON of a missing object.
 const none = "null"
 
 const endColor = "\x1b[0m"

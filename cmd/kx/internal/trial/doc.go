@@ -1,16 +1,16 @@
 // Package trial predicts what admission policies would do to stored objects, without installing them.
 //
-// In come the files of policies, bindings and params, and objects as a server answers them. Out goes, for each object,
-// what would come of a write of it: the refusal, the validations that do not hold and what their bindings do about
-// that, warnings, annotations of the audit log, and the object as the policies would change it. The evaluation is the
-// server's own, of package server/admission/policy.
+// A [Trial] takes files with policies, bindings and params, and objects from a server. For each object it returns the
+// effects of a write: the refusal, failed validations with the actions of their bindings, warnings, audit
+// annotations, and the object after mutation. The evaluation is the server's own, in package server/admission/policy.
 //
-// files.go reads the files, params.go and namespaces.go what expressions see beside the object, objects.go has its
-// types, and trial.go writes what is never written.
+// files.go reads the files. params.go reads the params and namespaces for expressions. objects.go holds the types of
+// objects, and trial.go simulates the writes.
 //
 // # Invariants
 //
-//  1. Nothing is written. The server is asked for objects, for what describes them, who asks, and what they may do.
-//  2. One object is in memory at a time, with the params and namespaces that were needed so far. These are read once.
-//  3. The policies are valid by the API server's own validation before the first object is tried.
+//  1. Nothing is written. The server is asked only for objects, their types, the client's user, and permissions.
+//  2. Only one object is in memory at a time, with the params and namespaces that were needed so far. Each of these
+//     is read once.
+//  3. The policies pass the API server's own validation before the first object is tried.
 package trial

@@ -21,14 +21,15 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 )
 
-// Set is what files have: policies and bindings, in their types of v1, and other objects, which may be params.
+// Set holds the content of files: policies and bindings, in their types of v1, and other objects, which may be
+// params.
 type Set struct {
 	Policies []runtime.Object
 	Bindings []runtime.Object
 	Params   []*unstructured.Unstructured
 }
 
-// Definition is the error of a file with a CustomResourceDefinition, whose rules another command tries.
+// Definition is the error for a file with a CustomResourceDefinition. Another command tries the rules of definitions.
 type Definition struct{ Name string }
 
 func (d *Definition) Error() string { return "it has the CustomResourceDefinition " + d.Name }
@@ -36,14 +37,14 @@ func (d *Definition) Error() string { return "it has the CustomResourceDefinitio
 // strict refuses unknown fields.
 var strict = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict)
 
-// kinds are those of admission policies, and those of definitions.
+// kinds lists the kinds of admission policies and of their bindings.
 var kinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy",
 	"ValidatingAdmissionPolicyBinding"}
 
-// maxDocument bounds a document of a file, as an API server bounds the body of a request.
+// maxDocument limits a document of a file, as an API server limits the body of a request.
 const maxDocument = 3 << 20
 
-// Read adds what a file has, YAML or JSON, with one document or several.
+// Read adds the documents of a file, in YAML or JSON.
 func (s *Set) Read(data []byte) error {
 	documents := utilyaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(data)))
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
@@ -115,7 +116,7 @@ func (s *Set) add(document []byte) error {
 	return err
 }
 
-// valid says what an API server would say of a new object.
+// valid returns the error that an API server would return for a new object.
 func valid[T builtin.Object](obj T, declared builtin.Resource[T]) error {
 	if declared.Default != nil {
 		declared.Default(obj)
@@ -131,7 +132,7 @@ func valid[T builtin.Object](obj T, declared builtin.Resource[T]) error {
 	return apierrors.NewInvalid(kinds[0].GroupKind(), obj.GetName(), errs)
 }
 
-// check says what is missing for the policies to be tried.
+// check returns an error if a part is missing that the trial needs.
 func (s *Set) check() error {
 	if len(s.Policies) == 0 {
 		return errors.New("there is no policy in the files: give a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy with -f")
@@ -158,7 +159,7 @@ func (s *Set) check() error {
 	return nil
 }
 
-// policyOf is the kind and the name of a binding's policy.
+// policyOf returns the kind and the name of a binding's policy.
 func policyOf(b runtime.Object) (kind, name string) {
 	switch b := b.(type) {
 	case *registrationv1.MutatingAdmissionPolicyBinding:
@@ -169,7 +170,7 @@ func policyOf(b runtime.Object) (kind, name string) {
 	return "", ""
 }
 
-// paramKind is the kind of a policy, and that of its params, nil if it has none.
+// paramKind returns the kind of a policy, and the kind of its params, which is nil without params.
 func paramKind(p runtime.Object) (kind string, params *registrationv1.ParamKind) {
 	switch p := p.(type) {
 	case *registrationv1.MutatingAdmissionPolicy:

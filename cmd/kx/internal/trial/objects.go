@@ -15,14 +15,14 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 )
 
-// objects know the types of objects, as the server's handlers of a resource do: built-in kinds have their Go types,
-// others are read as they are.
+// objects provides the types of objects, as a resource's handlers do in the server. Built-in kinds have their Go
+// types; others stay unstructured.
 type objects struct {
 	discovery   discovery.DiscoveryInterface
 	equivalents runtime.EquivalentResourceRegistry
-	// types are those of a kind's group version.
+	// types holds the type converters by group version.
 	types map[schema.GroupVersion]managedfields.TypeConverter
-	// present is the group version of the object that is tried.
+	// present is the group version of the current object.
 	present schema.GroupVersion
 	err     error
 }
@@ -65,7 +65,7 @@ func (o *objects) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 	return u, nil
 }
 
-// typed is an object as handlers have it. The result is the caller's.
+// typed converts an object to the type that handlers use. The caller owns the result.
 func (o *objects) typed(u *unstructured.Unstructured) (runtime.Object, error) {
 	kind := u.GroupVersionKind()
 	if !scheme.Scheme.Recognizes(kind) {
@@ -82,7 +82,7 @@ func (o *objects) typed(u *unstructured.Unstructured) (runtime.Object, error) {
 	return obj, nil
 }
 
-// errOtherVersion: conversions of custom resources are the server's.
+// errOtherVersion reports that a trial would need the conversion of a custom resource, which only the server can do.
 var errOtherVersion = errors.New(
 	"a policy is about it in another version, into which only the server converts: " +
 		"name that version, as in --against things.v2.example.com")
@@ -106,7 +106,7 @@ func (o *objects) ConvertFieldLabel(kind schema.GroupVersionKind, label, value s
 	return scheme.Scheme.ConvertFieldLabel(kind, label, value)
 }
 
-// GetFieldTypes says which lists and maps of the present object are merged item by item, as the server describes them.
+// GetFieldTypes returns the merge rules for lists and maps of the current object, from the server's OpenAPI.
 func (o *objects) GetFieldTypes() managedfields.TypeConverter {
 	if known, ok := o.types[o.present]; ok {
 		return known

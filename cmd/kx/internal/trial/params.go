@@ -20,12 +20,12 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/policy"
 )
 
-// mostParams bounds how many params of a kind are kept in memory.
+// mostParams limits the params of a kind in memory.
 const mostParams = 1000
 
-// params are the objects of a kind: those of the files, and then those of the server. Each is asked for once.
+// params holds the objects of a kind: first those of the files, then those of the server. Each is read once.
 type params struct {
-	rest.TableConvertor // which is never asked for
+	rest.TableConvertor // never called
 
 	kind       schema.GroupVersionKind
 	namespaced bool
@@ -65,7 +65,7 @@ func (p *params) NewList() runtime.Object { return &unstructured.UnstructuredLis
 func (p *params) Destroy()                {}
 func (p *params) NamespaceScoped() bool   { return p.namespaced }
 
-// Get returns the params of a name, of the files if these have some.
+// Get returns the params of a name. Those of the files take precedence.
 func (p *params) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	namespace := request.NamespaceValue(ctx)
 	for _, one := range p.given {
@@ -101,7 +101,8 @@ func (p *params) Get(ctx context.Context, name string, _ *metav1.GetOptions) (ru
 	return obj, nil
 }
 
-// in says whether an object of the files is in a namespace. One that names none is where kubectl would put it.
+// in reports whether an object of the files is in a namespace. An object without a namespace is where kubectl would
+// create it.
 func (p *params) in(one *unstructured.Unstructured, namespace string) bool {
 	own := one.GetNamespace()
 	if own == "" && p.namespaced {
@@ -110,7 +111,7 @@ func (p *params) in(one *unstructured.Unstructured, namespace string) bool {
 	return own == namespace
 }
 
-// List returns the params that a selector is about.
+// List returns the params that a selector matches.
 func (p *params) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	namespace, selector := request.NamespaceValue(ctx), labels.Everything()
 	if options.LabelSelector != nil {
@@ -147,7 +148,7 @@ func (p *params) List(ctx context.Context, options *metainternalversion.ListOpti
 	return all, nil
 }
 
-// mostNamespaces bounds how many namespaces are kept in memory.
+// mostNamespaces limits the namespaces in memory.
 const mostNamespaces = 1000
 
 // namespace reads a namespace.

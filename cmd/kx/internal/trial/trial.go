@@ -28,31 +28,31 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/policy"
 )
 
-// Object is a stored object, with the effects of the policies on it.
+// Object holds the effects of the policies on a stored object.
 type Object struct {
 	Resource  string `json:"resource"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Operation is the write that was tried, empty if no policy is about one.
+	// Operation is the write that was tried. It is empty if no policy matches.
 	Operation admission.Operation `json:"operation,omitempty"`
 	// Refusal is the error that the client would get.
 	Refusal string `json:"refusal,omitempty"`
-	// Failures are validations that do not hold.
+	// Failures lists the failed validations.
 	Failures []policy.Failure `json:"failures,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"`
-	// Annotations are what the audit log would be told.
+	// Annotations holds the annotations for the audit log.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Before and After are the object, if mutating policies would change it.
+	// Before and After hold the object before and after mutation, if mutating policies would change it.
 	Before json.RawMessage `json:"-"`
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
-// Nothing says that the policies would do nothing.
+// Nothing reports whether the policies would have no effect.
 func (o *Object) Nothing() bool {
 	return o.Refusal == "" && len(o.Failures) == 0 && len(o.Warnings) == 0 && len(o.Annotations) == 0 && o.After == nil
 }
 
-// acts says whether a binding does something about a failure.
+// acts reports whether a binding would take the action for a failure.
 func (o *Object) acts(action registrationv1.ValidationAction) bool {
 	return slices.ContainsFunc(o.Failures, func(f policy.Failure) bool { return slices.Contains(f.Actions, action) })
 }
@@ -60,7 +60,7 @@ func (o *Object) acts(action registrationv1.ValidationAction) bool {
 // Summary counts objects.
 type Summary struct {
 	Objects int64 `json:"objects"`
-	// Matched counts the objects that a policy is about. The others count effects on them.
+	// Matched counts the objects that a policy matches. The other fields count effects on them.
 	Matched int64 `json:"matched"`
 	Refused int64 `json:"refused"`
 	Warned  int64 `json:"warned"`
@@ -84,8 +84,8 @@ type Trial struct {
 	namespaces map[string]*corev1.Namespace
 }
 
-// New makes a trial of what files have, for objects of a server. The writes are those of whoever asks. operation is
-// CREATE or UPDATE; if it is empty, objects are updated if a policy is about updates, and else created.
+// New makes a trial of a set, for objects of a server. The user of the writes is the client's own. operation is
+// CREATE or UPDATE. If it is empty, the trial updates objects if a policy matches updates, and else creates them.
 func New(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, set *Set, operation admission.Operation) (*Trial, error) {
 	if err := set.check(); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func New(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, set *
 	return t, nil
 }
 
-// chosen is the write that is tried.
+// chosen returns the operation to try.
 func (t *Trial) chosen(operation admission.Operation) (admission.Operation, error) {
 	switch {
 	case operation != "":
@@ -133,7 +133,7 @@ func (t *Trial) chosen(operation admission.Operation) (admission.Operation, erro
 	return "", errors.New("the policies are about neither CREATE nor UPDATE: what they say of stored objects cannot be tried")
 }
 
-// Try tries an object as the server has it.
+// Try tries a write of an unchanged object from the server.
 func (t *Trial) Try(ctx context.Context, u *unstructured.Unstructured, resource schema.GroupVersionResource) (*Object, error) {
 	out := &Object{Resource: resource.GroupResource().String(), Namespace: u.GetNamespace(), Name: u.GetName()}
 	kind := u.GroupVersionKind()
@@ -170,7 +170,8 @@ func (t *Trial) Try(ctx context.Context, u *unstructured.Unstructured, resource 
 	out.Failures, out.Warnings, out.Annotations = outcome.Failures, outcome.Warnings, outcome.Annotations
 	if outcome.Refusal != nil {
 		out.Refusal = outcome.Refusal.Error()
-		if status := apierrors.APIStatus(nil); errors.As(outcome.Refusal, &status) { // its message may be for the client alone
+		// The error's own text can contain more than the message for the client.
+		if status := apierrors.APIStatus(nil); errors.As(outcome.Refusal, &status) {
 			out.Refusal = status.Status().Message
 		}
 	}
@@ -181,7 +182,7 @@ func (t *Trial) Try(ctx context.Context, u *unstructured.Unstructured, resource 
 	return out, nil
 }
 
-// attributes are those of a write of an object as it is.
+// attributes returns the attributes of a write of an unchanged object.
 func (t *Trial) attributes(obj runtime.Object, u *unstructured.Unstructured, kind schema.GroupVersionKind,
 	resource schema.GroupVersionResource) admission.Attributes {
 	namespace := u.GetNamespace()
@@ -195,10 +196,10 @@ func (t *Trial) attributes(obj runtime.Object, u *unstructured.Unstructured, kin
 	return admission.NewAttributesRecord(obj, old, kind, namespace, u.GetName(), resource, "", t.operation, options, false, t.user)
 }
 
-// document is an object as clients see it, without who owns its fields.
+// document returns an object as clients see it, without managedFields.
 func document(obj runtime.Object) (json.RawMessage, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		obj = u.DeepCopy() // else it would be taken to pieces itself
+		obj = u.DeepCopy() // the conversion would share its parts
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
@@ -224,7 +225,7 @@ func (t *Trial) count(o *Object) {
 	}
 }
 
-// access asks the server what somebody may do.
+// access answers authorization checks with reviews by the server.
 type access struct{ client kubernetes.Interface }
 
 func (a access) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {

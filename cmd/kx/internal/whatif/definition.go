@@ -22,7 +22,7 @@ import (
 // Definition is a definition on trial.
 type Definition struct {
 	Name string `json:"name"`
-	// Installed says that a definition of this name is installed, so that the trial is an update.
+	// Installed is set if a definition of this name is installed, so that the trial is an update.
 	Installed bool     `json:"installed"`
 	Errors    []string `json:"errors,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
@@ -30,7 +30,7 @@ type Definition struct {
 	crd *apiextensionsv1.CustomResourceDefinition
 }
 
-// Resource is what the definition defines.
+// Resource returns the defined resource.
 func (d *Definition) Resource() schema.GroupResource {
 	return schema.GroupResource{Group: d.crd.Spec.Group, Resource: d.crd.Spec.Names.Plural}
 }
@@ -38,7 +38,7 @@ func (d *Definition) Resource() schema.GroupResource {
 // strict refuses unknown fields of a definition.
 var strict = serializer.NewCodecFactory(definition.Scheme, serializer.EnableStrict)
 
-// Parse reads a definition in the form in which clients send it.
+// Parse reads a definition as clients send it.
 func Parse(data []byte) (*apiextensions.CustomResourceDefinition, error) {
 	want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 	obj, kind, err := strict.UniversalDeserializer().Decode(data, nil, nil)

@@ -12,31 +12,31 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// Budget is how much the CEL rules may cost for one object.
+// Budget limits the cost of the CEL rules for one object.
 const Budget = celconfig.RuntimeCELCostBudget
 
-// mostFailures is how often in a row a conversion webhook may fail before it is given up.
+// mostFailures is the number of failures in a row after which a conversion webhook is given up.
 const mostFailures = 5
 
-// Object is what a definition would do to a stored object.
+// Object holds the effects of a definition on a stored object.
 type Object struct {
 	Key       string `json:"key"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	// Stored is the version in which the object is stored.
 	Stored string `json:"stored,omitempty"`
-	// Versions are the results in the stored version and in each other served one.
+	// Versions holds the results in the stored version and in each other served version.
 	Versions []customresource.Finding `json:"versions,omitempty"`
-	// Errors say why the object could not be read or converted.
+	// Errors explains why the object could not be read or converted.
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Lost says whether the object would lose a field in any version.
+// Lost reports whether the object would lose a field in any version.
 func (o *Object) Lost() bool {
 	return slices.ContainsFunc(o.Versions, func(c customresource.Finding) bool { return len(c.Lost) > 0 })
 }
 
-// Refused says whether there is an error in any version, or about the object itself.
+// Refused reports whether there is an error in any version, or about the object itself.
 func (o *Object) Refused() bool {
 	return len(o.Errors) > 0 || slices.ContainsFunc(o.Versions, func(c customresource.Finding) bool { return len(c.Errors) > 0 })
 }
@@ -48,7 +48,7 @@ func (o *Object) defaulted() bool {
 // Summary counts objects.
 type Summary struct {
 	Objects int64 `json:"objects"`
-	// Errors, Lost and Defaulted are those with errors, those that would lose fields, and those that would get
+	// Errors counts objects with errors, Lost those that would lose fields, and Defaulted those that would get
 	// defaults.
 	Errors    int64 `json:"errors"`
 	Lost      int64 `json:"lost"`

@@ -273,7 +273,8 @@ func NewAddress(svc *corev1.Service, ip netip.Addr) *networkingv1.IPAddress {
 			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(family), networkingv1.LabelManagedBy: AllocatorName},
 			ManagedFields: []metav1.ManagedFieldsEntry{{
 				Manager: "kube-apiserver", Operation: metav1.ManagedFieldsOperationUpdate,
-				APIVersion: networkingv1.SchemeGroupVersion.String(), Time: &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(addressFields),
+				APIVersion: networkingv1.SchemeGroupVersion.String(), Time: &now, FieldsType: "FieldsV1",
+				FieldsV1: metav1.NewFieldsV1(addressFields),
 			}},
 		},
 		Spec: networkingv1.IPAddressSpec{

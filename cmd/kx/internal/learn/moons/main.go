@@ -19,7 +19,7 @@ import (
 
 func main() {
 	o := options.New()
-	o.AddFlags(pflag.CommandLine) // the flags of kx serve
+	o.AddFlags(pflag.CommandLine) // those of kx serve
 	pflag.Parse()
 	if err := o.Validate(); err != nil {
 		log.Fatal(err)

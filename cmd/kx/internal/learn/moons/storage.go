@@ -20,7 +20,7 @@ var group = endpoint.Group{GroupVersion: version, Storages: map[string]rest.Stor
 	"moons": &moons{planets: map[string]string{"io": "jupiter", "titan": "saturn"}},
 }}
 
-// Moon is an object of the resource.
+// Moon is the kind.
 type Moon struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -33,7 +33,7 @@ func (m *Moon) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// moons is the storage. Its methods decide which verbs the resource has. mu guards planets.
+// moons is the storage: what methods it has decides which verbs the resource has.
 type moons struct {
 	mu      sync.Mutex
 	planets map[string]string

@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Causes writes why a request was made: what the server decided, and the request whose write gave cause to it, up to
-// one that a client made. unknown says why the chain ends before.
+// Causes writes why a request was made: the server's decision, and the request whose write caused it, and so on up to
+// a client's request. unknown explains why the chain ends earlier.
 func Causes(out io.Writer, chain []*v1alpha1.Journey, unknown error, p Paint) {
 	for i, j := range chain {
 		fmt.Fprintln(out, head(j, p))
@@ -34,7 +34,7 @@ func Causes(out io.Writer, chain []*v1alpha1.Journey, unknown error, p Paint) {
 	}
 }
 
-// Blame writes which steps changed the field at a path.
+// Blame writes the steps that changed the field at a path.
 func Blame(out io.Writer, j *v1alpha1.Journey, path string, changes []blame.Change, p Paint) {
 	fmt.Fprintln(out, head(j, p))
 	if len(changes) == 0 {
@@ -57,7 +57,7 @@ func Blame(out io.Writer, j *v1alpha1.Journey, path string, changes []blame.Chan
 	}
 }
 
-// Owners writes which managers an object says that a field has.
+// Owners writes the managers of a field according to the object.
 func Owners(out io.Writer, object, path, value string, owners []blame.Owner, p Paint) {
 	fmt.Fprintf(out, "%s  %s  %s\n", p.bold(draw.Clean(object)), draw.Clean(path), p.good(draw.Clean(value)))
 	if len(owners) == 0 {

@@ -18,7 +18,7 @@ type Pair struct {
 	Differs bool           `json:"differs"`
 }
 
-// Pairs are the steps of two journeys side by side.
+// Pairs returns the steps of two journeys side by side.
 func Pairs(a, b *v1alpha1.Journey) []Pair {
 	pairs := []Pair{}
 	for _, p := range align.Steps(a, b) {
@@ -34,8 +34,8 @@ func Pairs(a, b *v1alpha1.Journey) []Pair {
 	return pairs
 }
 
-// Compare writes two journeys step by step: common steps with both times, < steps of the first alone, > steps of the
-// second alone, ~ steps with different reasons, with both.
+// Compare writes two journeys step by step: common steps with both times, < steps of only the first, > steps of only
+// the second, and ~ steps with different reasons, with both reasons.
 func Compare(out io.Writer, a, b *v1alpha1.Journey, p Paint) {
 	a, b = p.words.Journey(a), p.words.Journey(b)
 	pairs := align.Steps(a, b)
@@ -75,7 +75,7 @@ func comparePair(out io.Writer, a, b *v1alpha1.Journey, pair align.Pair, p Paint
 
 func stepText(s *v1alpha1.Step) string { return draw.Clean(s.ID + "  " + s.Title) }
 
-// reason is a step's reason, with the step's subject if that differs from the other step's.
+// reason returns a step's reason, with the step's subject if that differs from the other step's.
 func (p Paint) reason(s, other *v1alpha1.Step) string {
 	text := s.Why
 	if s.Error != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 )
 
-// Paint colours text by what it means. It has the language of the words that are not the journey's own.
+// Paint colours text by its meaning. It also holds the language of the words that do not come from the journey.
 type Paint struct {
 	on    bool
 	words lang.Language
@@ -21,11 +21,11 @@ var Coloured = Paint{on: true}
 
 // PaintFor colours output to a terminal, unless the environment forbids it.
 func PaintFor(out io.Writer) Paint {
-	on, _ := render.Colored("auto", out) // auto is known
+	on, _ := render.Colored("auto", out) // auto is a valid value
 	return Paint{on: on}
 }
 
-// In is the paint for text in a language.
+// In returns the paint for text in a language.
 func (p Paint) In(l lang.Language) Paint {
 	p.words = l
 	return p

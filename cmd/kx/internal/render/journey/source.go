@@ -9,15 +9,15 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Files reads a source file by the name that steps give it.
+// Files reads a source file by its name in steps.
 type Files func(file string) (text string, err error)
 
-// Source writes a journey like Objects, and below each step the lines of its function around the line that ran.
+// Source writes a journey like Objects, and below each step the code around its line.
 func Source(out io.Writer, j *v1alpha1.Journey, files Files, p Paint) {
 	(&tree{out: out, j: j, p: p, objects: true, files: files}).write()
 }
 
-// around is how many lines are shown before and after the line that ran.
+// around is the number of lines shown before and after a step's line.
 const around = 3
 
 // source writes the lines of a step.
@@ -50,7 +50,7 @@ func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
 	}
 }
 
-// bodyMost bounds how much of a function Body returns before and after a line.
+// bodyMost limits the lines that Body returns before and after a line.
 const bodyMost = 500
 
 // Body returns the lines of the function around a line of a file, and the number of the first; nil if there is no such
@@ -64,7 +64,8 @@ func Body(text string, line int) (first int, lines []string) {
 	return from, all[from-1 : to]
 }
 
-// window are the first and last line to show around a line, both in its function, or 0 if there is no such line.
+// window returns the first and the last line to show around a line, both in its function. It returns 0 if there is no
+// such line.
 func window(lines []string, line, around int) (from, to int) {
 	if line < 1 || line > len(lines) {
 		return 0, 0
@@ -79,7 +80,7 @@ func window(lines []string, line, around int) (from, to int) {
 	return from, to
 }
 
-// indent is the common indentation of all lines that are not empty.
+// indent returns the common indentation of all lines that are not empty.
 func indent(lines []string) string {
 	common, first := "", true
 	for _, l := range lines {
@@ -97,8 +98,8 @@ func indent(lines []string) string {
 // call is part of every line that begins a step.
 const call = "trace."
 
-// Fits returns an error if the code in files can't have made the journey. Every step's line must take a step and be in
-// the function that the step names, which fails as soon as a file has one line more or less.
+// Fits returns an error if the code in files can't have made the journey. Every step's line must begin a step, in the
+// function that the step names. So one more or one less line in a file fails the check.
 func Fits(j *v1alpha1.Journey, files Files) error {
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
@@ -118,7 +119,7 @@ func Fits(j *v1alpha1.Journey, files Files) error {
 	return nil
 }
 
-// enclosing is the name of the function around a line.
+// enclosing returns the name of the function around a line.
 func enclosing(lines []string, line int) string {
 	for n := line; n > 0; n-- {
 		name, ok := strings.CutPrefix(lines[n-1], "func ")

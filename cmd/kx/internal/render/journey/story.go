@@ -9,7 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/core/story"
 )
 
-// Story writes a journey as sentences, one a line. others are those that [refusal.Related] picks, if it was refused.
+// Story writes a journey as sentences, one on each line. If the request was refused, others holds the journeys that
+// [refusal.Related] selects.
 func Story(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint) {
 	for _, l := range story.Of(j, p.words, others...) {
 		text := l.Text

@@ -38,7 +38,7 @@ func Line(out io.Writer, j *v1alpha1.Journey, p Paint) error {
 	return err
 }
 
-// asked says how often etcd was asked, and how long that took.
+// asked describes the number of etcd calls and their duration.
 func (p Paint) asked(n int, took time.Duration) string {
 	switch n {
 	case 0:
@@ -72,9 +72,9 @@ func head(j *v1alpha1.Journey, p Paint) string {
 // Tree writes a journey as a tree of its steps: layer, time, step, reason.
 func Tree(out io.Writer, j *v1alpha1.Journey, p Paint) { (&tree{out: out, j: j, p: p}).write() }
 
-// Objects writes a journey like Tree, and below each step its changes to the object. others are those that
-// [refusal.Related] picks, if it was refused. Each step has its ID and its function beside it, if a line may be so wide
-// that there is room for the text.
+// Objects writes a journey like Tree, and below each step its changes to the object. If the request was refused,
+// others holds the journeys that [refusal.Related] selects. If width leaves room for the text, each step also shows
+// its ID and function.
 func Objects(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint, width int) {
 	t := &tree{out: out, j: j, others: others, p: p, objects: true}
 	t.nameSteps(width)
@@ -88,20 +88,20 @@ type tree struct {
 	others   []*v1alpha1.Journey
 	p        Paint
 	objects  bool
-	files    Files // whose source is shown; nil for none
+	files    Files // the source to show; nil for none
 	children map[int32][]int
-	// ids and functions are how wide the columns with the steps' names are; 0 for none.
+	// ids and functions are the widths of the columns with the steps' names, or 0 without them.
 	ids, functions int
 }
 
 const (
-	// functionMost is how much of a function's name is shown, and textLeast how much room a step's text needs beside
-	// the names.
+	// functionMost limits the shown part of a function's name. textLeast is the minimum width for a step's text
+	// beside the names.
 	functionMost = 48
 	textLeast    = 80
 )
 
-// nameSteps makes room for the steps' names in lines of a width, if that is enough.
+// nameSteps adds columns for the steps' names, if lines of this width have room.
 func (t *tree) nameSteps(width int) {
 	ids, functions := 0, 0
 	for i := range t.j.Status.Steps {
@@ -114,12 +114,12 @@ func (t *tree) nameSteps(width int) {
 	}
 }
 
-// functionOf is a step's function, with the package but without its path.
+// functionOf returns a step's function, with the package but without its path.
 func functionOf(s *v1alpha1.Step) string {
 	return draw.Clean(s.Function[strings.LastIndexByte(s.Function, '/')+1:])
 }
 
-// names are the columns with a step's names; without a step they are empty.
+// names returns the columns with a step's names. They are empty without a step.
 func (t *tree) names(s *v1alpha1.Step) string {
 	switch {
 	case t.ids == 0:
@@ -146,7 +146,7 @@ func (t *tree) write() {
 	for i := range steps {
 		parent := steps[i].Parent
 		if parent < 0 || int(parent) >= i {
-			parent = -1 // a step begins after the one that called it
+			parent = -1 // a step begins after its caller
 		}
 		t.children[parent] = append(t.children[parent], i)
 	}
@@ -169,7 +169,7 @@ func (t *tree) write() {
 	}
 }
 
-// effectText says who did what.
+// effectText describes the client and action of an effect.
 func effectText(e *v1alpha1.Effect, p Paint) string {
 	text := e.UserAgent + "  " + e.Verb + " " + e.What()
 	if e.Revision > 0 {
@@ -178,7 +178,7 @@ func effectText(e *v1alpha1.Effect, p Paint) string {
 	return text
 }
 
-// refused writes why the request was refused, and what can be done.
+// refused writes the reason of a refusal, and its remedies.
 func (t *tree) refused() {
 	card := refusal.Of(t.j, t.others, t.p.words)
 	if card == nil {
@@ -193,7 +193,7 @@ func (t *tree) refused() {
 	}
 }
 
-// factWidth is how wide the names of a card's facts are.
+// factWidth is the width of the names of a card's facts.
 const factWidth = 10
 
 // roots writes the steps without a caller. Filters that let the request pass share one line.
@@ -219,13 +219,13 @@ func (t *tree) roots(roots []int) {
 	}
 }
 
-// passed says whether a step is a filter that let the request pass.
+// passed reports whether a step is a filter that let the request pass.
 func (t *tree) passed(i int) bool {
 	s := &t.j.Status.Steps[i]
 	return s.Layer == trace.LayerFilter.String() && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
 }
 
-// done are the interventions at a step.
+// done lists the interventions at a step.
 func (t *tree) done(i int) (done []string) {
 	for _, v := range t.j.Status.Interventions {
 		if int(v.Step) == i {
@@ -276,13 +276,13 @@ func (t *tree) step(i int, here, below string) {
 	}
 }
 
-// saidBelow says whether a step that the i-th called failed with the same words: they are written there.
+// saidBelow reports whether a step that the i-th step called failed with the same error, which is then written there.
 func (t *tree) saidBelow(i int) bool {
 	return slices.ContainsFunc(t.children[int32(i)],
 		func(child int) bool { return t.j.Status.Steps[child].Error == t.j.Status.Steps[i].Error })
 }
 
-// details is how many of the steps, from the first on, are details of the one that called them: these share one line.
+// details returns the number of leading steps that are details of their caller. They share one line.
 func (t *tree) details(steps []int) (n int) {
 	for !t.objects && n < len(steps) && t.detail(steps[n]) {
 		n++
@@ -290,7 +290,7 @@ func (t *tree) details(steps []int) (n int) {
 	return n
 }
 
-// detail says whether a step is a fine one that succeeded.
+// detail reports whether a step is fine-grained and succeeded.
 func (t *tree) detail(i int) bool {
 	s := &t.j.Status.Steps[i]
 	return trace.InfoOf(s.ID).Fine && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
@@ -325,7 +325,7 @@ func (t *tree) line(s *v1alpha1.Step, layer string, took time.Duration, rail, te
 // margin is the width before the rail of a step, or before its names.
 const margin = 2 + 9 + 1 + 8 + 2
 
-// rail is drawn before the lines below a step.
+// rail returns the text before the lines below a step.
 func (t *tree) rail(below string, more bool) string {
 	rail := strings.Repeat(" ", margin) + t.names(nil) + below + "  "
 	if more {
