@@ -55,7 +55,7 @@ func tellStreamed(cmd *cobra.Command, saved *backup.Saved) error {
 	return err
 }
 
-// archived returns the contents of an archive, and etcd's address if etcd runs outside the server.
+// archived returns the contents of an archive. If the server's etcd runs elsewhere, it sets the endpoint to that.
 func (o *etcdOptions) archived(cmd *cobra.Command) (*backup.Save, error) {
 	if len(o.endpoint.URLs) > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "--endpoints names an etcd alone: the archive has no keys and certificates of a server")

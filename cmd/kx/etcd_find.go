@@ -61,7 +61,7 @@ func (o *etcdFindOptions) parse() error {
 		}
 		o.criteria.Labels = selector
 	}
-	// The value comes after the last brace: an expression has = in filters.
+	// The value follows the last brace: an expression may contain = in filters.
 	if end := strings.LastIndexByte(o.jsonPath, '}') + 1; o.jsonPath != "" {
 		o.criteria.JSONPath = o.jsonPath[:end]
 		value, ok := strings.CutPrefix(o.jsonPath[end:], "=")

@@ -56,7 +56,7 @@ func attrsOf[T Object](declared []Field[T]) store.AttrFunc {
 	}
 }
 
-// addFieldLabels lets selectors on objects of a kind name the declared fields and the metadata's, and no others.
+// addFieldLabels allows only the declared fields, the name and the namespace in selectors on objects of a kind.
 func (r *AnyResource) addFieldLabels(s *runtime.Scheme, kind schema.GroupVersionKind) error {
 	known := map[string]string{"metadata.name": "metadata.name"}
 	if !r.ClusterScoped && !r.NoNamespaceField {

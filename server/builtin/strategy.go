@@ -51,7 +51,7 @@ func (s Strategy) AllowUnconditionalUpdate() bool { return !s.resource.Condition
 
 func (s Strategy) DeclaresRules() bool { return !s.resource.Undeclared }
 
-// DefaultGarbageCollectionPolicy deletes dependents, unless the resource says otherwise.
+// DefaultGarbageCollectionPolicy deletes dependents, unless the resource declares another policy.
 func (s Strategy) DefaultGarbageCollectionPolicy(ctx context.Context) rest.GarbageCollectionPolicy {
 	if s.resource.Dependents == nil {
 		return rest.DeleteDependents

@@ -46,7 +46,8 @@ func dropDisabledFields(l, old *coordinationv1.Lease) {
 	}
 }
 
-// Kubernetes lets leases have finalizers without a domain, unlike other built-in objects.
+// validateLease accepts finalizers without a domain, unlike the validation of other built-in objects. Kubernetes does
+// the same.
 func validateLease(l *coordinationv1.Lease) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&l.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateLeaseSpec(&l.Spec, field.NewPath("spec"))...)

@@ -45,7 +45,8 @@ var LeaseCandidate = builtin.Resource[*coordinationv1beta1.LeaseCandidate]{
 
 var specPath = field.NewPath("spec")
 
-// Kubernetes lets candidates have finalizers without a domain, unlike other built-in objects.
+// validateLeaseCandidate accepts finalizers without a domain, unlike the validation of other built-in objects.
+// Kubernetes does the same.
 func validateLeaseCandidate(c *coordinationv1beta1.LeaseCandidate) field.ErrorList {
 	name := func(name string, _ bool) []string { return validation.IsConfigMapKey(name) }
 	return append(apivalidation.ValidateObjectMeta(&c.ObjectMeta, true, name, field.NewPath("metadata")),

@@ -15,8 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Event is the resource events of core/v1 and of events.k8s.io/v1: what happened to which object. Both groups have
-// the same objects. They are stored in core/v1, with a time to live.
+// Event is the resource events of core/v1 and of events.k8s.io/v1: reports about what happened to objects. Both
+// groups have the same objects. They are stored in core/v1, with a time to live.
 //
 // Events of core/v1 keep their old, lenient validation. New events of events.k8s.io must name a reporter, an action
 // and a time, and only their series may change. The version of the request decides which rules apply. An event lives

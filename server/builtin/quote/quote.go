@@ -35,7 +35,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// String is used in the message if the value can't be marshalled.
+// String returns the text for the message of a value that can't be marshalled.
 func (v Value) String() string { return fmt.Sprintf("%#v", v.value) }
 
 var marshaler = reflect.TypeFor[json.Marshaler]()

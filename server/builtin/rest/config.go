@@ -46,7 +46,7 @@ type APIResourceConfig struct {
 	resources map[schema.GroupVersionResource]bool
 }
 
-// DefaultAPIResourceConfig is the configuration without --runtime-config.
+// DefaultAPIResourceConfig returns the configuration without --runtime-config.
 func DefaultAPIResourceConfig() *APIResourceConfig {
 	return &APIResourceConfig{versions: maps.Clone(servable.onByDefault), resources: map[schema.GroupVersionResource]bool{}}
 }

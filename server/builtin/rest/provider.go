@@ -31,7 +31,7 @@ func Providers(n all.Needs) []endpoint.RESTStorageProvider {
 	return providers
 }
 
-// GroupName is empty for the core group.
+// GroupName returns the name of the group, which is empty for the core group.
 func (p RESTStorageProvider) GroupName() string { return p.Group.Name() }
 
 // NewRESTStorage makes the storages of the resources that source enables.

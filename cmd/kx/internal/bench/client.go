@@ -28,7 +28,7 @@ type client struct {
 	conns []*conn // by number; unusable ones are replaced
 }
 
-// newClient takes the address and credentials of a kubeconfig. It does not run credential plugins.
+// newClient makes a client with the address and credentials of a kubeconfig. It does not run credential plugins.
 func newClient(config *rest.Config) (*client, error) {
 	if config.ExecProvider != nil || config.AuthProvider != nil {
 		return nil, errors.New("the kubeconfig's user gets its token from a program: use one with a client certificate or a token")

@@ -50,8 +50,8 @@ var operations = []operation{
 	{"deletecollection", "objects", false, removeCollection},
 }
 
-// listShare is the number of concurrent requests for each concurrent list, since a list costs as much as hundreds of
-// other requests.
+// listShare reduces the workers for lists to 1/listShare of the concurrency, since a list costs as much as hundreds
+// of other requests.
 const listShare = 8
 
 // pageSize is the page size of list-paged.
@@ -81,8 +81,7 @@ func create(_ context.Context, p *pass) (ready, error) {
 	return ready{load, nothing}, nil
 }
 
-// reads returns an operation of requests that repeat until the time is up. It runs one worker for each share of the
-// concurrency.
+// reads returns an operation of requests that repeat until the time is up. It runs 1/share of the concurrent workers.
 func reads(share int, make func(*pass) doer) func(context.Context, *pass) (ready, error) {
 	return func(_ context.Context, p *pass) (ready, error) {
 		workers := max(1, min(p.settings.Concurrency, p.left)/share)

@@ -65,7 +65,7 @@ func newMeasurement(op operation, t *tally, elapsed, cpu time.Duration, resident
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// header is the title of a pass's rows.
+// header returns the settings of a pass and the titles of its columns.
 func header(s Settings, cpu bool) string {
 	text := fmt.Sprintf("\n%s %s objects of %s bytes, %d requests at a time, %d watchers\n\n%-16s %11s %11s %9s %9s %9s",
 		thousands(int64(s.Objects)), s.Shape, thousands(int64(s.Size)),

@@ -11,7 +11,7 @@
 //  3. A document has at most [Most] bytes. To keep the limit it leaves out the code first, then the changes of
 //     objects, then whole journeys, and states what is missing.
 //  4. An HTML page contains the capture of its journeys, in a form that core/capture reads.
-//  5. The same Document gives the same bytes.
+//  5. The same Document results in the same bytes.
 //
 // Secrets are masked before a journey is recorded, so a document contains none.
 package export

@@ -96,7 +96,7 @@ func (d *diagram) passed(n int) string {
 	return d.Language.Phrase("%d filters let it pass", n)
 }
 
-// step draws a call and its return if they go to another layer, and the calls below it.
+// step draws a call and the calls below it. It draws the return only if the call goes to another layer.
 func (d *diagram) step(from string, n *node) {
 	to := laneOf(n.Layer)
 	what := strings.TrimSpace(n.Title + " " + n.Subject)

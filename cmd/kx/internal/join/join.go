@@ -29,7 +29,7 @@ type Place struct {
 	users *os.File
 }
 
-// Leave tells an owner that this command no longer uses its server.
+// Leave releases the lock that keeps an owner's server running.
 func (p *Place) Leave() {
 	if p.users != nil {
 		p.users.Close()

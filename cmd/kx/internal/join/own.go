@@ -151,8 +151,8 @@ func (c *command) end(err error) (int, error) {
 	return c.code(), err
 }
 
-// wait returns the command's exit code. A terminal sends an interrupt to both processes. Signals to this process
-// alone are passed on.
+// wait returns the command's exit code. It passes signals on, except interrupts: a terminal sends these to both
+// processes.
 func (c *command) wait(signals <-chan os.Signal) int {
 	for {
 		select {

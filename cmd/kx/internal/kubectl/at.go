@@ -25,7 +25,7 @@ import (
 )
 
 // atFlag is --at, with which reads return the state at a revision. The API supports that only for lists, so a get
-// becomes a list of one object. For a time, the server is asked for the revision, since etcd keeps no times.
+// becomes a list of one object. The server translates a time to a revision, since etcd keeps no times.
 type atFlag struct {
 	revision string
 	moment   string // the time to ask the server about; empty if revision is a number

@@ -21,7 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
-// levelHeader requests objects in the journey. The other header of a response names the journey.
+// levelHeader of a request selects a journey with objects. journeyHeader of a response names the journey.
 const (
 	levelHeader   = "Kx-Trace"
 	journeyHeader = "Kx-Journey"

@@ -286,7 +286,7 @@ func (d *draft) expectations() {
 	}
 }
 
-// rest writes the block for the screen, and the files that are worth reading.
+// rest writes the blocks for the screen, and the steps whose functions are worth reading.
 func (d *draft) rest() {
 	for i, s := range d.steps {
 		say := trace.InfoOf(s.ID).Title + "."

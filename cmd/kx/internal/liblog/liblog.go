@@ -1,7 +1,7 @@
 // Package liblog decides where the logs of libraries go.
 //
-// The latest handler gets the warnings and errors of libraries. Their information is dropped, since a server logs its
-// own actions.
+// The latest handler gets the warnings and errors of libraries. Records below warnings are dropped, since a server
+// logs its own actions.
 //
 // Invariant: klog's logger is set once, because no code may log while it is set. Later only the handler behind it
 // changes.
@@ -36,7 +36,7 @@ type libraries struct {
 
 func (libraries) handler() slog.Handler { return *latest.Load() }
 
-// Enabled lets warnings and errors pass.
+// Enabled reports true for warnings and errors.
 func (l libraries) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && l.handler().Enabled(ctx, level)
 }

@@ -191,7 +191,7 @@ func (l *linear) read(id string) error {
 	return nil
 }
 
-// need returns an error if no request is open.
+// need opens the latest request if none is open.
 func (l *linear) need() error {
 	if l.open == nil {
 		return l.read("")

@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// CompletePodResources completes pod-level resources of which the client gave some. The order of the steps matters:
+// CompletePodResources completes pod-level resources if the client gave some of them. The order of the steps matters:
 // first limits of huge pages from the containers' limits, then requests from the containers' requests or from the
 // limits, then limits from the containers' limits. It applies to new pods, and is not part of defaulting: the client
 // must not own the values that it fills in.
