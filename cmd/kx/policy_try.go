@@ -273,7 +273,7 @@ func (o *policyTryOptions) reading() (*reading, error) {
 	return r, nil
 }
 
-// These methods implement kubectl's RESTClientGetter.
+// ToRESTConfig and the methods below implement kubectl's RESTClientGetter.
 func (r *reading) ToRESTConfig() (*rest.Config, error) { return r.config, nil }
 func (r *reading) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
 	return r.discovery, nil

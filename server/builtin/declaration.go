@@ -36,6 +36,7 @@ type Group struct {
 	Resources []Declaration
 }
 
+// Version is one API version of a group.
 type Version struct {
 	schema.GroupVersion
 	// Types registers the version's Go types.

@@ -54,8 +54,8 @@ func (*EvictionREST) AcceptsGroupVersion(gv schema.GroupVersion) bool {
 	return gv == policyv1.SchemeGroupVersion || gv == policyv1beta1.SchemeGroupVersion
 }
 
-// Create evicts the pod. It deletes a pod that is not running at once. For other pods, the budget that selects the
-// pod must allow it.
+// Create evicts the pod. A pod that is not running is deleted at once. For other pods, the budget that selects the
+// pod must allow the eviction.
 func (r *EvictionREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (_ runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.PodEvict, name)

@@ -40,8 +40,7 @@ func newProxyREST(pods *builtin.REST, kubelets *kubelet.Client) rest.Storage {
 }
 
 // hostOf returns the pod's address with the requested port, or with the first port that the pod declares. It refuses
-// addresses of this machine: a user who may write a pod's status could make the proxy connect to every port that is
-// open here.
+// addresses of this machine: otherwise users of the proxy could reach every port that is open here.
 func hostOf(pod *corev1.Pod, port string) (string, error) {
 	for _, c := range pod.Spec.Containers {
 		if port == "" && len(c.Ports) > 0 {
