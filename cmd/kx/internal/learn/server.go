@@ -37,8 +37,9 @@ var _ play.Server = (*Server)(nil)
 // Start implements play.Server.
 func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Address, error) {
 	o := options.New()
-	// A lesson shows only the reader's own writes, and counts revisions: no controller creates accounts or ConfigMaps.
-	// Without the controller the plugin would refuse pods, since their accounts are missing.
+	// A lesson shows the reader's own writes, and counts revisions. So the controllers that create service accounts
+	// and ConfigMaps in each namespace are off. The plugin is off too: it would refuse pods, whose accounts are
+	// missing.
 	o.Admission.Disabled = []string{"ServiceAccount"}
 	o.Controllers = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	fs := pflag.NewFlagSet("kx serve", pflag.ContinueOnError)
