@@ -47,8 +47,35 @@ An interrupt stops it in good order; a second one at once.`,
 	return cmd
 }
 
-// failedPatience is the time for running requests after the server failed. Most of them wait for an etcd that is
-// gone.
+// permitAtTerminal allows breakpoints and faults that no flag speaks of, if the server listens on this machine alone.
+func permitAtTerminal(o *options.Options) {
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		return
+	}
+	for _, permit := range []*options.Permit{&o.Allow.Breakpoints, &o.Allow.Faults} {
+		if *permit == options.Asked {
+			*permit = options.Always
+		}
+	}
+}
+
+// permitted says what administrators may do, and how that is changed.
+func permitted(allow options.Allow) string {
+	state := func(p options.Permit) string {
+		return map[options.Permit]string{options.Always: "on", options.Asked: "off", options.Never: "never"}[p]
+	}
+	text := fmt.Sprintf("breakpoints %s, faults %s", state(allow.Breakpoints), state(allow.Faults))
+	switch {
+	case allow.Breakpoints == options.Asked || allow.Faults == options.Asked:
+		text += ": kx trace record --breakpoints --faults switches them on for a while"
+	case allow.Breakpoints == options.Always || allow.Faults == options.Always:
+		text += ", for administrators: --allow-breakpoints=never --allow-faults=never forbids them"
+	}
+	return text
+}
+
+// failedPatience is how long requests may go on after the server failed: most wait for an etcd that is gone.
 const failedPatience = time.Second
 
 // closePatience limits the time to stop a failed server. A read inside a failed etcd never ends.
@@ -99,8 +126,8 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	return errors.Join(failure, err)
 }
 
-// ephemeral makes the temporary directory for --ephemeral, and returns a function that removes it, even if the server
-// still runs.
+// ephemeral makes the temporary directory, if one is wanted, and returns what removes it, also where there was no
+// orderly stop.
 func ephemeral(o *options.Options) (leaveNothing func(), err error) {
 	if !o.Ephemeral {
 		return func() {}, nil

@@ -65,7 +65,7 @@ enough. The filter is kx's filter language, in which these flags are written too
 	formatVar(cmd, cmd.Flags(), &o.format, "json: a journey a line, without its steps", render.Text, render.JSON)
 	cmd.AddCommand(newTraceListCommand(o), newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o),
 		newTraceSaveCommand(o),
-		newTraceExportCommand(o), newTraceStepsCommand())
+		newTraceExportCommand(o), newTraceStepsCommand(), newTraceRecordCommand(o))
 	return cmd
 }
 
@@ -197,8 +197,8 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	}
 }
 
-// refused returns the server's error about a filter that names an unknown request. Without this check, following
-// would retry forever.
+// refused is the server's error about a filter that names a request which it does not know. Following would ask again
+// and again.
 func refused(ctx context.Context, s *session.Session, wanted string) error {
 	if f, err := filter.Parse(wanted, trace.Known); err != nil || !f.Asks("after") {
 		return err

@@ -91,10 +91,10 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "follow the server of this kubeconfig, and start none")
 	fs.StringVarP(&o.saved, "read", "r", o.saved, "look at the requests of a capture, or of a page of kx trace export, and start no server")
 	languageVar(cmd, &o.language)
-	fs.BoolVar(&o.linear, "linear", false,
-		"write lines that are only ever added, and take commands by name, for a screen reader; needs no terminal")
-	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, colour-blind or none (default $"+themeVariable+
-		", or what was chosen last)")
+	fs.BoolVar(&o.linear, "linear", false, "write lines that are only ever added, and take commands by name, for a screen reader; "+
+		"needs no terminal")
+	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, "+
+		"colour-blind or none (default $"+themeVariable+", or what was chosen last)")
 	for _, one := range []string{"data-dir", "ephemeral", "listen", "read"} {
 		cmd.MarkFlagsMutuallyExclusive("kubeconfig", one)
 	}
@@ -217,8 +217,8 @@ func (o *ownServer) start(ctx context.Context) (tui.Server, error) {
 	return o.serve(ctx)
 }
 
-// join joins the server that owns the data directory. A server that was started for one command runs until all
-// commands that joined have left.
+// join joins the server that owns the data directory. A server that was started for one command stays until all that
+// joined have left.
 func (o *ownServer) join() (tui.Server, error) {
 	place, err := join.Running(o.options.DataDir)
 	if err != nil {
@@ -237,8 +237,8 @@ func (o *ownServer) join() (tui.Server, error) {
 
 // serve starts a server in this process.
 func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
-	// The user who starts the server may set breakpoints and faults.
-	o.options.Allow.Breakpoints, o.options.Allow.Faults = true, true
+	// The user who starts the server may hold and disturb its requests.
+	o.options.Allow.Breakpoints, o.options.Allow.Faults = options.Always, options.Always
 	s, note, err := o.launch(ctx)
 	if errors.Is(err, identity.ErrInUse) {
 		return o.await(ctx, err)
@@ -385,8 +385,8 @@ func (l *logCapture) to(f *os.File, err error) error {
 	return err
 }
 
-// restore sends the logs to stderr again, starting with those still in memory. It keeps a temporary file only after a
-// failure, if the file is not empty.
+// restore sends the logs to stderr again, first those still held. A temporary file is kept only after a failure, if it
+// is not empty.
 func (l *logCapture) restore(ok bool) {
 	logTo(os.Stderr)
 	l.mu.Lock()
