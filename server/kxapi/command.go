@@ -76,7 +76,7 @@ func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Objec
 	if err := carryOut(j, step, &command.Spec, cmd); err != nil {
 		return nil, refusal(j, name, err)
 	}
-	return r.journeys.whole(ctx, j), nil
+	return r.journeys.whole(ctx, j)
 }
 
 // allows checks that the server allows a command now: ending a watch is a fault, all others need breakpoints.

@@ -49,7 +49,7 @@ func (c *Config) prefix() string {
 
 // NewAPIGroupInfo returns the group of a server.
 func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
-	journeys := newJourneys(c.Journeys, c.Servers)
+	journeys := newJourneys(c.Journeys, c.Servers, c.Source)
 	recordings := newRecordings(c.Journeys, c.Allow)
 	breakpoints, faults := newBreakpoints(c.Journeys, recordings), newFaults(c.Journeys, recordings)
 	recordings.rules.ended = func() { // what they allowed is over

@@ -2,7 +2,9 @@ package kxapi
 
 import (
 	"context"
+	"io/fs"
 	"net/url"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/subject"
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -25,10 +28,15 @@ type journeys struct {
 	versions
 	recorder *trace.Recorder
 	installs *installs
+	// sayings reads the source when the steps of a journey are first requested.
+	sayings func() (steps.Sayings, error)
 }
 
-func newJourneys(recorder *trace.Recorder, servers func() []Server) *journeys {
-	return &journeys{newVersions(), recorder, newInstalls(recorder, servers)}
+func newJourneys(recorder *trace.Recorder, servers func() []Server, source fs.FS) *journeys {
+	return &journeys{
+		newVersions(), recorder, newInstalls(recorder, servers),
+		sync.OnceValues(func() (steps.Sayings, error) { return steps.ReadSayings(source) }),
+	}
 }
 
 func (j *journeys) resource() *anyResource {
@@ -41,17 +49,36 @@ func (j *journeys) resource() *anyResource {
 
 func (j *journeys) get(ctx context.Context, name string) (*v1alpha1.Journey, error) {
 	if found := j.recorder.Get(name); found != nil {
-		return j.whole(ctx, found), nil
+		return j.whole(ctx, found)
 	}
 	if found := j.installs.find(name); found != nil {
 		_, last := j.recorder.List()
-		return found.whole(j.text(last)), nil
+		whole := found.whole(j.text(last))
+		return whole, j.place(whole)
 	}
 	return nil, nil
 }
 
+// place adds the lines of code that gave the reasons of a journey's steps.
+func (j *journeys) place(whole *v1alpha1.Journey) error {
+	sayings, err := j.sayings()
+	if err != nil {
+		return err
+	}
+	for i := range whole.Status.Steps {
+		s := &whole.Status.Steps[i]
+		if s.Reason == nil {
+			continue
+		}
+		if at, ok := sayings.Of(s.Reason.Kind, s.Function, s.File); ok {
+			s.Reason.Function, s.Reason.File, s.Reason.Line = at.Function, at.File, int32(at.Line)
+		}
+	}
+	return nil
+}
+
 // whole returns a journey with its steps. It waits a moment for a running one to end, unless that is held.
-func (j *journeys) whole(ctx context.Context, found *trace.Journey) *v1alpha1.Journey {
+func (j *journeys) whole(ctx context.Context, found *trace.Journey) (*v1alpha1.Journey, error) {
 	ctx, cancel := context.WithTimeout(ctx, endWait)
 	defer cancel()
 	found.WaitStop(ctx)
@@ -61,7 +88,7 @@ func (j *journeys) whole(ctx context.Context, found *trace.Journey) *v1alpha1.Jo
 		whole.Status.Effects = append(whole.Status.Effects, effectOf(&effect, record.Started))
 	}
 	whole.Status.Effects = append(whole.Status.Effects, j.installs.effects(whole)...)
-	return whole
+	return whole, j.place(whole)
 }
 
 type filterKey struct{}

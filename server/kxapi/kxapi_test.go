@@ -419,7 +419,7 @@ func TestForeignVersions(t *testing.T) {
 func TestFromNow(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
 	travel(r, "get", "before", 200)
-	rest := newJourneys(r, nil).resource().storage().(watcher)
+	rest := newJourneys(r, nil, nil).resource().storage().(watcher)
 	no := false
 	w, err := rest.Watch(t.Context(), &metainternalversion.ListOptions{SendInitialEvents: &no})
 	if err != nil {
@@ -433,7 +433,7 @@ func TestFromNow(t *testing.T) {
 // TestBookmarks: a client that takes them learns how far it is, also if nothing matches.
 func TestBookmarks(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	journeys := newJourneys(r, nil)
+	journeys := newJourneys(r, nil, nil)
 	ctx, err := journeys.readQuery(t.Context(), url.Values{"filter": {"name:nothing"}})
 	if err != nil {
 		t.Fatal(err)
@@ -456,7 +456,7 @@ func TestBookmarks(t *testing.T) {
 // TestFlood has more happen at once than a follower is sent: it is told how much it misses.
 func TestFlood(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	f := newFollower(r, newJourneys(r, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
+	f := newFollower(r, newJourneys(r, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
 	f.events = make(chan watch.Event, 500)
 	f.selection.options.AllowWatchBookmarks = true
 	const flood = journeysABatch + 50
@@ -476,7 +476,7 @@ func TestFlood(t *testing.T) {
 	}
 
 	slow := trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 4})
-	f = newFollower(slow, newJourneys(slow, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
+	f = newFollower(slow, newJourneys(slow, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
 	for range 5 {
 		travel(slow, "get", "x", 200)
 	}

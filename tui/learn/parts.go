@@ -10,6 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/play"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -268,12 +269,13 @@ func (s *Screen) layRead(i int, part lesson.Read, e *entry) {
 			continue
 		}
 		step := r.step
+		at := source.PlaceOf(step, p.look.Words)
 		n := p.add(link{journey: r.journey, step: r.id, source: &screen.ToSource{
-			File: step.File, Line: int(step.Line), Function: step.Function,
-			Upstream: step.Upstream, UpstreamFile: step.UpstreamFile, Release: step.UpstreamRelease,
+			File: at.File, Line: at.Line, Function: at.Function,
+			Upstream: at.Upstream, UpstreamFile: at.UpstreamFile, Release: at.Release, Because: at.Because,
 		}})
-		p.sayLink("→ ", r.id+"  "+step.Function, p.look.Key, n)
-		p.verbatim("    ", fmt.Sprintf("%s:%d", step.File, step.Line), nil)
+		p.sayLink("→ ", r.id+"  "+at.Function, p.look.Key, n)
+		p.verbatim("    ", fmt.Sprintf("%s:%d", at.File, at.Line), nil)
 		if step.Upstream != "" {
 			p.say("    ", s.phrase("upstream: %s", step.Upstream), nil)
 			p.verbatim("    ", step.UpstreamFile, p.look.Dim)

@@ -148,6 +148,6 @@ func (s *Screen) give() tea.Cmd {
 func (s *Screen) place() source.Place {
 	return source.Place{
 		File: s.at.File, Line: s.at.Line, Function: s.at.Function,
-		Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile, Release: s.at.Release,
+		Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile, Release: s.at.Release, Because: s.at.Because,
 	}
 }

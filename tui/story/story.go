@@ -221,12 +221,10 @@ func (s *Screen) supply() tea.Cmd {
 	if step == nil || !s.beside() {
 		return nil
 	}
-	cmd := s.sources.Want(step.File)
-	file, note := s.sources.Get(step.File)
-	s.source.Show(source.Place{
-		File: step.File, Line: int(step.Line), Function: step.Function,
-		Upstream: step.Upstream, UpstreamFile: step.UpstreamFile, Release: step.UpstreamRelease,
-	}, file, nil, note)
+	place := source.PlaceOf(step, s.host.Theme().Words)
+	cmd := s.sources.Want(place.File)
+	file, note := s.sources.Get(place.File)
+	s.source.Show(place, file, nil, note)
 	return cmd
 }
 

@@ -202,6 +202,27 @@ type Reason struct {
 	// +optional
 	// +listType=atomic
 	Values []Attribute `json:"values,omitempty"`
+	// The line of code that gave the reason, and its function, if the server's source tells them.
+	// +optional
+	Function string `json:"function,omitempty"`
+	// +optional
+	File string `json:"file,omitempty"`
+	// +optional
+	Line int32 `json:"line,omitempty"`
+}
+
+// Place is a line of the server's source and its function.
+type Place struct {
+	Function, File string
+	Line           int32
+}
+
+// Decided returns the line that gave the step's reason, or the line that began the step if no other is known.
+func (s *Step) Decided() Place {
+	if r := s.Reason; r != nil && r.File != "" {
+		return Place{r.Function, r.File, r.Line}
+	}
+	return Place{s.Function, s.File, s.Line}
 }
 
 // Attribute is one thing that went into a step or came out of it.

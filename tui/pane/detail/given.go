@@ -17,9 +17,7 @@ func (p *Pane) Place() source.Place {
 		return source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream,
 			UpstreamFile: m.UpstreamFile, Release: m.UpstreamRelease}
 	case p.selected():
-		s := &p.journey.Status.Steps[p.ranStep()]
-		return source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream,
-			UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease}
+		return source.PlaceOf(&p.journey.Status.Steps[p.ranStep()], p.look().Words)
 	}
 	return source.Place{}
 }
@@ -102,7 +100,9 @@ func (p *Pane) ran(file string) []source.Ran {
 	}
 	var ran []source.Ran
 	if p.selected() {
-		ran = append(ran, source.Ran{Line: p.Place().Line, Step: p.ranStep()})
+		if s := &p.journey.Status.Steps[p.ranStep()]; s.File == file {
+			ran = append(ran, source.Ran{Line: int(s.Line), Step: p.ranStep()})
+		}
 	}
 	for i := range p.journey.Status.Steps {
 		if s := &p.journey.Status.Steps[i]; s.File == file {

@@ -43,8 +43,7 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 		b.attributes(s.Attributes)
 	}
 	b.blank()
-	b.place(source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream,
-		UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease})
+	b.place(source.PlaceOf(s, b.words))
 }
 
 // interventions lists the holds and injected failures of a step.
@@ -79,7 +78,7 @@ func told(actions []v1alpha1.JourneyAction) string {
 // place names the function that ran, and the corresponding one in the Kubernetes API server.
 func (b *builder) place(p source.Place) {
 	code := screen.ToSource{File: p.File, Line: p.Line, Function: p.Function, Upstream: p.Upstream,
-		UpstreamFile: p.UpstreamFile, Release: p.Release}
+		UpstreamFile: p.UpstreamFile, Release: p.Release, Because: p.Because}
 	b.add(label, "in this binary")
 	b.fact("function", plain, p.Function)
 	if p.File != "" {

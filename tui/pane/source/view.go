@@ -1,11 +1,14 @@
 package source
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
@@ -18,8 +21,21 @@ type Place struct {
 	Line int
 	// Function, Upstream, UpstreamFile and Release stand above the file, where they are known.
 	Function, Upstream, UpstreamFile, Release string
+	// Because is the reason that the line gave, for a line that gave one.
+	Because string
 	// Link is the URL of a file of another project; empty for the server's own.
 	Link string
+}
+
+// PlaceOf returns the line that decided a step.
+func PlaceOf(s *v1alpha1.Step, words lang.Language) Place {
+	p := Place{Upstream: s.Upstream, UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease}
+	at := s.Decided()
+	p.File, p.Line, p.Function = at.File, int(at.Line), at.Function
+	if s.Reason != nil && s.Reason.File != "" {
+		p.Because = words.Why(s)
+	}
+	return p
 }
 
 // Ran is another line that ran, with the number of its step.
@@ -27,14 +43,16 @@ type Ran struct{ Line, Step int }
 
 // View is a window on a file, without a frame.
 type View struct {
-	look   func() theme.Theme
-	w, h   int
-	place  Place
-	file   *File
-	note   string // the text in place of a file
-	ran    map[int]int
-	scroll pane.Scroll
-	left   int // the number of cells scrolled out at the left
+	look  func() theme.Theme
+	w, h  int
+	place Place
+	file  *File
+	note  string // the text in place of a file
+	ran   map[int]int
+	// branches are those around the line, if the line gave a reason.
+	branches Branches
+	scroll   pane.Scroll
+	left     int // the number of cells scrolled out at the left
 
 	version uint64
 }
@@ -66,6 +84,10 @@ func (v *View) Show(p Place, f *File, ran []Ran, note string) {
 	}
 	v.version++
 	if !same {
+		v.branches = Branches{}
+		if f != nil && p.Because != "" {
+			v.branches = ReadBranches(f.Text, p.Line)
+		}
 		v.left = 0
 		v.center()
 	}
@@ -203,11 +225,15 @@ func (v *View) head() []string {
 	if p.Link != "" {
 		return append(lines, v.look().Dim(" "+draw.Fit(words.Phrase("at"), headWidth))+p.Link, "")
 	}
+	because := ""
+	if p.Because != "" {
+		because = v.look().Dim(" "+draw.Fit(words.Phrase("because"), headWidth)) + v.look().Notice(draw.Clean(p.Because))
+	}
 	upstream := words.Phrase("nothing of the same name")
 	if p.Upstream != "" {
 		upstream = strings.TrimSpace(p.Upstream + "  " + p.UpstreamFile + "  " + p.Release)
 	}
-	return append(lines, v.look().Dim(" "+draw.Fit(words.Phrase("upstream"), headWidth))+upstream, "")
+	return append(lines, v.look().Dim(" "+draw.Fit(words.Phrase("upstream"), headWidth))+upstream, because)
 }
 
 // stepWidth is room for "step 999" at the right.
@@ -222,6 +248,8 @@ func (v *View) line(i, numbers int, look [function + 1]theme.Style, focused bool
 		marks = " =>"
 	case ran:
 		marks = " * "
+	case slices.Contains(v.branches.Decides, n):
+		marks = " ? "
 	}
 	if i == v.scroll.Cursor {
 		marks = ">" + marks[1:]
@@ -237,6 +265,9 @@ func (v *View) line(i, numbers int, look [function + 1]theme.Style, focused bool
 	out := marks
 	if n == v.place.Line {
 		out = v.look().Notice(marks)
+	}
+	if !v.branches.Ran(n) {
+		return v.look().Dim(draw.Fit(out+number+" "+v.cut(v.file.lines[i].text), w) + note)
 	}
 	var code strings.Builder
 	for _, p := range v.file.lines[i].pieces {

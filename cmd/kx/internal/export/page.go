@@ -161,28 +161,29 @@ func (b *pageBuilder) step(n *node) *pageStep {
 
 // code finds the function of a step, and returns the ID of the step's line.
 func (b *pageBuilder) code(s *v1alpha1.Step) (id, missing string) {
-	text, err := b.Files(s.File)
+	at := s.Decided()
+	text, err := b.Files(at.File)
 	if err != nil {
 		return "", err.Error()
 	}
-	first, lines := journey.Body(text, int(s.Line))
+	first, lines := journey.Body(text, int(at.Line))
 	if lines == nil {
-		return "", b.Language.Phrase("%s has no line %d", s.File, s.Line)
+		return "", b.Language.Phrase("%s has no line %d", at.File, at.Line)
 	}
-	key := fmt.Sprintf("%s:%d", s.File, first)
+	key := fmt.Sprintf("%s:%d", at.File, first)
 	f := b.known[key]
 	if f == nil {
 		f = b.added[key]
 	}
 	if f == nil {
-		f = &function{ID: fmt.Sprintf("code-%d", len(b.known)+len(b.added)), Where: s.File + "  " + s.Function, First: first}
+		f = &function{ID: fmt.Sprintf("code-%d", len(b.known)+len(b.added)), Where: at.File + "  " + at.Function, First: first}
 		for i, line := range lines {
 			f.Lines = append(f.Lines, codeLine{first + i, escape.Line(strings.ReplaceAll(line, "\t", "    "))})
 		}
 		b.added[key] = f
 		b.order = append(b.order, f)
 	}
-	return fmt.Sprintf("%s-%d", f.ID, s.Line), ""
+	return fmt.Sprintf("%s-%d", f.ID, at.Line), ""
 }
 
 // document joins the pieces. The capture comes first, so that its reader can stop before the visible part.

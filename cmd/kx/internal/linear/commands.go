@@ -144,16 +144,17 @@ func (l *linear) code(string) error {
 	if s == nil {
 		return errors.New(l.Language.Phrase("the last sentence told of no step"))
 	}
-	l.say("%s, in %s, line %d.", s.Function, s.File, s.Line)
+	at := s.Decided()
+	l.say("%s, in %s, line %d.", at.Function, at.File, at.Line)
 	l.say("Upstream: %s, in %s of %s.", s.Upstream, s.UpstreamFile, s.UpstreamRelease)
-	text, err := l.Files(s.File)
+	text, err := l.Files(at.File)
 	if err != nil {
 		return err
 	}
-	first, lines := journey.Body(text, int(s.Line))
+	first, lines := journey.Body(text, int(at.Line))
 	for i, line := range lines {
 		mark := ""
-		if first+i == int(s.Line) {
+		if first+i == int(at.Line) {
 			mark = "> "
 		}
 		fmt.Fprintf(l.out, "%d %s%s\n", first+i, mark, strings.ReplaceAll(line, "\t", "    "))

@@ -26,15 +26,16 @@ func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
 		return
 	}
 	rail := t.rail(below, more)
-	where := fmt.Sprintf("%s:%d", draw.Clean(s.File), s.Line)
-	text, err := t.files(s.File)
+	at := s.Decided()
+	where := fmt.Sprintf("%s:%d", draw.Clean(at.File), at.Line)
+	text, err := t.files(at.File)
 	if err != nil {
 		fmt.Fprintln(t.out, rail+t.p.dim(where+"  ")+t.p.bad(draw.Clean(err.Error())))
 		return
 	}
-	fmt.Fprintln(t.out, rail+t.p.dim(where+"  "+draw.Clean(s.Function)))
+	fmt.Fprintln(t.out, rail+t.p.dim(where+"  "+draw.Clean(at.Function)))
 	lines := strings.Split(text, "\n")
-	from, to := window(lines, int(s.Line), around)
+	from, to := window(lines, int(at.Line), around)
 	if from == 0 {
 		fmt.Fprintln(t.out, rail+t.p.bad(t.p.words.Phrase("the file has %d lines", len(lines))))
 		return
@@ -42,7 +43,7 @@ func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
 	dent := indent(lines[from-1 : to])
 	for n := from; n <= to; n++ {
 		mark, paint := " ", t.p.dim
-		if n == int(s.Line) {
+		if n == int(at.Line) {
 			mark, paint = ">", t.p.bold
 		}
 		line := strings.ReplaceAll(strings.TrimPrefix(lines[n-1], dent), "\t", "    ")
