@@ -158,6 +158,9 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		TokenKeys:         keys,
 		Services:          &service.Finder{Addresses: o.Admission.Services, Endpoints: o.Aggregator.Endpoints, Self: address},
 	}
+	if o.Allow.Objects {
+		c.Journeys.SetLevel(trace.Objects)
+	}
 	steps := []func() error{
 		func() error { return c.storage(ctx, o, etcd) },
 		func() (err error) { c.APIResources, err = rest.ParseRuntimeConfig(o.RuntimeConfig); return },

@@ -17,9 +17,11 @@ func (m *model) recordingFacts() []string {
 	}
 	say := m.theme.Words.Phrase
 	var facts []string
-	if r.Objects {
+	switch {
+	case r.All:
+	case r.Objects:
 		facts = append(facts, m.theme.Notice(say("objects until %s", r.Until.In(m.options.Zone).Format("15:04"))))
-	} else {
+	default:
 		facts = append(facts, m.theme.Dim(say("objects off")))
 	}
 	if !r.Breakpoints {
@@ -35,6 +37,8 @@ func (m *model) whyNoRecording() string {
 		return why
 	case !m.held.View().Recording.Known:
 		return "this server does not say what it records: it is an older kx, or none, or you may not see it"
+	case m.held.View().Recording.All:
+		return "this server records the objects of all requests"
 	}
 	return ""
 }

@@ -200,14 +200,17 @@ func (d *driver) frame() []string {
 func (d *driver) part(name string) string {
 	lines := d.frame()
 	f := d.m.frame
-	panes := layout.ForCapture(f.Screen.W, f.Screen.H-1, layout.Steps, layout.Borders{}) // a story that zooms looks at all
-	below := func(r layout.Rect) layout.Rect { r.Y += f.Screen.Y + 1; return r }
-	if f.Screen.W < layout.Narrow {
-		panes[layout.Detail] = panes[layout.Steps]
+	pane := func(which int) layout.Rect { // a story that zooms looks at all
+		r := d.capture.Area(which)
+		if other := layout.Steps + layout.Detail - which; which != layout.List && r.W == 0 {
+			r = d.capture.Area(other) // they share one place
+		}
+		r.Y += f.Screen.Y
+		return r
 	}
 	rect, ok := map[string]layout.Rect{
 		"all": {W: d.m.w, H: d.m.h}, "header": f.Header, "filter": {Y: f.Screen.Y, W: f.Screen.W, H: 1}, "same": f.SameAs, "state": f.State, "hints": f.Hint,
-		"list": below(panes[layout.List]), "steps": below(panes[layout.Steps]), "detail": below(panes[layout.Detail]),
+		"list": pane(layout.List), "steps": pane(layout.Steps), "detail": pane(layout.Detail),
 	}[name]
 	if !ok {
 		d.t.Fatalf("the screen has no part %q", name)

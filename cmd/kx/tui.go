@@ -238,7 +238,7 @@ func (o *ownServer) join() (tui.Server, error) {
 // serve starts a server in this process.
 func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 	// The user who starts the server may hold and disturb its requests.
-	o.options.Allow.Breakpoints, o.options.Allow.Faults = options.Always, options.Always
+	o.options.Allow = options.Allow{Breakpoints: options.Always, Faults: options.Always, Objects: true}
 	s, note, err := o.launch(ctx)
 	if errors.Is(err, identity.ErrInUse) {
 		return o.await(ctx, err)
@@ -253,7 +253,6 @@ func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 			return tui.Server{}, err
 		}
 	}
-	s.Journeys.SetLevel(trace.Objects) // this user may read all objects anyway, so requests need not ask for the level
 	go func() {
 		select {
 		case err := <-s.Failed():

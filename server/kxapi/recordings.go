@@ -59,6 +59,7 @@ func newRecordings(recorder *trace.Recorder, flags options.Allow) *recordings {
 		allows: r.mayAllow, parse: parser{recorder}.recording, setStatus: setRecordingStatus, setTime: true,
 	}, recorder.Control())
 	own := &v1alpha1.Recording{ObjectMeta: metav1.ObjectMeta{Name: flagsRecording, CreationTimestamp: metav1.Now()}}
+	own.Status.AllObjects = flags.Objects
 	for what, permit := range r.permits() {
 		if permit == options.Always {
 			own.Spec.Allow = append(own.Spec.Allow, what)

@@ -150,6 +150,8 @@ type WatchCache struct {
 // Allow configures how far administrators may interfere with requests.
 type Allow struct {
 	Breakpoints, Faults Permit
+	// Objects has the objects of all requests recorded. No flag sets it.
+	Objects bool
 }
 
 // Permit says when administrators may do something. It is the value of a flag.

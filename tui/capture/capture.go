@@ -106,7 +106,7 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 		Panes: []screen.Place{{Context: keys.List, Pane: s.list}, {Context: keys.Steps, Pane: s.steps},
 			{Context: keys.Detail, Pane: s.detail}},
 		Arrange: func(w, h int) []layout.Rect {
-			return layout.ForCapture(w, h, s.Behind(), *s.Borders())
+			return layout.ForCapture(w, h, s.Behind(), s.detail.Wants(w), *s.Borders())
 		},
 		Head: func() []string { return []string{s.filterLine()} }, HeadLines: 1, Focused: s.focused,
 		Line: &screen.Line{Context: keys.Filter, Begin: func() string { return s.applied }},

@@ -17,9 +17,10 @@ import (
 type Recording struct {
 	// Known says that the server has told: it always has the recording that says what its flags allow.
 	Known bool
-	// Objects says that objects are recorded, at least those of some requests, and Until when.
-	Objects bool
-	Until   time.Time
+	// Objects says that objects are recorded, at least those of some requests, and Until when. All says that those of
+	// all requests are, as long as the server runs.
+	Objects, All bool
+	Until        time.Time
 	// Breakpoints and Faults say that they are allowed now.
 	Breakpoints, Faults bool
 }
@@ -54,6 +55,7 @@ func (c *Control) recording() Recording {
 	for _, r := range c.recordings {
 		sum.Breakpoints = sum.Breakpoints || slices.Contains(r.Spec.Allow, v1alpha1.AllowBreakpoints)
 		sum.Faults = sum.Faults || slices.Contains(r.Spec.Allow, v1alpha1.AllowFaults)
+		sum.All = sum.All || r.Status.AllObjects
 		if r.Status.Until != nil {
 			sum.Objects = true
 			if r.Status.Until.After(sum.Until) {

@@ -20,7 +20,7 @@ func TestResize(t *testing.T) {
 		{name: "low", w: 80, h: 15, pane: List, larger: true, borders: Borders{Down: 10}}, // 5 of 100 are less than a line
 	} {
 		var b Borders
-		at := func() Rect { return ForCapture(test.w, test.h, Steps, b)[test.pane] }
+		at := func() Rect { return ForCapture(test.w, test.h, Steps, 0, b)[test.pane] }
 		was := at()
 		if !b.Resize(test.larger, at) || b != test.borders {
 			t.Errorf("%s: %+v, want %+v", test.name, b, test.borders)
@@ -36,7 +36,7 @@ func TestResize(t *testing.T) {
 func TestResizeEnds(t *testing.T) {
 	var b Borders
 	w := 200
-	at := func() Rect { return ForCapture(w, 49, Steps, b)[Steps] }
+	at := func() Rect { return ForCapture(w, 49, Steps, 0, b)[Steps] }
 	times := 0
 	for b.Resize(true, at) {
 		if times++; times > 100 {

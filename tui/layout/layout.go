@@ -104,8 +104,9 @@ const (
 )
 
 // ForCapture places the panes of Capture on w by h cells. Where Steps and Detail share one place, body is the one
-// that gets it; the other has an empty Rect.
-func ForCapture(w, h, body int, borders Borders) []Rect {
+// that gets it; the other has an empty Rect. Detail gets wanted cells in width if Steps has room beside it; if not, it
+// gets the whole place while it is body.
+func ForCapture(w, h, body, wanted int, borders Borders) []Rect {
 	w, h = max(w, 0), max(h, 0)
 	top := h / 3
 	if h < low {
@@ -113,13 +114,16 @@ func ForCapture(w, h, body int, borders Borders) []Rect {
 	}
 	top = Border(h, top, borders.Down, leastHigh, leastHigh)
 	areas := []Rect{List: {W: w, H: top}, Detail: {}}
-	if w < Narrow {
+	if w < Narrow || body == Detail && w < wanted+leastWide {
 		areas[body] = Rect{0, top, w, h - top}
 		return areas
 	}
 	left := w * 4 / 7 // the lanes need more
 	if w > wide {
 		left = max(w*2/5, w-detailWide)
+	}
+	if wanted+leastWide <= w {
+		left = min(left, w-wanted)
 	}
 	left = Border(w, left, borders.Across, leastWide, leastWide)
 	areas[Steps] = Rect{0, top, left, h - top}

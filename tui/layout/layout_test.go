@@ -9,7 +9,7 @@ func TestCapture(t *testing.T) {
 	tests := []struct {
 		name                string
 		w, h                int
-		body                int
+		body, wanted        int
 		list, steps, detail Rect
 	}{
 		{name: "usual", w: 80, h: 19, body: Steps, list: Rect{0, 0, 80, 6}, steps: Rect{0, 6, 80, 13}},
@@ -17,10 +17,16 @@ func TestCapture(t *testing.T) {
 		{name: "low", w: 80, h: 15, body: Steps, list: Rect{0, 0, 80, 4}, steps: Rect{0, 4, 80, 11}},
 		{name: "smallest", w: 60, h: 10, body: Steps, list: Rect{0, 0, 60, 4}, steps: Rect{0, 4, 60, 6}},
 		{name: "wide", w: 120, h: 35, body: Steps, list: Rect{0, 0, 120, 11}, steps: Rect{0, 11, 68, 24}, detail: Rect{68, 11, 52, 24}},
+		{name: "wide, code", w: 120, h: 35, body: Detail, wanted: 90,
+			list: Rect{0, 0, 120, 11}, steps: Rect{0, 11, 30, 24}, detail: Rect{30, 11, 90, 24}},
+		{name: "too narrow for code beside steps", w: 110, h: 35, body: Detail, wanted: 90,
+			list: Rect{0, 0, 110, 11}, detail: Rect{0, 11, 110, 24}},
+		{name: "steps while code is open", w: 110, h: 35, body: Steps, wanted: 90,
+			list: Rect{0, 0, 110, 11}, steps: Rect{0, 11, 62, 24}, detail: Rect{62, 11, 48, 24}},
 		{name: "odd", w: 121, h: 35, body: Detail, list: Rect{0, 0, 121, 11}, steps: Rect{0, 11, 69, 24}, detail: Rect{69, 11, 52, 24}},
 	}
 	for _, test := range tests {
-		got := ForCapture(test.w, test.h, test.body, Borders{})
+		got := ForCapture(test.w, test.h, test.body, test.wanted, Borders{})
 		if want := []Rect{test.list, test.steps, test.detail}; !slices.Equal(got, want) {
 			t.Errorf("%s: the panes are at %v, want %v", test.name, got, want)
 		}
@@ -71,7 +77,9 @@ func TestCovered(t *testing.T) {
 	for w := 1; w <= 220; w += 3 {
 		for h := 1; h <= 70; h++ {
 			for _, body := range []int{Steps, Detail} {
-				covered(t, w, h, ForCapture(w, h, body, Borders{})...)
+				for _, wanted := range []int{0, 90, 150} {
+					covered(t, w, h, ForCapture(w, h, body, wanted, Borders{})...)
+				}
 			}
 		}
 	}

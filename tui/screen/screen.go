@@ -170,7 +170,7 @@ type ToSource struct {
 	Line int
 	// Function, Upstream, UpstreamFile and Release describe the line, where they are known.
 	Function, Upstream, UpstreamFile, Release string
-	// Because is the reason that the line gave, for a line that gave one.
+	// Because is the reason of the step, for a step that has one.
 	Because string
 	// Theirs asks for the upstream code.
 	Theirs bool

@@ -56,6 +56,9 @@ type RecordingStatus struct {
 	// The journey of the last one.
 	// +optional
 	Last string `json:"last,omitempty"`
+	// Whether the server records the objects of all requests as long as it runs. Only flags says so.
+	// +optional
+	AllObjects bool `json:"allObjects,omitempty"`
 }
 
 // RecordingList is a list of recordings, in the order of their names.

@@ -119,22 +119,49 @@ func (p *Pane) selected() bool {
 	return p.journey != nil && p.step >= 0 && p.step < len(p.journey.Status.Steps)
 }
 
-// splitFrom is the least width at which Diff and Source are side by side.
-const splitFrom = 100
+const (
+	// codeWide is the width of a view of code with 80 columns: beside them are marks and the line's number.
+	codeWide = 88
+	// diffLeast is the least width of a diff beside code.
+	diffLeast = 48
+	// stepsLeast is the least width of the steps beside both.
+	stepsLeast = 48
+)
 
-// split reports whether Diff and Source are side by side now.
+// split reports whether Diff and Source, or two sources, are side by side now.
 func (p *Pane) split() bool {
-	return p.w >= splitFrom && (p.tab == DiffTab || p.tab == SourceTab) && p.journey != nil
+	least := diffLeast + codeWide
+	if p.besides() {
+		least = 2 * codeWide
+	}
+	return p.w >= least+3 && (p.tab == DiffTab || p.tab == SourceTab) && p.journey != nil
+}
+
+// Wants returns the width that the open tab wants of w cells; 0 for any. No line of code with 80 columns is cut then.
+func (p *Pane) Wants(w int) int {
+	const alone, both = codeWide + 2, diffLeast + codeWide + 3
+	switch {
+	case p.journey == nil || p.tab != SourceTab && p.tab != DiffTab:
+		return 0
+	case w >= both+stepsLeast:
+		return both
+	case p.tab == SourceTab:
+		return alone
+	}
+	return 0
 }
 
 func (p *Pane) SetSize(w, h int) { p.w, p.h = w, h }
 
 // width returns the cells of a line.
 func (p *Pane) width() int {
-	if p.split() {
+	switch {
+	case !p.split():
+		return p.w - 2
+	case p.besides():
 		return (p.w - 3) / 2
 	}
-	return p.w - 2
+	return p.w - 3 - max(codeWide, (p.w-3)/2)
 }
 
 // rows returns the visible lines: the frame and the tabs take the rest.

@@ -151,7 +151,7 @@ var views = []view{
 		"upstream go.etcd.io/etcd/client/v3@v3.7.0/kv.go:5 KV.Txn",
 		"at https://github.com/etcd-io/etcd/blob/v3.7.0/client/v3/kv.go#L5", ">=>5 Txn(ctx context.Context) Txn",
 	}},
-	{name: "upstream-beside", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 140, h: 20, do: []func(*Pane){(*Pane).Turn}},
+	{name: "upstream-beside", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 180, h: 20, do: []func(*Pane){(*Pane).Turn}},
 	{name: "beside", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 140, h: 36, shows: []string{
 		"[Diff]", ">whole request: as it was stored, to revision 7", "here store/etcd3/kv.go:110", "- a: \"1\"",
 		">=>110 ctx, step := trace.Start",

@@ -21,7 +21,7 @@ type Place struct {
 	Line int
 	// Function, Upstream, UpstreamFile and Release stand above the file, where they are known.
 	Function, Upstream, UpstreamFile, Release string
-	// Because is the reason that the line gave, for a line that gave one.
+	// Because is the reason of the step, for a step that has one.
 	Because string
 	// Link is the URL of a file of another project; empty for the server's own.
 	Link string
@@ -32,7 +32,7 @@ func PlaceOf(s *v1alpha1.Step, words lang.Language) Place {
 	p := Place{Upstream: s.Upstream, UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease}
 	at := s.Decided()
 	p.File, p.Line, p.Function = at.File, int(at.Line), at.Function
-	if s.Reason != nil && s.Reason.File != "" {
+	if s.Reason != nil {
 		p.Because = words.Why(s)
 	}
 	return p
@@ -49,7 +49,7 @@ type View struct {
 	file  *File
 	note  string // the text in place of a file
 	ran   map[int]int
-	// branches are those around the line, if the line gave a reason.
+	// branches are those around the line.
 	branches Branches
 	scroll   pane.Scroll
 	left     int // the number of cells scrolled out at the left
@@ -85,7 +85,7 @@ func (v *View) Show(p Place, f *File, ran []Ran, note string) {
 	v.version++
 	if !same {
 		v.branches = Branches{}
-		if f != nil && p.Because != "" {
+		if f != nil && p.Link == "" {
 			v.branches = ReadBranches(f.Text, p.Line)
 		}
 		v.left = 0

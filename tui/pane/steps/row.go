@@ -29,15 +29,25 @@ const (
 	whyFrom = 96
 	// bothFrom is the width from which both the layer's name and the reason fit.
 	bothFrom = 110
+	// railBelow is the width below which rows are numbers and titles alone, in the colours of their layers.
+	railBelow = 40
 )
 
 // columns holds the widths of a row's cells; 0 hides a cell.
-type columns struct{ layer, lanes, number, title, why int }
+type columns struct{ layer, lanes, number, title, why, changed, took int }
+
+// rail reports whether the pane is a rail beside something that matters more.
+func (c columns) rail() bool { return c.took == 0 }
 
 // columnsFor shares w cells. As the pane gets narrower, it drops the reason first, then the layer's name, which the
-// lanes show too, then the lanes.
+// lanes show too, then the lanes, and at last all but numbers and titles.
 func columnsFor(w, steps int) columns {
 	c := columns{number: len(strconv.Itoa(max(steps, 1)))}
+	if w+2 < railBelow {
+		c.title = max(w-marksWidth-(c.number+1), 0)
+		return c
+	}
+	c.changed, c.took = changedWidth, tookWidth
 	left := max(w-marksWidth-(c.number+1)-changedWidth-(tookWidth+2)-1, 0)
 	if left-(lanesWidth+1) >= titleLeast {
 		c.lanes = lanesWidth
@@ -77,7 +87,9 @@ func (c columns) line(marks string, t rowText) string {
 	if c.why > 0 {
 		b.WriteString(" " + draw.Fit(t.why, c.why))
 	}
-	b.WriteString(" " + draw.FitRight(t.changed, changedWidth) + " " + draw.FitRight(t.took, tookWidth) + draw.Fit(t.heat, 1))
+	if !c.rail() {
+		b.WriteString(" " + draw.FitRight(t.changed, c.changed) + " " + draw.FitRight(t.took, c.took) + draw.Fit(t.heat, 1))
+	}
 	return b.String()
 }
 
@@ -113,6 +125,9 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	paint := p.look().LayerOf(t.layer)
 	t.why = p.look().Dim(draw.Fit(t.why, c.why))
 	t.layer, t.lanes = paint(draw.Fit(t.layer, c.layer)), paint(draw.Fit(t.lanes, c.lanes))
+	if c.rail() {
+		t.title = paint(t.title)
+	}
 	if t.hot {
 		t.took, t.heat = p.look().Notice(draw.FitRight(t.took, tookWidth)), p.look().Notice(t.heat)
 	}
@@ -122,7 +137,7 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 // titleOf returns a step's title at its depth, with its subject if that fits: if not, the foot of the pane shows it.
 func (p *Pane) titleOf(n *node, t rowText, c columns) string {
 	depth := 2 * n.depth
-	if c.lanes > 0 {
+	if c.lanes > 0 || c.rail() {
 		if depth = 0; !n.caused() && c.title >= titleNested {
 			depth = depthIn(p.journey.Status.Steps, n.first)
 		}

@@ -101,7 +101,7 @@ func TestColumns(t *testing.T) {
 		w    int
 		want string
 	}{
-		{200, "why layer lanes"}, {118, "why layer lanes"}, {107, "why lanes"}, {92, "layer lanes"}, {66, "lanes"}, {58, "lanes"}, {45, "layer"}, {20, "layer"},
+		{200, "why layer lanes"}, {118, "why layer lanes"}, {107, "why lanes"}, {92, "layer lanes"}, {66, "lanes"}, {58, "lanes"}, {45, "layer"}, {38, "layer"}, {37, ""}, {20, ""},
 	} {
 		c := columnsFor(test.w, 30)
 		var got []string

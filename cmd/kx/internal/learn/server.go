@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -54,7 +53,7 @@ func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Ad
 	if s.listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
-	o.Allow.Breakpoints, o.Allow.Faults = options.Always, options.Always
+	o.Allow = options.Allow{Breakpoints: options.Always, Faults: options.Always, Objects: true}
 	if err := o.Validate(); err != nil {
 		return play.Address{}, err
 	}
@@ -63,7 +62,6 @@ func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Ad
 		return play.Address{}, err
 	}
 	s.server = started
-	started.Journeys.SetLevel(trace.Objects)
 	if u, err := url.Parse(started.URL); err == nil {
 		s.listen = net.JoinHostPort("127.0.0.1", u.Port())
 	}
