@@ -10,7 +10,8 @@ import (
 
 var ranLine = regexp.MustCompile(`(?m)^.*> +\d+  (.*)$`)
 
-// TestTraceSource shows the code of a request: the server's, and of a capture this kx's own, if it is the same.
+// TestTraceSource shows the code of a request at the lines that decided: the server's, and of a capture this kx's own, if
+// it is the same.
 func TestTraceSource(t *testing.T) {
 	p := newTyping(t)
 	p.remember(typeCommand("create", "configmap", "a", "--from-literal=k=v", "--trace"))
@@ -20,10 +21,27 @@ func TestTraceSource(t *testing.T) {
 	if shown.code != 0 || len(ran) < 20 {
 		t.Fatalf("%d lines ran, exit code %d: %s%s", len(ran), shown.code, shown.err, shown.out)
 	}
+	reasons := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"kind": *"([a-z0-9-]+)"`).FindAllStringSubmatch(typeCommand("trace", "show", id, "-o", "json").out, -1) {
+		reasons[strings.ReplaceAll(m[1], "-", "")] = true
+	}
+	if !reasons["keywasfree"] {
+		t.Errorf("the reasons are %v", reasons)
+	}
 	for _, line := range ran {
-		if !strings.Contains(line[1], "trace.Start") {
-			t.Errorf("a step is said to be taken in %q", line[1])
+		if strings.Contains(line[1], "trace.Start") {
+			continue
 		}
+		decided := false
+		for reason := range reasons {
+			decided = decided || strings.Contains(strings.ToLower(line[1]), reason)
+		}
+		if !decided {
+			t.Errorf("%q begins no step and gives no reason of the request", line[1])
+		}
+	}
+	if !regexp.MustCompile(`(?im)^.*> +\d+ .*keywasfree`).MatchString(shown.out) {
+		t.Errorf("the create does not stand on the line that found its key free:\n%s", shown.out)
 	}
 	if !strings.Contains(shown.out, "store/etcd3/create.go:") || strings.Contains(shown.out, "not found") {
 		t.Errorf("%s", shown.out)

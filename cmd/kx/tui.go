@@ -23,7 +23,6 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/lang"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
