@@ -62,6 +62,40 @@ func (r *running) share(t *testing.T, shares int32, response flowcontrolv1.Limit
 	})
 }
 
+// TestFlowDangling: a schema says whether its level exists, and whose fields that are, as the levels come and go.
+func TestFlowDangling(t *testing.T) {
+	t.Parallel()
+	r := start(t, allow)
+	flows := r.admin(t).FlowcontrolV1()
+	r.share(t, 1, queuing())
+	await := func(status flowcontrolv1.ConditionStatus, reason, message string) {
+		t.Helper()
+		until(t, "the condition is "+string(status), func() bool {
+			fs, err := flows.FlowSchemas().Get(within(t), "maps", metav1.GetOptions{})
+			must(t, err)
+			c := fs.Status.Conditions[0]
+			if c.Status != status {
+				return false
+			}
+			fields := fs.ManagedFields[len(fs.ManagedFields)-1]
+			if c.Reason != reason || c.Message != `This FlowSchema references the PriorityLevelConfiguration object named "maps-level" `+message ||
+				fields.Manager != "api-priority-and-fairness-config-consumer-v1" || fields.Operation != metav1.ManagedFieldsOperationApply || fields.Subresource != "status" {
+				t.Errorf("%+v, %+v", c, fields)
+			}
+			return true
+		})
+	}
+	await(flowcontrolv1.ConditionFalse, "Found", "and it exists")
+	level, err := flows.PriorityLevelConfigurations().Get(within(t), "maps-level", metav1.GetOptions{})
+	must(t, err)
+	must(t, flows.PriorityLevelConfigurations().Delete(within(t), "maps-level", metav1.DeleteOptions{}))
+	await(flowcontrolv1.ConditionTrue, "NotFound", "but there is no such object")
+	level.ResourceVersion = ""
+	_, err = flows.PriorityLevelConfigurations().Create(within(t), level, metav1.CreateOptions{})
+	must(t, err)
+	await(flowcontrolv1.ConditionFalse, "Found", "and it exists")
+}
+
 func queuing() flowcontrolv1.LimitResponse {
 	return flowcontrolv1.LimitResponse{Type: flowcontrolv1.LimitResponseTypeQueue, Queuing: &flowcontrolv1.QueuingConfiguration{Queues: 64, HandSize: 4, QueueLengthLimit: 50}}
 }

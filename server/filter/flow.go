@@ -34,46 +34,39 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			kind = metrics.Mutating
 		}
 		who, _ := request.UserFrom(ctx)
-		var named string // the flow's name in the step
-		exempt := false
-		gives := watches || c.Journeys.Control().Active() || r.ContentLength != 0 && !isAdmin(who) // a body may arrive slowly
-		c.Flow.Serve(flow.Request{HTTP: r, Info: info, User: who, Gives: gives}, func(e *flow.Entry, admitted bool) {
-			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID, string(e.Schema.UID))
-			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(e.Level.UID))
-			named, exempt = judged(step, e, admitted), e.Exempt
-			if admitted {
-				step.End(nil)
-				return
-			}
-			err := error(apierrors.NewTooManyRequests("too many requests, please try again later", int(e.RetryAfter)))
+		asks := flow.Request{HTTP: r, Info: info, User: who}
+		entry, seat := c.Flow.Take(asks)
+		w.Header().Set(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID, string(entry.Schema.UID))
+		w.Header().Set(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(entry.Level.UID))
+		named := judged(step, &entry, seat != nil)
+		if seat == nil {
+			err := error(apierrors.NewTooManyRequests("too many requests, please try again later", int(entry.RetryAfter)))
 			step.End(&err)
 			c.Metrics.Dropped(kind)
-			noSeat(w, e.RetryAfter)
-		}, func(seat *flow.Seat) {
-			var taken seating
-			if seat != nil {
-				taken = seat
-			}
-			switch {
-			case seat == nil:
-			case watches:
-				trace.OnHold(ctx, seat)
-				r = r.WithContext(rest.WithInitialized(ctx, seat.Pause))
-			case exempt: // it needs none
-				trace.OnHold(ctx, seat)
-			default:
-				trace.OnHold(ctx, holds{seat, step, named})
-			}
-			if !watches {
-				defer c.Metrics.InFlight(kind)()
-			}
-			defer bodies.watch(w, r, kind, taken).end()
-			next.ServeHTTP(w, r)
-		})
+			noSeat(w, entry.RetryAfter)
+			return
+		}
+		defer seat.Pause()
+		step.End(nil)
+		switch {
+		case watches:
+			defer c.Flow.Watching(asks)()
+			trace.OnHold(ctx, seat)
+			r = r.WithContext(rest.WithInitialized(ctx, seat.Pause))
+		case entry.Exempt: // it needs none
+			trace.OnHold(ctx, seat)
+		default:
+			trace.OnHold(ctx, holds{seat, step, named})
+		}
+		if !watches {
+			defer c.Metrics.InFlight(kind)()
+		}
+		defer bodies.watch(w, r, kind, seat).end()
+		next.ServeHTTP(w, r)
 	})
 }
 
-// judged records the classification of the request in the step, and returns the name of its flow in the step's form.
+// judged records the classification of the request in the step. It returns the name of the flow in the step's form.
 func judged(step *trace.Step, e *flow.Entry, admitted bool) (text string) {
 	if step == nil {
 		return ""

@@ -10,10 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/util/flowcontrol/debug"
-	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing"
 
 	"github.com/kx-apiserver/kx/core/escape"
 )
@@ -44,34 +42,17 @@ func (c *Control) table(dump func(details bool, row func(cells ...string))) http
 	})
 }
 
-// level is a level that exists, or that was removed and still has requests.
-type level struct {
-	name     string
-	set      fairqueuing.QueueSet
-	leftover bool
-}
-
-func (c *Control) existing() (all []level) {
-	c.queues.mu.Lock()
-	defer c.queues.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(c.queues.sets)) {
-		_, there, _ := c.levels.GetIndexer().GetByKey(name)
-		there = there || name == flowcontrolv1.PriorityLevelConfigurationNameExempt ||
-			name == flowcontrolv1.PriorityLevelConfigurationNameCatchAll
-		set := c.queues.sets[name].set
-		if !there && set.IsIdle() {
-			delete(c.queues.sets, name)
-			continue
-		}
-		all = append(all, level{name, set, !there})
-	}
-	return all
+// all returns the levels by name, with those that are gone but still have requests.
+func (c *Control) all() []*level {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(maps.Values(c.levels), func(a, b *level) int { return strings.Compare(a.name, b.name) })
 }
 
 func (c *Control) dumpLevels(_ bool, row func(...string)) {
 	row("PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests", "ExecutingRequests",
 		"DispatchedRequests", "RejectedRequests", "TimedoutRequests", "CancelledRequests")
-	for _, l := range c.existing() {
+	for _, l := range c.all() {
 		dump := l.set.Dump(false)
 		active := 0
 		for i := range dump.Queues {
@@ -79,7 +60,7 @@ func (c *Control) dumpLevels(_ bool, row func(...string)) {
 				active++
 			}
 		}
-		row(l.name, strconv.Itoa(active), strconv.FormatBool(l.set.IsIdle()), strconv.FormatBool(l.leftover), strconv.Itoa(dump.Waiting),
+		row(l.name, strconv.Itoa(active), strconv.FormatBool(l.set.IsIdle()), strconv.FormatBool(l.removed.Load()), strconv.Itoa(dump.Waiting),
 			strconv.Itoa(dump.Executing), strconv.Itoa(dump.Dispatched), strconv.Itoa(dump.Rejected),
 			strconv.Itoa(dump.Timedout), strconv.Itoa(dump.Cancelled))
 	}
@@ -88,7 +69,7 @@ func (c *Control) dumpLevels(_ bool, row func(...string)) {
 func (c *Control) dumpQueues(_ bool, row func(...string)) {
 	row("PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "NextDispatchR", "InitialSeatsSum",
 		"MaxSeatsSum", "TotalWorkSum")
-	for _, l := range c.existing() {
+	for _, l := range c.all() {
 		dump := l.set.Dump(false)
 		for i := range dump.Queues {
 			q := &dump.Queues[i]
@@ -106,7 +87,7 @@ func (c *Control) dumpRequests(details bool, row func(...string)) {
 		head = append(head, "UserName", "Verb", "APIPath", "Namespace", "Name", "APIVersion", "Resource", "SubResource")
 	}
 	row(head...)
-	for _, l := range c.existing() {
+	for _, l := range c.all() {
 		dump := l.set.Dump(details)
 		one := func(queue, index int, r *debug.RequestDump) {
 			cells := []string{l.name, r.MatchedFlowSchema, strconv.Itoa(queue), strconv.Itoa(index), r.FlowDistinguisher,

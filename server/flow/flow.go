@@ -2,10 +2,10 @@ package flow
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
@@ -13,13 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/util/flowcontrol"
+	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing"
 	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/eventclock"
 	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset"
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
-	flowrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
-	clientv1 "k8s.io/client-go/kubernetes/typed/flowcontrol/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
@@ -37,75 +34,104 @@ type Config struct {
 	Log   *slog.Logger
 }
 
-// Control admits requests.
+// Control admits requests. mu guards levels and nominal.
 type Control struct {
-	lib     flowcontrol.Interface
-	levels  *kept[*flowcontrolv1.PriorityLevelConfiguration]
-	schemas *kept[*flowcontrolv1.FlowSchema]
-	writes  *writes
-	wait    time.Duration
-	sizes   func(schema.GroupResource) (items int, bytes int64)
-	dropped flowcontrol.DroppedRequestsTracker
-	queues  *queues
-	log     *slog.Logger
+	seats         int
+	wait          time.Duration
+	sizes         func(schema.GroupResource) (items int, bytes int64)
+	log           *slog.Logger
+	levelObjects  *kept[*flowcontrolv1.PriorityLevelConfiguration]
+	schemaObjects *kept[*flowcontrolv1.FlowSchema]
+	conditions    conditions
+	watches       watches
+	refusals      refusals
+	sets          fairqueuing.QueueSetFactory
+	// changed has a signal while objects may have changed since the last configuration.
+	changed chan struct{}
+	// rules are the flow schemas in force, in the order in which they are tried.
+	rules atomic.Pointer[rules]
+
+	mu     sync.Mutex
+	levels map[string]*level
+	// nominal is the sum of the nominal seats of all levels.
+	nominal int
 }
 
 // register adds the library's metrics to those of the process.
 var register = sync.OnceFunc(metrics.Register)
 
 // New returns a control with only the two mandatory levels, until it runs.
-func New(c Config) (*Control, error) {
+func New(config Config) (*Control, error) {
 	register()
-	levelObjects, err := newKept[*flowcontrolv1.PriorityLevelConfiguration]("prioritylevelconfigurations", c.Kit.Etcd, c.Kit.Decoder, c.Log)
-	if err != nil {
+	c := &Control{
+		seats: config.Seats, wait: config.Wait, sizes: config.Sizes, log: config.Log, conditions: newConditions(config.Kit, config.Log),
+		sets: queueset.NewQueueSetFactory(eventclock.Real{}), changed: make(chan struct{}, 1), levels: map[string]*level{},
+	}
+	var err error
+	if c.levelObjects, err = newKept[*flowcontrolv1.PriorityLevelConfiguration]("prioritylevelconfigurations", &config, c.signal); err != nil {
 		return nil, err
 	}
-	schemaObjects, err := newKept[*flowcontrolv1.FlowSchema]("flowschemas", c.Kit.Etcd, c.Kit.Decoder, c.Log)
-	if err != nil {
+	if c.schemaObjects, err = newKept[*flowcontrolv1.FlowSchema]("flowschemas", &config, c.signal); err != nil {
 		return nil, err
 	}
-	// The library makes only writes that writes carries out. Any other call would fail at once.
-	client, err := clientv1.NewForConfig(&rest.Config{Host: "http://127.0.0.1:0"})
-	if err != nil {
-		return nil, fmt.Errorf("make the client of flow control: %w", err)
+	c.configure(nil, nil)
+	return c, nil
+}
+
+// signal requests a new configuration.
+func (c *Control) signal() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
 	}
-	writer := c.Kit.Writer(flowcontrol.ConfigConsumerAsFieldManager, "")
-	writer.User = work.APIServer
-	allowed := &writes{
-		FlowcontrolV1Interface: client, schemas: schemaObjects,
-		objects: work.ObjectsOf[*flowcontrolv1.FlowSchema](c.Kit, writer, flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas")),
-	}
-	found := &queues{}
-	clock := eventclock.Real{}
-	return &Control{
-		levels: levelObjects, schemas: schemaObjects, writes: allowed, wait: c.Wait, sizes: c.Sizes, queues: found, log: c.Log,
-		dropped: flowcontrol.NewDroppedRequestsTracker(),
-		lib: flowcontrol.NewTestable(flowcontrol.TestableConfig{
-			Name: "kx", Clock: clock, AsFieldManager: flowcontrol.ConfigConsumerAsFieldManager,
-			FoundToDangling:        func(found bool) bool { return !found },
-			InformerFactory:        informersOf(levelObjects, schemaObjects),
-			FlowcontrolClient:      allowed,
-			ServerConcurrencyLimit: c.Seats,
-			ReqsGaugeVec:           metrics.PriorityLevelConcurrencyGaugeVec,
-			ExecSeatsGaugeVec:      metrics.PriorityLevelExecutionSeatsGaugeVec,
-			QueueSetFactory:        found.by(queueset.NewQueueSetFactory(clock)),
-		}),
-	}, nil
 }
 
 // Run follows the objects until ctx ends. After it returns, nothing writes any more.
 func (c *Control) Run(ctx context.Context) {
-	c.writes.begin(ctx)
-	defer c.writes.end()
 	var running sync.WaitGroup
-	running.Go(func() { c.levels.feed.Run(ctx) })
-	running.Go(func() { c.schemas.feed.Run(ctx) })
-	running.Go(func() {
-		if err := c.lib.Run(ctx.Done()); err != nil && ctx.Err() == nil {
-			c.log.Error("flow control does not follow its objects", "error", err)
-		}
-	})
+	running.Go(func() { c.levelObjects.feed.Run(ctx) })
+	running.Go(func() { c.schemaObjects.feed.Run(ctx) })
+	running.Go(func() { c.follow(ctx) })
+	running.Go(func() { c.rebalance(ctx) })
 	running.Wait()
+}
+
+// follow puts the objects into force whenever they change, and keeps the conditions of the schemas.
+func (c *Control) follow(ctx context.Context) {
+	var again <-chan time.Time
+	for {
+		select {
+		case <-c.changed:
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
+		levels, known := c.levelObjects.all()
+		schemas, alsoKnown := c.schemaObjects.all()
+		if !known || !alsoKnown {
+			continue
+		}
+		again = nil
+		if pause := c.conditions.write(ctx, c.configure(levels, schemas)); pause > 0 {
+			again = time.After(pause)
+		}
+	}
+}
+
+// rebalance lends seats by what levels have needed lately, until ctx ends.
+func (c *Control) rebalance(ctx context.Context) {
+	ticker := time.NewTicker(lendingTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			c.mu.Lock()
+			c.lend()
+			c.mu.Unlock()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Named identifies an object of flow control. A default that is not stored has no UID.
@@ -119,8 +145,6 @@ type Request struct {
 	HTTP *http.Request
 	Info *request.RequestInfo
 	User user.Info
-	// Gives is true if the request may give its seat back before it ends, which costs 5 to 10 µs.
-	Gives bool
 }
 
 // Entry describes the classification and admission of a request.
@@ -140,68 +164,15 @@ type Entry struct {
 	RetryAfter int64
 }
 
-// Serve calls do once the request may run; a refused request never runs. Before that it calls judged, as soon as the
-// decision is known. The seat is given back when do returns. do gets nil for a request that can't give it back earlier.
-func (c *Control) Serve(r Request, judged func(e *Entry, admitted bool), do func(*Seat)) {
-	visit := &visit{control: c, request: r}
-	refuse := func() {
-		c.dropped.RecordDroppedRequest(visit.entry.Level.Name)
-		visit.entry.RetryAfter = c.dropped.GetRetryAfter(visit.entry.Level.Name)
-		judged(&visit.entry, false)
+// Take waits for a seat. It is nil if the request is refused. The caller gives it back with [Seat.Pause].
+func (c *Control) Take(r Request) (e Entry, seat *Seat) {
+	seat = &Seat{control: c, request: r}
+	if seat.take(r.HTTP.Context(), &e, false) {
+		return e, seat
 	}
-	if !r.Gives {
-		served, w := false, visit.wait(r.HTTP.Context())
-		c.lib.Handle(w, visit.digest(), visit.note, visit.estimate, w.note, func() {
-			served = true
-			w.finish(true)
-			judged(&visit.entry, true)
-			do(nil)
-		})
-		if !served {
-			w.finish(false)
-			refuse()
-		}
-		return
-	}
-	seat := &Seat{visit: visit}
-	if !seat.take(r.HTTP.Context(), true) {
-		refuse()
-		return
-	}
-	defer seat.Pause()
-	judged(&visit.entry, true)
-	if r.Info.Verb == "watch" {
-		if forget := c.lib.RegisterWatch(r.HTTP); forget != nil {
-			defer forget()
-		}
-	}
-	do(seat)
+	e.RetryAfter = c.refusals.add(e.Level.Name, time.Now().Unix())
+	return e, nil
 }
 
-// visit is one request's way through the library.
-type visit struct {
-	control *Control
-	request Request
-	entry   Entry
-}
-
-func (v *visit) digest() flowcontrol.RequestDigest {
-	return flowcontrol.RequestDigest{RequestInfo: v.request.Info, User: v.request.User}
-}
-
-// note records the classification of the request.
-func (v *visit) note(fs *flowcontrolv1.FlowSchema, pl *flowcontrolv1.PriorityLevelConfiguration, distinguisher string) {
-	v.entry = Entry{
-		Schema: Named{fs.Name, fs.UID}, Level: Named{pl.Name, pl.UID}, Flow: distinguisher, Queue: -1,
-		Exempt: pl.Spec.Type == flowcontrolv1.PriorityLevelEnablementExempt,
-		Queues: pl.Spec.Limited != nil && pl.Spec.Limited.LimitResponse.Type == flowcontrolv1.LimitResponseTypeQueue,
-	}
-}
-
-// estimate returns the work of the request. The library calls it after note.
-func (v *visit) estimate() flowrequest.WorkEstimate {
-	work := v.control.work(&v.request, v.entry.Level.Name)
-	v.entry.Seats = work.MaxSeats()
-	metrics.ObserveWorkEstimatedSeats(v.entry.Level.Name, v.entry.Schema.Name, v.entry.Seats)
-	return work
-}
+// Watching counts a watch among those that writes notify, until forget is called.
+func (c *Control) Watching(r Request) (forget func()) { return c.watches.add(r) }

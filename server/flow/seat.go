@@ -2,35 +2,49 @@ package flow
 
 import (
 	"context"
-	"iter"
+	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing"
+	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset"
+	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Seat is held by a running request. It is a trace.Pauser: a request that is held gives its seat to others. mu guards
-// leave.
+// the fields below it.
 type Seat struct {
-	visit *visit
+	control *Control
+	request Request
 
 	mu sync.Mutex
-	// leave gives the seat back. It is nil while the request has none.
-	leave func()
+	// held is the request in the library. It is nil while the request has no seat.
+	held  fairqueuing.Request
+	rule  *rule
+	since time.Time
 }
 
 // Pause gives the seat back. When it returns, other requests can have it.
 func (s *Seat) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.leave == nil {
+	if s.held == nil {
 		return
 	}
-	s.leave()
-	s.leave = nil
+	level, schema := s.rule.level, s.rule.schema.Name
+	metrics.ObserveExecutionDuration(s.request.HTTP.Context(), level.name, schema, time.Since(s.since))
+	s.control.finish(level, s.held)
+	s.held = nil
+}
+
+// finish gives back a seat in the library, or a place in its queue. The library would serve the request here.
+func (c *Control) finish(l *level, r fairqueuing.Request) {
+	if idle := r.Finish(func() {}); idle {
+		c.idle(l)
+	}
 }
 
 // Resume leaves the request without a seat: it was admitted once, and few requests are held.
@@ -40,29 +54,42 @@ func (s *Seat) Resume() {}
 func (s *Seat) Retake(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.leave != nil || s.take(ctx, false)
+	return s.held != nil || s.take(ctx, &Entry{}, true)
 }
 
-// take waits for a seat. The library keeps a seat for as long as a function runs. Here that function yields, in a
-// coroutine, because otherwise the seat could not be given back before the request ends. Unless first is true, the
-// entry of the request does not change.
-func (s *Seat) take(ctx context.Context, first bool) bool {
-	v := s.visit
-	if !first {
-		again := *v
-		v = &again
+// take classifies the request, waits for a seat, and records both in e. again is true if it had a seat before.
+func (s *Seat) take(ctx context.Context, e *Entry, again bool) bool {
+	c, r := s.control, &s.request
+	rule := c.rules.Load().find(r)
+	*e = rule.entry(r)
+	work := c.work(r, rule.largest)
+	e.Seats = work.MaxSeats()
+	metrics.ObserveWorkEstimatedSeats(e.Level.Name, e.Schema.Name, e.Seats)
+
+	t := &turn{begun: time.Now(), left: make(chan time.Time, 1), again: again}
+	// The library drops a waiting request when its context ends. This one ends only when take gives up: the library keeps
+	// the seat of a request whose client went away until it is given back.
+	waiting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	held, idle := rule.level.set.StartRequest(waiting, &work, rule.hash(e.Flow), e.Flow, e.Schema.Name, r.Info, r.User, t.note)
+	seated := held != nil && (!t.queued || s.await(ctx, rule.level, t, e))
+	if !rule.exempt {
+		waited := time.Since(t.begun)
+		metrics.ObserveWaitingDuration(ctx, e.Level.Name, e.Schema.Name, strconv.FormatBool(seated), waited)
+		request.TrackAPFQueueWaitLatency(ctx, waited)
 	}
-	w := v.wait(ctx)
-	w.anew = !first
-	seated, leave := iter.Pull(func(yield func(struct{}) bool) {
-		v.control.lib.Handle(w, v.digest(), v.note, v.estimate, w.note, func() { yield(struct{}{}) })
-	})
-	_, ok := seated()
-	w.finish(ok)
-	if ok {
-		s.leave = leave
+	switch {
+	case seated:
+		metrics.AddDispatch(ctx, e.Level.Name, e.Schema.Name)
+		queueset.OnRequestDispatched(held)
+		s.held, s.rule, s.since = held, rule, time.Now()
+	case held != nil:
+		giveUp()
+		c.finish(rule.level, held)
+	case idle:
+		c.idle(rule.level)
 	}
-	return ok
+	return seated
 }
 
 // waitMost limits the wait for a seat, whatever the deadline.
@@ -71,120 +98,69 @@ const waitMost = time.Minute
 // Patience is the time after which a request without a seat counts as waiting, and its queue is looked up.
 const Patience = time.Millisecond
 
-// wait is a request's wait for a seat, and its context. Unlike a derived context it leaves nothing behind.
-type wait struct {
-	context.Context
-	visit  *visit
-	queued atomic.Bool
-	// begun is the time of entering a queue, and left the time spent there. A request that takes a free seat does not
-	// wait, however busy the machine is.
-	begun time.Time
-	left  atomic.Int64
-	// anew is true if the request had a seat before.
-	anew bool
-
-	once sync.Once
-	over chan struct{}
-
-	// timer starts to watch a request that was put into a queue. It is nil for a request that never waits.
-	timer *time.Timer
-	// queue is the number of the queue that watch found, or -1.
-	queue    int
-	watching sync.WaitGroup
+// turn is a request's wait in a queue.
+type turn struct {
+	queued bool
+	begun  time.Time
+	// left has the time of leaving the queue.
+	left chan time.Time
+	// again is true if the request had a seat before.
+	again bool
 }
 
-// wait begins a wait. The caller must call finish when it is over.
-func (v *visit) wait(ctx context.Context) *wait {
-	return &wait{Context: ctx, visit: v, over: make(chan struct{}), queue: -1}
+// note is called by the library when the request enters the queue, and when it leaves it.
+func (t *turn) note(inQueue bool) {
+	if inQueue {
+		t.queued = true
+		return
+	}
+	t.left <- time.Now()
 }
 
-// note is called when the request enters a queue, and when it leaves it. Most requests leave it at once, before watch
-// starts.
-func (w *wait) note(queued bool) {
-	if !queued {
-		w.left.Store(int64(time.Since(w.begun)))
+// await waits in a queue, and records in e how long and in which one. It returns false if the request ends or its limit
+// passes first.
+func (s *Seat) await(ctx context.Context, l *level, t *turn, e *Entry) bool {
+	select {
+	case <-t.left: // there was a free seat: that is no wait, however busy the machine is
+		return true
+	default:
 	}
-	w.queued.Store(queued)
-	if queued {
-		w.begun = time.Now()
-		w.watching.Add(1)
-		w.timer = time.AfterFunc(Patience, w.watch)
-	}
-}
-
-// finish records in the entry how long the request waited, and in which queue.
-func (w *wait) finish(seated bool) {
-	w.end()
-	if w.timer != nil {
-		if w.timer.Stop() {
-			w.watching.Done()
-		}
-		w.watching.Wait() // it may still find the queue
-	}
-	e := &w.visit.entry
-	e.Queue = w.queue
-	if waited := time.Duration(w.left.Load()); waited > Patience || !seated {
-		e.Waited = waited
-	}
-}
-
-// watch ends the wait when the request ends or its limit passes. Meanwhile it looks up the queue.
-func (w *wait) watch() {
-	defer w.watching.Done()
-	limit := time.NewTimer(time.Until(w.until()))
+	limit := time.NewTimer(time.Until(s.control.until(ctx, t)))
 	defer limit.Stop()
-	search := time.NewTimer(0)
+	search := time.NewTimer(Patience)
 	defer search.Stop()
 	for {
 		select {
-		case <-w.over:
-			return
-		case <-search.C:
-			if !w.queued.Load() { // it is being classified, or is about to get its seat
-				search.Reset(Patience)
-				break
+		case at := <-t.left:
+			if waited := at.Sub(t.begun); waited > Patience {
+				e.Waited = waited
 			}
-			v := w.visit
-			w.queue = v.control.queues.find(v.entry.Level.Name, v.request.Info)
-			if w.queue < 0 && len(v.request.Info.Parts) > 0 {
+			return true
+		case <-search.C:
+			e.Queue = l.place(s.request.Info)
+			if e.Queue < 0 && len(s.request.Info.Parts) > 0 {
 				search.Reset(often)
 			}
+			continue
 		case <-limit.C:
-			w.end()
-		case <-w.Context.Done():
-			w.end()
+		case <-ctx.Done():
 		}
+		e.Waited = time.Since(t.begun)
+		return false
 	}
 }
 
-// until returns the time at which the request gives up. Its time counts from its reception, without the time for which
-// it was held. A request that had a seat before may have spent most of its time on its body. So for it only the
-// remaining time counts.
-func (w *wait) until() time.Time {
-	from := w.begun
-	if received, ok := request.ReceivedTimestampFrom(w.Context); ok && !w.anew {
-		from = received.Add(trace.HeldFor(w.Context))
+// until returns the time at which a request gives up. Its time counts from its reception, without the time for which it
+// was held. A request that had a seat before may have spent most of its time on its body. So for it only the remaining
+// time counts.
+func (c *Control) until(ctx context.Context, t *turn) time.Time {
+	from := t.begun
+	if received, ok := request.ReceivedTimestampFrom(ctx); ok && !t.again {
+		from = received.Add(trace.HeldFor(ctx))
 	}
-	return waitUntil(w.Context, from, w.visit.control.wait)
-}
-
-// waitUntil returns the end of the first quarter of the time between from and the deadline of ctx: the rest is for the
-// request itself. Without a deadline it adds limit to from.
-func waitUntil(ctx context.Context, from time.Time, limit time.Duration) time.Time {
+	limit := c.wait
 	if deadline, ok := ctx.Deadline(); ok {
-		limit = deadline.Sub(from) / 4
+		limit = deadline.Sub(from) / 4 // the rest is for the request itself
 	}
 	return from.Add(min(limit, waitMost))
-}
-
-func (w *wait) end()                  { w.once.Do(func() { close(w.over) }) }
-func (w *wait) Done() <-chan struct{} { return w.over }
-
-func (w *wait) Err() error {
-	select {
-	case <-w.over:
-		return context.Canceled
-	default:
-		return nil
-	}
 }

@@ -38,9 +38,8 @@ func TestUntil(t *testing.T) {
 			if !test.unknown {
 				ctx = request.WithReceivedTimestamp(ctx, received)
 			}
-			w := (&visit{control: &Control{wait: test.usual}}).wait(ctx)
-			w.begun, w.anew = queued, test.anew
-			if got := w.until(); !got.Equal(test.wantFrom.Add(test.want)) {
+			c := Control{wait: test.usual}
+			if got := c.until(ctx, &turn{begun: queued, again: test.anew}); !got.Equal(test.wantFrom.Add(test.want)) {
 				t.Errorf("it gives up %s after it was received", got.Sub(received))
 			}
 		})

@@ -1,35 +1,26 @@
 package flow
 
 import (
-	"log/slog"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/endpoints/request"
-
-	"github.com/kx-apiserver/kx/server/controller/work"
-	"github.com/kx-apiserver/kx/store/admin"
 )
 
 // TestBeforeAnythingIsKnown: requests that come before the objects have been looked at share all seats, in one level where nobody waits,
 // and administrators need none.
 func TestBeforeAnythingIsKnown(t *testing.T) {
 	const seats = 3
-	c, err := New(Config{
-		Seats: seats, Wait: time.Minute, Log: slog.New(slog.DiscardHandler),
-		Kit: &work.Kit{Etcd: &admin.Live{}, Decoder: &admin.Decoder{}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := control(t, seats)
 	serve := func(who user.Info, do func()) (entry Entry, admitted bool) {
-		c.Serve(Request{HTTP: httptest.NewRequest("GET", "/version", nil), Info: &request.RequestInfo{Verb: "get", Path: "/version"}, User: who},
-			func(e *Entry, ok bool) { entry, admitted = *e, ok }, func(*Seat) { do() })
-		return entry, admitted
+		entry, seat := c.Take(asks(who.GetName(), who.GetGroups()...))
+		if seat == nil {
+			return entry, false
+		}
+		defer seat.Pause()
+		do()
+		return entry, true
 	}
 	ann := &user.DefaultInfo{Name: "ann", Groups: []string{user.AllAuthenticated}}
 	var running sync.WaitGroup

@@ -24,37 +24,37 @@ const (
 	tellingTakes   = 5 * time.Millisecond
 )
 
-// work estimates the work of a request, within the limit of its level for one request.
-func (c *Control) work(r *Request, level string) flowrequest.WorkEstimate {
+// work estimates the work of a request. largest is the most seats that its level allows one request, 0 for no limit.
+func (c *Control) work(r *Request, largest uint64) flowrequest.WorkEstimate {
 	one := flowrequest.WorkEstimate{InitialSeats: 1}
 	if !r.Info.IsResourceRequest {
 		return one
 	}
 	switch r.Info.Verb {
 	case "list":
-		one.InitialSeats = c.within(level, c.listSeats(r), listSeatsMost)
+		one.InitialSeats = within(largest, c.listSeats(r), listSeatsMost)
 	case "watch":
 		if beginsWithList(r.HTTP.URL.RawQuery) {
-			one.InitialSeats = c.within(level, c.listSeats(r), listSeatsMost)
+			one.InitialSeats = within(largest, c.listSeats(r), listSeatsMost)
 		}
 	case "create", "update", "patch", "delete":
 		if r.Info.Resource == "serviceaccounts" && r.Info.Subresource == "token" {
 			return one // no watch is notified of a token
 		}
-		if watches := c.lib.GetInterestedWatchCount(r.Info); watches >= watchesOfSeat {
+		if watches := c.watches.notified(r.Info); watches >= watchesOfSeat {
 			asked := (watches + watchesOfSeat - 1) / watchesOfSeat
-			one.FinalSeats = c.within(level, asked, writeSeatsMost)
+			one.FinalSeats = within(largest, asked, writeSeatsMost)
 			one.AdditionalLatency = time.Duration(asked) * tellingTakes / time.Duration(one.FinalSeats)
 		}
 	}
 	return one
 }
 
-// within limits seats to at least one, at most most, and at most what the level allows one request.
-func (c *Control) within(level string, seats, most int) uint64 {
+// within limits seats to at least one, at most most, and at most largest unless it is 0.
+func within(largest uint64, seats, most int) uint64 {
 	limit := uint64(most)
-	if of := c.lib.GetMaxSeats(level); of > 0 {
-		limit = min(limit, of)
+	if largest > 0 {
+		limit = min(limit, largest)
 	}
 	return max(1, min(limit, uint64(seats)))
 }
