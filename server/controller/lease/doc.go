@@ -6,8 +6,9 @@
 //
 // # Invariants
 //
-//  1. The function ends before this process may hold the Lease again. If the Lease is lost because etcd can't
-//     be reached, another process may have begun by then: the invariants of controllers allow that.
+//  1. The function ends before this process gives the Lease back, and before it may hold it again. If the Lease
+//     is lost because etcd can't be reached, another process may have begun by then: the invariants of
+//     controllers allow that.
 //  2. A process that stops in order gives the Lease back, so that the next one begins at once. A killed
 //     process keeps it for at most 15 seconds.
 //  3. Renewals are no journeys: they would be most of the records of an idle server.

@@ -2,20 +2,18 @@ package lease
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -26,6 +24,8 @@ import (
 const (
 	// Name is the name of the Lease, in kube-system.
 	Name = "kx-controllers"
+	// described is the Lease in logs.
+	described = metav1.NamespaceSystem + "/" + Name
 
 	// These are kube-controller-manager's.
 	holds     = 15 * time.Second
@@ -44,8 +44,10 @@ type Elector struct {
 	storages work.Storages
 	identity string
 	log      *slog.Logger
-	// seen is the last known Lease. Only the election's goroutine uses it.
-	seen *coordinationv1.Lease
+	// seen is the last known Lease, nil if it does not exist, and since the time at which its spec was first seen: the
+	// clocks of other processes may be wrong. Only the goroutine of Run uses them.
+	seen  *coordinationv1.Lease
+	since time.Time
 
 	mu     sync.Mutex
 	holder string
@@ -82,55 +84,70 @@ func (e *Elector) read(err error) {
 	defer e.mu.Unlock()
 	if err != nil && e.failure == nil {
 		e.log.Warn("cannot read the Lease of the controllers: trying again, and until then they run in no process that asks for it",
-			"lease", e.Describe(), "error", err)
+			"lease", described, "error", err)
 	}
 	e.failure = err
 }
 
 // Run calls do whenever this process holds the Lease, until ctx ends, and returns when the last call has ended.
 func (e *Elector) Run(ctx context.Context, do func(ctx context.Context)) {
-	ctx = klog.NewContext(ctx, klog.Logger{}) // it says nothing
 	var pause work.Backoff
-	for ctx.Err() == nil {
-		if err := e.term(ctx, do); err != nil {
-			e.log.Warn("cannot ask for the Lease of the controllers: trying again", "error", err)
-		}
+	for e.acquire(ctx) {
+		e.log.Info("this process holds the Lease of the controllers: they run here", "lease", described)
+		e.term(ctx, do)
 		pause.Wait(ctx)
 	}
 }
 
-// term waits for the Lease, and runs do until the Lease is lost.
-func (e *Elector) term(ctx context.Context, do func(ctx context.Context)) error {
-	held, over := make(chan context.Context), make(chan struct{})
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: e, LeaseDuration: holds, RenewDeadline: renewsFor, RetryPeriod: retries, ReleaseOnCancel: true, Name: Name,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) {
-				select {
-				case held <- ctx:
-				case <-ctx.Done():
-				}
-			},
-			OnStoppedLeading: func() {},
-			OnNewLeader:      e.see,
-		},
-	})
-	if err != nil {
-		return err
+// acquire asks for the Lease until this process holds it. It returns false if ctx ends first.
+func (e *Elector) acquire(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		if e.try(ctx) {
+			return true
+		}
+		wait(ctx, retries+rand.N(retries*6/5)) // not all processes at the same time
 	}
-	go func() {
-		defer close(over)
-		elector.Run(ctx)
-	}()
+	return false
+}
+
+// term runs do until the Lease is lost, and gives the Lease back when do has ended.
+func (e *Elector) term(ctx context.Context, do func(ctx context.Context)) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var running sync.WaitGroup
+	running.Go(func() { do(ctx) })
+	e.renew(ctx)
+	stop()
+	running.Wait()
+	e.release()
+	e.see("")
+}
+
+// renew renews the Lease until ctx ends, or until all attempts have failed for some time.
+func (e *Elector) renew(ctx context.Context) {
+	for wait(ctx, retries) {
+		limited, cancel := context.WithTimeout(ctx, renewsFor)
+		renewed := e.try(limited)
+		for !renewed && wait(limited, retries) {
+			renewed = e.try(limited)
+		}
+		cancel()
+		if !renewed {
+			return
+		}
+	}
+}
+
+// wait returns false if ctx ends before the time is over.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
-	case ctx := <-held:
-		e.log.Info("this process holds the Lease of the controllers: they run here", "lease", e.Describe())
-		do(ctx)
-		<-over
-		e.see("")
-	case <-over:
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	return nil
 }
 
 // see records the holder of the Lease.
@@ -140,14 +157,84 @@ func (e *Elector) see(holder string) {
 	e.holder = holder
 }
 
-// Identity returns the identity of this process, and Describe the name of the Lease.
-func (e *Elector) Identity() string { return e.identity }
-func (e *Elector) Describe() string { return metav1.NamespaceSystem + "/" + Name }
+// seenHolder returns the holder in the last known Lease.
+func (e *Elector) seenHolder() string {
+	if e.seen == nil || e.seen.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *e.seen.Spec.HolderIdentity
+}
 
-// RecordEvent creates no event: the Lease itself names its holder.
-func (e *Elector) RecordEvent(string) {}
+// seenValid reports whether the last known Lease has been renewed lately.
+func (e *Elector) seenValid() bool {
+	if e.seen == nil || e.seen.Spec.LeaseDurationSeconds == nil {
+		return false
+	}
+	return time.Since(e.since) < time.Duration(*e.seen.Spec.LeaseDurationSeconds)*time.Second
+}
 
-var _ resourcelock.Interface = &Elector{}
+// try takes or renews the Lease, and reports whether this process holds it now.
+func (e *Elector) try(ctx context.Context) bool {
+	if e.seenHolder() == e.identity && e.seenValid() && e.update(ctx, e.held()) == nil {
+		return true // it need not be read: nobody else has changed it
+	}
+	switch err := e.get(ctx); {
+	case apierrors.IsNotFound(err):
+		return e.create(ctx, e.held()) == nil
+	case err != nil:
+		return false
+	}
+	holder := e.seenHolder()
+	e.see(holder)
+	if holder != "" && holder != e.identity && e.seenValid() {
+		return false
+	}
+	return e.update(ctx, e.held()) == nil
+}
+
+// held returns the spec of a Lease that this process takes, or renews.
+func (e *Elector) held() coordinationv1.LeaseSpec {
+	now := metav1.NowMicro()
+	spec := coordinationv1.LeaseSpec{
+		HolderIdentity: &e.identity, LeaseDurationSeconds: new(int32(holds / time.Second)), AcquireTime: &now, RenewTime: &now,
+		LeaseTransitions: new(e.transitions()),
+	}
+	switch {
+	case e.seen == nil:
+	case e.seenHolder() != e.identity:
+		*spec.LeaseTransitions++
+	case e.seen.Spec.AcquireTime != nil:
+		spec.AcquireTime = e.seen.Spec.AcquireTime
+	}
+	return spec
+}
+
+// transitions returns how often the holder has changed so far.
+func (e *Elector) transitions() int32 {
+	if e.seen == nil || e.seen.Spec.LeaseTransitions == nil {
+		return 0
+	}
+	return *e.seen.Spec.LeaseTransitions
+}
+
+// release gives the Lease back if this process holds it.
+func (e *Elector) release() {
+	ctx, cancel := context.WithTimeout(context.Background(), renewsFor) // that of the server may have ended
+	defer cancel()
+	for {
+		if err := e.get(ctx); err != nil || e.seenHolder() != e.identity {
+			return
+		}
+		now := metav1.NowMicro()
+		err := e.update(ctx, coordinationv1.LeaseSpec{
+			HolderIdentity: new(""), LeaseDurationSeconds: new(int32(1)), AcquireTime: &now, RenewTime: &now,
+			LeaseTransitions: new(e.transitions()),
+		})
+		if !apierrors.IsConflict(err) {
+			return
+		}
+	}
+}
 
 // storage is the storage of Leases.
 type storage interface {
@@ -171,49 +258,57 @@ func (e *Elector) request(ctx context.Context, verb string) context.Context {
 	}))
 }
 
-// Get returns the Lease in the election library's form.
-func (e *Elector) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+// get reads the Lease.
+func (e *Elector) get(ctx context.Context) error {
 	s, err := e.storage()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	obj, err := s.Get(e.request(ctx, "get"), Name, &metav1.GetOptions{})
 	if ctx.Err() == nil {
 		e.read(err)
 	}
-	if err != nil {
-		return nil, nil, err
+	if apierrors.IsNotFound(err) {
+		e.seen = nil
 	}
-	lease, err := builtin.As[*coordinationv1.Lease](obj)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	e.seen = lease
-	record := resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
-	bytes, err := json.Marshal(record)
-	return record, bytes, err
+	return e.keep(obj, false)
 }
 
-// Create creates the Lease.
-func (e *Elector) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+// keep keeps a Lease as the last known one. renewed is true if this process has just written it.
+func (e *Elector) keep(obj runtime.Object, renewed bool) error {
+	lease, err := builtin.As[*coordinationv1.Lease](obj)
+	if err != nil {
+		return err
+	}
+	if renewed || e.seen == nil || !apiequality.Semantic.DeepEqual(e.seen.Spec, lease.Spec) {
+		e.since = time.Now()
+	}
+	e.seen = lease
+	if renewed {
+		e.see(e.seenHolder())
+	}
+	return nil
+}
+
+// create creates the Lease.
+func (e *Elector) create(ctx context.Context, spec coordinationv1.LeaseSpec) error {
 	s, err := e.storage()
 	if err != nil {
 		return err
 	}
-	lease := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: Name},
-		Spec:       resourcelock.LeaderElectionRecordToLeaseSpec(&record),
-	}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: Name}, Spec: spec}
 	obj, err := s.Create(e.request(ctx, "create"), lease, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	e.seen, err = builtin.As[*coordinationv1.Lease](obj)
-	return err
+	return e.keep(obj, true)
 }
 
-// Update takes the Lease, renews it or gives it back, unless another process has changed it since it was read.
-func (e *Elector) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+// update changes the Lease, unless another process has changed it since it was read.
+func (e *Elector) update(ctx context.Context, spec coordinationv1.LeaseSpec) error {
 	s, err := e.storage()
 	if err != nil {
 		return err
@@ -223,10 +318,10 @@ func (e *Elector) Update(ctx context.Context, record resourcelock.LeaderElection
 		if err != nil {
 			return nil, err
 		}
-		if e.seen == nil || lease.UID != e.seen.UID || lease.ResourceVersion != e.seen.ResourceVersion {
+		if lease.UID != e.seen.UID || lease.ResourceVersion != e.seen.ResourceVersion {
 			return nil, apierrors.NewConflict(Resource, Name, errors.New("another process has changed it"))
 		}
-		lease.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
+		lease.Spec = spec
 		return lease, nil
 	}
 	obj, _, err := s.Update(e.request(ctx, "update"), Name, rest.DefaultUpdatedObjectInfo(nil, next),
@@ -234,6 +329,5 @@ func (e *Elector) Update(ctx context.Context, record resourcelock.LeaderElection
 	if err != nil {
 		return err
 	}
-	e.seen, err = builtin.As[*coordinationv1.Lease](obj)
-	return err
+	return e.keep(obj, true)
 }
