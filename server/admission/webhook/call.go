@@ -7,13 +7,14 @@ import (
 	"net/http"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apiserver/pkg/admission"
 	admissionmetrics "k8s.io/apiserver/pkg/admission/metrics"
 	webhookerrors "k8s.io/apiserver/pkg/admission/plugin/webhook/errors"
-	webhookrequest "k8s.io/apiserver/pkg/admission/plugin/webhook/request"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/pkg/warning"
@@ -61,7 +62,7 @@ type call struct {
 
 // change applies the patch of an answer. It returns the number of operations, and whether they changed
 // anything.
-type change func(step *trace.Step, answer *webhookrequest.AdmissionResponse) (operations int, changed bool, err error)
+type change func(step *trace.Step, answer *admissionv1.AdmissionResponse) (operations int, changed bool, err error)
 
 // judged returns the object that the webhook judges: for a delete, the old one.
 func (c *call) judged() runtime.Object {
@@ -73,7 +74,7 @@ func (c *call) judged() runtime.Object {
 
 // do calls the webhook, or records why it does not. The error is the client's answer.
 func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool, err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerWebhook, c.Webhook.GetConfigurationName()+"/"+c.Webhook.GetName())
+	ctx, step := trace.Start(ctx, trace.HandlerWebhook, c.hook.GetConfigurationName()+"/"+c.hook.GetName())
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return false, err
@@ -81,13 +82,13 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 	if c.skipped != 0 {
 		step.WhyText(c.skipped, c.about, c.rule)
 		if c.skipped == trace.WebhookConditionFalse {
-			admissionmetrics.Metrics.ObserveMatchConditionExclusion(ctx, c.Webhook.GetName(), "webhook", c.Webhook.GetType(),
+			admissionmetrics.Metrics.ObserveMatchConditionExclusion(ctx, c.hook.GetName(), "webhook", c.hook.GetType(),
 				string(c.of.GetOperation()))
 		}
 		return false, nil
 	}
 	if c.equivalent {
-		step.Text("as", c.Kind.String())
+		step.Text("as", c.kind.String())
 	}
 	step.Before(c.judged())
 	step.Why(trace.WebhookAsked, c.rule)
@@ -152,8 +153,8 @@ func refusal(err error) error {
 }
 
 // ask sends the review and reads the answer. It returns a refusal as an error.
-func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhookrequest.AdmissionResponse, error) {
-	hook := c.Webhook
+func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*admissionv1.AdmissionResponse, error) {
+	hook := c.hook
 	if c.of.Attributes.IsDryRun() {
 		switch effects := hook.GetSideEffects(); {
 		case effects == nil:
@@ -162,7 +163,8 @@ func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhook
 			return nil, webhookerrors.NewDryRunUnsupportedErr(hook.GetName())
 		}
 	}
-	uid, review, response, err := webhookrequest.CreateAdmissionObjects(c.of, &c.WebhookInvocation)
+	uid := uuid.NewUUID()
+	review, response, err := c.reviews(uid)
 	if err != nil {
 		return nil, c.failed("could not create admission objects", err, apierrors.NewBadRequest("error creating admission objects"))
 	}
@@ -196,7 +198,7 @@ func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhook
 		return nil, c.failed("failed to call webhook", err, status)
 	}
 	showAnswer(step, response)
-	answer, err := webhookrequest.VerifyAdmissionResponse(uid, c.side.mutating, response)
+	answer, err := c.answerOf(response, uid)
 	if err != nil {
 		return nil, c.failed("received invalid webhook response", err, apierrors.NewServiceUnavailable("error validating webhook response"))
 	}
@@ -223,10 +225,10 @@ func record(step *trace.Step, e *kxwebhook.Exchange) {
 }
 
 // pass sends warnings to the client and annotations to the audit log, and records the answer in the step.
-func (c *call) pass(ctx context.Context, step *trace.Step, answer *webhookrequest.AdmissionResponse) {
+func (c *call) pass(ctx context.Context, step *trace.Step, answer *admissionv1.AdmissionResponse) {
 	for k, v := range answer.AuditAnnotations {
 		// An invalid key, or one that exists already, is left out, as in a Kubernetes API server.
-		_ = c.of.AddAnnotation(c.Webhook.GetName()+"/"+k, v)
+		_ = c.of.AddAnnotation(c.hook.GetName()+"/"+k, v)
 	}
 	for _, text := range answer.Warnings {
 		warning.AddWarning(ctx, "", text)
@@ -251,12 +253,12 @@ func (c *call) failed(what string, err error, status *apierrors.StatusError) err
 	if err != nil {
 		reason = fmt.Errorf("%s: %w", what, err)
 	}
-	return &webhookutil.ErrCallingWebhook{WebhookName: c.Webhook.GetName(), Reason: reason, Status: status}
+	return &webhookutil.ErrCallingWebhook{WebhookName: c.hook.GetName(), Reason: reason, Status: status}
 }
 
 // observe counts the call, and reports whether its failure is ignored.
 func (c *call) observe(ctx context.Context, start time.Time, err error) (ignored bool) {
-	name, operation, took := c.Webhook.GetName(), string(c.of.GetOperation()), time.Since(start)
+	name, operation, took := c.hook.GetName(), string(c.of.GetOperation()), time.Since(start)
 	m := admissionmetrics.Metrics
 	var failed *webhookutil.ErrCallingWebhook
 	var rejected *webhookutil.ErrWebhookRejection
@@ -264,7 +266,7 @@ func (c *call) observe(ctx context.Context, start time.Time, err error) (ignored
 	case err == nil:
 		m.ObserveWebhook(ctx, name, took, false, c.of.Attributes, c.side.metric, http.StatusOK)
 	case errors.As(err, &failed):
-		policy := c.Webhook.GetFailurePolicy()
+		policy := c.hook.GetFailurePolicy()
 		ignored = policy != nil && *policy == registrationv1.Ignore
 		gone := errors.Is(failed.Reason, context.Canceled) // the client went away: that is no failure
 		code := int(failed.Status.ErrStatus.Code)

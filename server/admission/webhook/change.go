@@ -17,7 +17,6 @@ import (
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apiserver/pkg/admission"
 	webhookerrors "k8s.io/apiserver/pkg/admission/plugin/webhook/errors"
-	webhookrequest "k8s.io/apiserver/pkg/admission/plugin/webhook/request"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -57,10 +56,10 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 			continue
 		}
 		c := &call{matched: m, side: mutatingSide, round: again.Round(), index: i}
-		if c.of, err = in(m.Kind); err != nil {
+		if c.of, err = in(m.kind); err != nil {
 			return err
 		}
-		changed, err := w.do(ctx, c, func(step *trace.Step, answer *webhookrequest.AdmissionResponse) (int, bool, error) {
+		changed, err := w.do(ctx, c, func(step *trace.Step, answer *admissionv1.AdmissionResponse) (int, bool, error) {
 			return c.apply(step, answer, a.Objects)
 		})
 		if changed {
@@ -121,7 +120,7 @@ func (w *Webhooks) validate(ctx context.Context, a plugin.Write) error {
 			continue
 		}
 		c := &call{matched: m, side: validatingSide, index: int(asked)}
-		if c.of, err = in(m.Kind); err != nil {
+		if c.of, err = in(m.kind); err != nil {
 			return err
 		}
 		if m.skipped == 0 {
@@ -142,7 +141,7 @@ func (w *Webhooks) validate(ctx context.Context, a plugin.Write) error {
 			defer func() {
 				if r := recover(); r != nil { // it would end the process
 					errs[i] = apierrors.NewInternalError(
-						fmt.Errorf("ValidatingAdmissionWebhook/%v has panicked: %v", c.Webhook.GetName(), r))
+						fmt.Errorf("ValidatingAdmissionWebhook/%v has panicked: %v", c.hook.GetName(), r))
 				}
 			}()
 			_, errs[i] = w.do(forked, c, nil)
@@ -158,7 +157,7 @@ func (w *Webhooks) validate(ctx context.Context, a plugin.Write) error {
 }
 
 // apply applies the patch of an answer to the object of a call.
-func (c *call) apply(step *trace.Step, answer *webhookrequest.AdmissionResponse,
+func (c *call) apply(step *trace.Step, answer *admissionv1.AdmissionResponse,
 	o admission.ObjectInterfaces) (operations int, changed bool, err error) {
 	if len(answer.Patch) == 0 {
 		return 0, false, nil
@@ -175,11 +174,11 @@ func (c *call) apply(step *trace.Step, answer *webhookrequest.AdmissionResponse,
 	if before == nil {
 		return 0, false, apierrors.NewInternalError(
 			fmt.Errorf("admission webhook %q attempted to modify the object, which is not supported for this operation",
-				c.Webhook.GetName()))
+				c.hook.GetName()))
 	}
-	if answer.PatchType != admissionv1.PatchTypeJSONPatch {
-		return 0, false, c.failed(fmt.Sprintf("unsupported patch type %q", answer.PatchType), nil,
-			webhookerrors.ToStatusErr(c.Webhook.GetName(), answer.Result))
+	if kind := *answer.PatchType; kind != admissionv1.PatchTypeJSONPatch { // it is there where there is a patch
+		return 0, false, c.failed(fmt.Sprintf("unsupported patch type %q", kind), nil,
+			webhookerrors.ToStatusErr(c.hook.GetName(), answer.Result))
 	}
 	show(step, patch)
 	after, err := patched(before, patch, c.of.VersionedKind, o)
@@ -253,7 +252,7 @@ func (c *call) note(changed bool) {
 		Configuration string `json:"configuration"`
 		Webhook       string `json:"webhook"`
 		Mutated       bool   `json:"mutated"`
-	}{c.Webhook.GetConfigurationName(), c.Webhook.GetName(), changed})
+	}{c.hook.GetConfigurationName(), c.hook.GetName(), changed})
 	if err == nil {
 		_ = c.of.AddAnnotation(fmt.Sprintf("mutation.webhook.admission.k8s.io/round_%d_index_%d", c.round, c.index), string(value))
 	}
@@ -266,7 +265,7 @@ func (c *call) notePatch(patch jsonpatch.Patch) {
 		Webhook       string          `json:"webhook"`
 		Patch         jsonpatch.Patch `json:"patch,omitempty"`
 		PatchType     string          `json:"patchType,omitempty"`
-	}{c.Webhook.GetConfigurationName(), c.Webhook.GetName(), patch, string(admissionv1.PatchTypeJSONPatch)})
+	}{c.hook.GetConfigurationName(), c.hook.GetName(), patch, string(admissionv1.PatchTypeJSONPatch)})
 	if err == nil {
 		_ = c.of.AddAnnotationWithLevel(fmt.Sprintf("patch.webhook.admission.k8s.io/round_%d_index_%d", c.round, c.index), string(value),
 			auditinternal.LevelRequest)

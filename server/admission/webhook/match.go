@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	library "k8s.io/apiserver/pkg/admission/plugin/webhook"
-	"k8s.io/apiserver/pkg/admission/plugin/webhook/generic"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/object"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 
@@ -20,7 +19,10 @@ import (
 
 // matched is a webhook that has a rule for a write.
 type matched struct {
-	generic.WebhookInvocation
+	hook library.WebhookAccessor
+	// resource and kind are those of the write in the version that the rule names.
+	resource schema.GroupVersionResource
+	kind     schema.GroupVersionKind
 	// rule is the number of the rule, from 1. equivalent means that it names another version of the resource.
 	rule       int64
 	equivalent bool
@@ -36,8 +38,8 @@ func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a pl
 	if m == nil {
 		return nil, nil
 	}
-	if m.Kind.Empty() {
-		return nil, apierrors.NewInternalError(fmt.Errorf("unable to convert to %v: unknown kind", m.Resource))
+	if m.kind.Empty() {
+		return nil, apierrors.NewInternalError(fmt.Errorf("unable to convert to %v: unknown kind", m.resource))
 	}
 	inNamespace, namespaceErr := match.Namespace(ctx, w.config.Namespace, hook, a.Attributes)
 	if !inNamespace && namespaceErr == nil {
@@ -56,7 +58,7 @@ func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a pl
 	case len(hook.GetMatchConditions()) == 0:
 		return m, nil
 	}
-	versioned, err := in(m.Kind)
+	versioned, err := in(m.kind)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +79,7 @@ func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a pl
 func matchRules(hook library.WebhookAccessor, a admission.Attributes, o admission.ObjectInterfaces) *matched {
 	for i, rule := range hook.GetRules() {
 		if (&rules.Matcher{Rule: rule, Attr: a}).Matches() {
-			return &matched{rule: int64(i + 1), WebhookInvocation: generic.WebhookInvocation{
-				Webhook: hook, Resource: a.GetResource(), Subresource: a.GetSubresource(), Kind: a.GetKind(),
-			}}
+			return &matched{hook: hook, resource: a.GetResource(), kind: a.GetKind(), rule: int64(i + 1)}
 		}
 	}
 	mapper := o.GetEquivalentResourceMapper()
@@ -90,9 +90,8 @@ func matchRules(hook library.WebhookAccessor, a admission.Attributes, o admissio
 	for i, rule := range hook.GetRules() {
 		for _, other := range others {
 			if other != a.GetResource() && (&rules.Matcher{Rule: rule, Attr: asResource{a, other}}).Matches() {
-				return &matched{rule: int64(i + 1), equivalent: true, WebhookInvocation: generic.WebhookInvocation{
-					Webhook: hook, Resource: other, Subresource: a.GetSubresource(), Kind: mapper.KindFor(other, a.GetSubresource()),
-				}}
+				kind := mapper.KindFor(other, a.GetSubresource())
+				return &matched{hook: hook, resource: other, kind: kind, rule: int64(i + 1), equivalent: true}
 			}
 		}
 	}
