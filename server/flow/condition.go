@@ -35,7 +35,8 @@ func dangling(s *flowcontrolv1.FlowSchema, missing bool) *condition {
 	}
 	for i := range s.Status.Conditions {
 		has := &s.Status.Conditions[i]
-		if has.Type == flowcontrolv1.FlowSchemaConditionDangling && has.Status == c.status && has.Reason == c.reason && has.Message == c.message {
+		if has.Type == flowcontrolv1.FlowSchemaConditionDangling && has.Status == c.status && has.Reason == c.reason &&
+			has.Message == c.message {
 			return nil
 		}
 	}

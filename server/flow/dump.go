@@ -60,8 +60,8 @@ func (c *Control) dumpLevels(_ bool, row func(...string)) {
 				active++
 			}
 		}
-		row(l.name, strconv.Itoa(active), strconv.FormatBool(l.set.IsIdle()), strconv.FormatBool(l.removed.Load()), strconv.Itoa(dump.Waiting),
-			strconv.Itoa(dump.Executing), strconv.Itoa(dump.Dispatched), strconv.Itoa(dump.Rejected),
+		row(l.name, strconv.Itoa(active), strconv.FormatBool(l.set.IsIdle()), strconv.FormatBool(l.removed.Load()),
+			strconv.Itoa(dump.Waiting), strconv.Itoa(dump.Executing), strconv.Itoa(dump.Dispatched), strconv.Itoa(dump.Rejected),
 			strconv.Itoa(dump.Timedout), strconv.Itoa(dump.Cancelled))
 	}
 }

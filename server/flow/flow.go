@@ -64,14 +64,17 @@ var register = sync.OnceFunc(metrics.Register)
 func New(config Config) (*Control, error) {
 	register()
 	c := &Control{
-		seats: config.Seats, wait: config.Wait, sizes: config.Sizes, log: config.Log, conditions: newConditions(config.Kit, config.Log),
-		sets: queueset.NewQueueSetFactory(eventclock.Real{}), changed: make(chan struct{}, 1), levels: map[string]*level{},
+		seats: config.Seats, wait: config.Wait, sizes: config.Sizes, log: config.Log,
+		conditions: newConditions(config.Kit, config.Log),
+		sets:       queueset.NewQueueSetFactory(eventclock.Real{}), changed: make(chan struct{}, 1), levels: map[string]*level{},
 	}
 	var err error
-	if c.levelObjects, err = newKept[*flowcontrolv1.PriorityLevelConfiguration]("prioritylevelconfigurations", &config, c.signal); err != nil {
+	c.levelObjects, err = newKept[*flowcontrolv1.PriorityLevelConfiguration]("prioritylevelconfigurations", &config, c.signal)
+	if err != nil {
 		return nil, err
 	}
-	if c.schemaObjects, err = newKept[*flowcontrolv1.FlowSchema]("flowschemas", &config, c.signal); err != nil {
+	c.schemaObjects, err = newKept[*flowcontrolv1.FlowSchema]("flowschemas", &config, c.signal)
+	if err != nil {
 		return nil, err
 	}
 	c.configure(nil, nil)

@@ -14,20 +14,21 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// level is a priority level with its queues. name, set and removed may be read at any time, the other fields by who
-// holds the mutex of the control.
+// level is a priority level with its queues. name, set, removed and places can be used at any time. The mutex of the
+// control guards the other fields.
 type level struct {
 	name string
 	// set is the level's queues, and its requests without a queue. It is set once, before the level has requests.
 	set fairqueuing.QueueSet
-	// removed is true for a level that is gone, but still has requests.
+	// removed is true for a level without an object that still has requests.
 	removed atomic.Bool
 	places  places
 
 	object  *flowcontrolv1.PriorityLevelConfiguration
 	queuing fairqueuing.QueuingConfig
 
-	// A level has nominal seats. It keeps at least least of them, and may borrow up to most. current is what it has now.
+	// nominal are the level's own seats. It always keeps least of them, and may borrow until it has most. current are
+	// the seats that it has now.
 	nominal, least, most, current int
 	need                          need
 
@@ -153,7 +154,8 @@ func queuingOf(o *flowcontrolv1.PriorityLevelConfiguration) (fairqueuing.Queuing
 		return none, nil
 	}
 	return fairqueuing.QueuingConfig{
-		Name: o.Name, DesiredNumQueues: int(queuing.Queues), QueueLengthLimit: int(queuing.QueueLengthLimit), HandSize: int(queuing.HandSize),
+		Name: o.Name, DesiredNumQueues: int(queuing.Queues), QueueLengthLimit: int(queuing.QueueLengthLimit),
+		HandSize: int(queuing.HandSize),
 	}, nil
 }
 

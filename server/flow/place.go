@@ -8,8 +8,8 @@ import (
 	"k8s.io/apiserver/pkg/util/flowcontrol/debug"
 )
 
-// places finds the queue in which a request of a level waits, by dumps of the library. A dump is as large as the queues,
-// so it is made only now and then, and all waiting requests use the same one. mu guards the fields below it.
+// places finds the queue in which a request of a level waits, by dumps of the library. A dump is as large as the
+// queues, so it is made only now and then, and all waiting requests use the same one. mu guards the fields below it.
 type places struct {
 	mu   sync.Mutex
 	when time.Time

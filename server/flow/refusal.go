@@ -5,8 +5,7 @@ import "sync"
 // longestRetry is the longest time after which a refused client should try again, in seconds.
 const longestRetry = 32
 
-// refusals counts refused requests. The more of a level's requests are refused, the later should their clients try again.
-// mu guards levels.
+// refusals counts refused requests: the more a level refuses, the later should its clients try again. mu guards levels.
 type refusals struct {
 	mu     sync.Mutex
 	levels map[string]*refused
@@ -37,8 +36,8 @@ func (r *refusals) add(level string, now int64) int64 {
 	return one.after
 }
 
-// begin begins a second. Like a sender in TCP, it doubles the time if many were refused in as many seconds as it has,
-// and shortens it by a second if few were.
+// begin begins a second. Like a sender in TCP, it doubles the time if many requests were refused during the last such
+// time, and shortens it by a second if few were.
 func (r *refused) begin(now int64) {
 	for second := max(r.now+1, now-int64(len(r.counts))+1); second <= now; second++ {
 		r.counts[second%int64(len(r.counts))] = 0

@@ -47,7 +47,7 @@ func (l *level) look() {
 	n.wanted = max(float64(n.floor), n.smooth)
 }
 
-// shares returns the shares of a level, and the parts in percent that it lends and borrows. borrows is nil for no limit.
+// shares returns the shares of a level, and the parts in percent that it lends and borrows: nil for no limit.
 func (l *level) shares() (shares, lends int32, borrows *int32) {
 	of := func(p *int32) int32 {
 		if p == nil {
