@@ -78,7 +78,7 @@ type Authenticator struct {
 // authenticators doubt, its error is [Unknown].
 func (a *Authenticator) AuthenticateRequest(r *http.Request) (*authenticator.Response, bool, error) {
 	answer, ok, err := a.Request.AuthenticateRequest(r)
-	a.clear(r.Header)
+	a.proxy.clear(r.Header)
 	return answer, ok, unknown(err)
 }
 

@@ -2,12 +2,15 @@ package authn
 
 import (
 	"crypto/x509"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // FrontProxy is a proxy in front of the server that authenticates users.
@@ -26,10 +29,76 @@ func (p FrontProxy) authenticator() authenticator.Request {
 		o.Roots = p.CAs
 		return o, true
 	}
-	return headerrequest.NewDynamicVerifyOptionsSecure(verify,
-		headerrequest.StaticStringSlice(p.AllowedNames), headerrequest.StaticStringSlice(p.UsernameHeaders),
-		headerrequest.StaticStringSlice(p.UIDHeaders), headerrequest.StaticStringSlice(p.GroupHeaders),
-		headerrequest.StaticStringSlice(p.ExtraHeaderPrefixes))
+	names := x509request.StaticStringSlice(p.AllowedNames)
+	return x509request.NewDynamicCAVerifier(verify, authenticator.RequestFunc(p.authenticate), names)
+}
+
+// authenticate returns the user that the headers of a request name, and removes the headers. The certificate of the
+// proxy has been verified.
+func (p FrontProxy) authenticate(r *http.Request) (*authenticator.Response, bool, error) {
+	name := first(r.Header, p.UsernameHeaders)
+	if name == "" {
+		return nil, false, nil
+	}
+	who := &user.DefaultInfo{Name: name, UID: first(r.Header, p.UIDHeaders), Groups: []string{}, Extra: map[string][]string{}}
+	for _, header := range p.GroupHeaders {
+		for _, group := range r.Header.Values(header) {
+			if group != "" {
+				who.Groups = append(who.Groups, group)
+			}
+		}
+	}
+	for _, prefix := range p.ExtraHeaderPrefixes {
+		for header, values := range r.Header {
+			if key, ok := cutPrefixFold(header, prefix); ok {
+				key = extraKey(key)
+				who.Extra[key] = append(who.Extra[key], values...)
+			}
+		}
+	}
+	p.clear(r.Header)
+	return &authenticator.Response{User: who}, true, nil
+}
+
+// first returns the first value of the first header that has one.
+func first(h http.Header, names []string) string {
+	for _, name := range names {
+		if value := h.Get(name); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// extraKey returns the key of an extra value, which is escaped where a header can't have it.
+func extraKey(header string) string {
+	header = strings.ToLower(header)
+	if key, err := url.PathUnescape(header); err == nil {
+		return key
+	}
+	return header
+}
+
+func cutPrefixFold(s, prefix string) (rest string, ok bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return s, false
+	}
+	return s[len(prefix):], true
+}
+
+// clear removes the headers that name a user.
+func (p FrontProxy) clear(h http.Header) {
+	for _, names := range [][]string{p.UsernameHeaders, p.UIDHeaders, p.GroupHeaders} {
+		for _, name := range names {
+			h.Del(name)
+		}
+	}
+	for _, prefix := range p.ExtraHeaderPrefixes {
+		maps.DeleteFunc(h, func(header string, _ []string) bool {
+			_, ok := cutPrefixFold(header, prefix)
+			return ok
+		})
+	}
 }
 
 // headers returns the headers of the flags plus the standard ones, by which API servers behind this one identify users.
@@ -40,10 +109,4 @@ func (p FrontProxy) headers() FrontProxy {
 		GroupHeaders:        append(slices.Clone(p.GroupHeaders), "X-Remote-Group"),
 		ExtraHeaderPrefixes: append(slices.Clone(p.ExtraHeaderPrefixes), "X-Remote-Extra-"),
 	}
-}
-
-func (a *Authenticator) clear(h http.Header) {
-	headerrequest.ClearAuthenticationHeaders(h, headerrequest.StaticStringSlice(a.proxy.UsernameHeaders),
-		headerrequest.StaticStringSlice(a.proxy.UIDHeaders), headerrequest.StaticStringSlice(a.proxy.GroupHeaders),
-		headerrequest.StaticStringSlice(a.proxy.ExtraHeaderPrefixes))
 }

@@ -164,17 +164,41 @@ func roomOf(path string) string {
 	return room
 }
 
-func list(t *testing.T) []listed {
+// heavy are packages that no package of kx may bring in, with what to use instead: they make a cold build longer.
+var heavy = map[string]string{
+	"k8s.io/client-go/informers": "informers of all kinds, a hundred packages: who follows objects uses server/controller/feed",
+}
+
+// TestCold: kx is built without heavy packages, also those that only a library would use.
+func TestCold(t *testing.T) {
+	all := strings.Fields(golist(t, "-deps", module+"/cmd/kx"))
+	if len(all) < 1000 {
+		t.Fatalf("go list found %d packages: too few to be all", len(all))
+	}
+	for _, path := range all {
+		if why := heavy[path]; why != "" {
+			t.Errorf("kx is built of %s: %s", path, why)
+		}
+	}
+}
+
+func golist(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", module+"/...")
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v\n%s", err, stderr.String())
 	}
+	return string(out)
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	out := golist(t, "-json=ImportPath,Imports,TestImports,XTestImports", module+"/...")
 	var packages []listed
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for d := json.NewDecoder(strings.NewReader(out)); ; {
 		var p listed
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return packages
