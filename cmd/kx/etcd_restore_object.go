@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/kx-apiserver/kx/cmd/kx/internal/putback"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/migrate"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/store/admin"
 )
@@ -67,7 +67,7 @@ func (o *etcdRestoreObjectOptions) run(ctx context.Context, r *reader, args []st
 	}
 	list := render.NewList(r.out, o.format, render.PutBack)
 	failed := 0
-	err = target.Objects(ctx, objects, func(p putback.Result) error {
+	err = target.Objects(ctx, objects, func(p migrate.Restoration) error {
 		if p.Error != "" {
 			failed++
 		}
@@ -116,7 +116,7 @@ func (o *etcdRestoreObjectOptions) collect(ctx context.Context, r *reader, args 
 	return out, nil
 }
 
-func (o *etcdRestoreObjectOptions) target() (*putback.Target, error) {
+func (o *etcdRestoreObjectOptions) target() (*migrate.Restorer, error) {
 	o.server.dataDir = o.dataDir
 	config, err := o.server.server()
 	if err != nil {
@@ -130,5 +130,5 @@ func (o *etcdRestoreObjectOptions) target() (*putback.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &putback.Target{Client: client, Mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))}, nil
+	return &migrate.Restorer{Client: client, Mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))}, nil
 }

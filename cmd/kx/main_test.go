@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	if spoken {
 		os.Exit(inEnglish())
 	}
-	liblog.SendTo(slog.NewTextHandler(os.Stderr, nil)) // before anything logs
+	proc.SendLogs(slog.NewTextHandler(os.Stderr, nil)) // before anything logs
 	embedtest.AtOnce(6)
 	os.Exit(m.Run())
 }

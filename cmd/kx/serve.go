@@ -14,8 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -87,7 +86,7 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	}
 	log := slog.New(slog.NewTextHandler(errOut, nil))
 	slog.SetDefault(log)
-	liblog.SendTo(log.Handler())
+	proc.SendLogs(log.Handler())
 
 	leaveNothing, err := ephemeral(o)
 	if err != nil {
@@ -100,7 +99,7 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	if err != nil {
 		return err
 	}
-	go memory.GiveBack(ctx)
+	go proc.GiveBackMemory(ctx)
 	fmt.Fprintf(out, "kx: serving %s  kubeconfig: %s\nkx: %s\n", s.URL, s.Kubeconfig, permitted(o.Allow))
 	var failure error
 	patience := o.Limits.RequestTimeout

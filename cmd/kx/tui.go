@@ -19,8 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/server"
@@ -246,7 +245,7 @@ func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 		return tui.Server{}, err
 	}
 	o.server = s
-	go memory.GiveBack(ctx)
+	go proc.GiveBackMemory(ctx)
 	if !o.options.Ephemeral {
 		if err := o.log.keep(filepath.Join(o.options.DataDir, "tui.log")); err != nil {
 			return tui.Server{}, err
@@ -347,7 +346,7 @@ func takeLogs(tail io.Writer) *logCapture {
 func logTo(w io.Writer) {
 	log := slog.New(slog.NewTextHandler(w, nil))
 	slog.SetDefault(log)
-	liblog.SendTo(log.Handler())
+	proc.SendLogs(log.Handler())
 }
 
 func (l *logCapture) Write(p []byte) (int, error) {

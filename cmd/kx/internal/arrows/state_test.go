@@ -34,7 +34,7 @@ var allowed = map[string]string{
 	"server/endpoint.types":                 "the fields of built-in kinds, parsed from the binary when a kind is first written",
 	"server/openapi.v2":                     "the built-in definitions in the binary, encoded when they are first asked for",
 	"server/openapi.v3":                     "the built-in definitions in the binary, encoded when they are first asked for",
-	"cmd/kx/internal/liblog.latest":         "klog has one logger for the process: this is the handler behind it, of the command that began last",
+	"cmd/kx/internal/proc.latest":           "klog has one logger for the process: this is the handler behind it, of the command that began last",
 	"runtime.MemProfileRate":                "main sets it, before anything runs",
 	"store/embedded/embedtest.prefixes":     "tests alone: each gets keys of its own",
 	"store/embedded/embedtest.shared":       "tests alone: the etcd that the tests of a package share",

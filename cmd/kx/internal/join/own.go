@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -40,7 +40,7 @@ func own(ctx context.Context, dir string, say func(string)) (code int, err error
 		return 0, err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	liblog.SendTo(log.Handler())
+	proc.SendLogs(log.Handler())
 	command, err := start(dir)
 	if err != nil {
 		return 0, err

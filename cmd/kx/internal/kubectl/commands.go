@@ -40,7 +40,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/wait"
 	"k8s.io/kubectl/pkg/util/completion"
 
-	_ "github.com/kx-apiserver/kx/cmd/kx/internal/plain" // before kubectl's packages
+	_ "github.com/kx-apiserver/kx/cmd/kx/internal/proc" // before kubectl's packages
 )
 
 // parent is the command above these commands.

@@ -14,7 +14,7 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -79,7 +79,7 @@ const unlockWait = 10 * time.Second
 // copy of their files is closed, and a child that this process forks meanwhile holds copies until its exec.
 func (s *Server) launch(ctx context.Context, o *options.Options) (*server.Server, error) {
 	log := slog.New(slog.NewTextHandler(s.Log, nil))
-	liblog.SendTo(log.Handler())
+	proc.SendLogs(log.Handler())
 	for deadline := time.Now().Add(unlockWait); ; {
 		started, err := server.Start(ctx, o, log)
 		locked := errors.Is(err, identity.ErrInUse) || errors.Is(err, fileutil.ErrLocked)

@@ -1,5 +1,5 @@
 // Package migrate makes a server write objects again, so that they are stored in its current storage version and
-// encryption.
+// encryption. A [Restorer] creates objects from a snapshot again.
 //
 // A [Migration] returns a result for each resource. It sends an empty patch for each object through the API: the
 // server compares the bytes that it would store with the stored ones, and writes if they differ.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kx-apiserver/kx/cmd/kx/internal/putback"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/migrate"
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/backup"
@@ -113,7 +113,7 @@ func (r *Restore) Write(out io.Writer) error {
 }
 
 // PutBack lists the objects that were created again.
-var PutBack = columns("KIND  NAMESPACE  NAME  OUTCOME  NOTES", func(p putback.Result) []any {
+var PutBack = columns("KIND  NAMESPACE  NAME  OUTCOME  NOTES", func(p migrate.Restoration) []any {
 	return []any{p.Kind, p.Namespace, p.Name, p.Outcome, strings.Join(append(p.Notes, p.Error), " ")}
 })
 

@@ -1,4 +1,4 @@
-package memory
+package proc
 
 import (
 	"context"
@@ -18,8 +18,17 @@ const (
 	least = 32 << 20
 )
 
-// GiveBack gives memory back whenever the process has become quiet, until ctx is done.
-func GiveBack(ctx context.Context) {
+// GiveBackMemory returns memory to the system whenever the process has become quiet, until ctx is done.
+//
+// Go's collector lets a heap double before it collects, and keeps the collected memory for later allocations. That
+// suits a busy server. A server that waits, as most do most of the time, would hold this memory for as long as it
+// waits. It would also hold the pages of the binary that were read only at the start, to initialise all packages: two
+// thirds of the pages that were read.
+//
+// It reads the runtime's counters every two seconds. No code on the path of a request calls it. It does nothing while a
+// server is busy. It never collects more often than the collector would with GOGC=100 and a heap of the same size, so
+// each collection was due anyway.
+func GiveBackMemory(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	var k keeper

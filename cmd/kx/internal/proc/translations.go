@@ -1,10 +1,4 @@
-// Package plain skips the loading of unused translations at the start of kx.
-//
-// kubectl's packages translate their help texts during initialisation. For that they unpack a catalogue, even for
-// English, which takes a third of their initialisation. Go initialises packages as soon as their imports are
-// initialised, in the order of their paths. This package's path comes before k8s.io, so it runs before the first
-// translation.
-package plain
+package proc
 
 import (
 	"os"
@@ -13,6 +7,10 @@ import (
 	"k8s.io/kubectl/pkg/util/i18n"
 )
 
+// kubectl's packages translate their help texts during initialisation. For that they unpack a catalogue, even for
+// English, which takes a third of their initialisation. Go initialises packages as soon as their imports are
+// initialised, in the order of their paths. This package's path comes before k8s.io, so it runs before the first
+// translation.
 func init() {
 	// It fails only if translations are loaded already: then there is nothing to skip.
 	_ = i18n.SetLoadTranslationsFunc(load)

@@ -1,11 +1,4 @@
-// Package liblog decides where the logs of libraries go.
-//
-// The latest handler gets the warnings and errors of libraries. Records below warnings are dropped, since a server
-// logs its own actions.
-//
-// Invariant: klog's logger is set once, because no code may log while it is set. Later only the handler behind it
-// changes.
-package liblog
+package proc
 
 import (
 	"context"
@@ -21,9 +14,10 @@ var (
 	set    = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(libraries{})) })
 )
 
-// SendTo sends the warnings and errors of libraries to h from now on. Its first call must come before any code that
-// logs.
-func SendTo(h slog.Handler) {
+// SendLogs sends the warnings and errors of libraries to h from now on. Records below warnings are dropped, since a
+// server logs its own actions. Its first call must come before any code that logs: klog's logger is set once, and later
+// only the handler behind it changes.
+func SendLogs(h slog.Handler) {
 	latest.Store(&h)
 	set()
 }

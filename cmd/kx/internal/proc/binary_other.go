@@ -1,6 +1,6 @@
 //go:build !linux
 
-package memory
+package proc
 
 // unmapBinary does nothing: it was tested only on Linux.
 func unmapBinary() {}

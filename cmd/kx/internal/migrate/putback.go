@@ -1,13 +1,4 @@
-// Package putback creates objects from a snapshot of etcd again through the API.
-//
-// A [Target] takes stored objects and reports the outcome of each. An object loses its former UID, revision, times
-// and managers. References to owners get the UIDs of the current owners.
-//
-// Invariants:
-//
-//  1. An owner is created before its dependents, a namespace before its objects, and a definition before its resources.
-//  2. An existing object is not changed.
-package putback
+package migrate
 
 import (
 	"cmp"
@@ -26,8 +17,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// Result is the outcome of one object.
-type Result struct {
+// Restoration is the outcome of one object.
+type Restoration struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
@@ -38,8 +29,14 @@ type Result struct {
 	Error string   `json:"error,omitempty"`
 }
 
-// Target is the server that gets the objects.
-type Target struct {
+// Restorer creates objects from a snapshot of etcd again through the API. An object loses its former UID, revision,
+// times and managers. References to owners get the UIDs of the current owners.
+//
+// Invariants:
+//
+//  1. An owner is created before its dependents, a namespace before its objects, and a definition before its resources.
+//  2. An existing object is not changed.
+type Restorer struct {
 	Client dynamic.Interface
 	// Mapper is reset after a definition was created, to find its resources.
 	Mapper meta.ResettableRESTMapper
@@ -52,10 +49,10 @@ var former = []string{
 }
 
 // Objects creates objects, and calls tell with each result.
-func (t *Target) Objects(ctx context.Context, objects []*unstructured.Unstructured, tell func(Result) error) error {
+func (t *Restorer) Objects(ctx context.Context, objects []*unstructured.Unstructured, tell func(Restoration) error) error {
 	now := map[types.UID]types.UID{}
 	for _, obj := range ordered(objects) {
-		result := Result{Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		result := Restoration{Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 		old := obj.GetUID()
 		live, err := t.create(ctx, obj, now, &result)
 		if err != nil {
@@ -104,8 +101,8 @@ func ordered(objects []*unstructured.Unstructured) []*unstructured.Unstructured 
 	return out
 }
 
-func (t *Target) create(ctx context.Context, stored *unstructured.Unstructured, now map[types.UID]types.UID,
-	result *Result) (*unstructured.Unstructured, error) {
+func (t *Restorer) create(ctx context.Context, stored *unstructured.Unstructured, now map[types.UID]types.UID,
+	result *Restoration) (*unstructured.Unstructured, error) {
 	resource, err := t.resource(ctx, stored.GroupVersionKind(), stored.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -130,7 +127,7 @@ func (t *Target) create(ctx context.Context, stored *unstructured.Unstructured, 
 const servedWait = 10 * time.Second
 
 // resource returns the client for objects of a kind.
-func (t *Target) resource(ctx context.Context, kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+func (t *Restorer) resource(ctx context.Context, kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := t.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
 		wait := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, servedWait, false, func(context.Context) (bool, error) {
@@ -152,7 +149,7 @@ func (t *Target) resource(ctx context.Context, kind schema.GroupVersionKind, nam
 
 // relink sets the UIDs of owner references to those of the current owners. It removes a reference if the owner does
 // not exist, because the garbage collector would delete the object.
-func (t *Target) relink(ctx context.Context, obj *unstructured.Unstructured, now map[types.UID]types.UID, result *Result) error {
+func (t *Restorer) relink(ctx context.Context, obj *unstructured.Unstructured, now map[types.UID]types.UID, result *Restoration) error {
 	var kept []metav1.OwnerReference
 	for _, ref := range obj.GetOwnerReferences() {
 		uid, ok := now[ref.UID]
@@ -174,7 +171,7 @@ func (t *Target) relink(ctx context.Context, obj *unstructured.Unstructured, now
 }
 
 // owner returns the UID of the existing object that a reference names, or "".
-func (t *Target) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (types.UID, error) {
+func (t *Restorer) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (types.UID, error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
 		return "", err
