@@ -34,7 +34,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/request"
-	"github.com/kx-apiserver/kx/core/sample"
 )
 
 // resource is one that the server says it has.
@@ -117,7 +116,7 @@ func (c typedClient) try(t *testing.T, method string, args ...any) (out any, err
 // sampleOf is an object of a kind as its Go type.
 func sampleOf(t *testing.T, gvk schema.GroupVersionKind, namespace, name string) metav1.Object {
 	t.Helper()
-	body, known := sample.Of(request.Kind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind})
+	body, known := request.Sample(request.Kind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind})
 	if !known {
 		return nil
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/kx-apiserver/kx/core/near"
 )
 
 // Known returns the names that a field may have as values, beside those in the table of fields. A field without any
@@ -76,7 +74,7 @@ func (p *parser) noField(at int, name string) error {
 
 // unknown returns the error about a name that does not exist. If no name is near, it says what was expected.
 func (p *parser) unknown(at int, expected, kind, name string, all []string) error {
-	u := &Unknown{Kind: kind, Name: name, Near: near.Names(name, all)}
+	u := &Unknown{Kind: kind, Name: name, Near: Near(name, all)}
 	if len(u.Near) > 0 {
 		expected = strings.Join(u.Near, ", ")
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/near"
+	"github.com/kx-apiserver/kx/core/filter"
 )
 
 // serveFlags are the flags of kx serve that a lesson may set: they choose what its server stores, caches and admits.
@@ -35,7 +35,7 @@ func checkServeFlag(flag string) string {
 	if slices.Contains(serveFlags, name) {
 		return ""
 	}
-	if nearest := near.Names(name, serveFlags); len(nearest) > 0 {
+	if nearest := filter.Near(name, serveFlags); len(nearest) > 0 {
 		return fmt.Sprintf("a lesson may not set --%s; the nearest flag that it may set is --%s", name, nearest[0])
 	}
 	return fmt.Sprintf("a lesson may not set --%s; it may set --%s", name, strings.Join(serveFlags, ", --"))

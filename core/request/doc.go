@@ -5,6 +5,10 @@
 // What comes in is text ([Parse]), a form that a user filled in, or an observed HTTP request ([From]). What goes out is
 // text ([Format]) or an [HTTP]. The package sends nothing.
 //
+// [Sample] has the usual object of each kind whose schema alone would not give a valid one: a schema can't say that a
+// selector must match labels. sample_builtin.yaml is generated from the table of built-in resources: a resource
+// declares its own sample. sample_beside.yaml is written by hand, for kinds that other servers of the process serve.
+//
 // # Invariants
 //
 //  1. Parse reads what Format wrote as the same request.

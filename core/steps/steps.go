@@ -18,8 +18,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/lang"
-	"github.com/kx-apiserver/kx/core/near"
 	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -208,7 +208,7 @@ func Near(all []Step, name string) []string {
 		names = append(names, s.ID)
 	}
 	slices.Sort(names)
-	return near.Names(name, slices.Compact(names))
+	return filter.Near(name, slices.Compact(names))
 }
 
 // names returns all names of the step for a search: the first is its ID.

@@ -185,7 +185,7 @@ func TestObjects(t *testing.T) {
 		}
 		return err
 	}))
-	samples, err := os.ReadFile("../sample/builtin.yaml")
+	samples, err := os.ReadFile("../request/sample_builtin.yaml")
 	must(err)
 	for sample := range bytes.SplitSeq(samples, []byte("\n---\n")) {
 		data, err := sigsyaml.YAMLToJSON(sample)

@@ -6,8 +6,8 @@
 //
 // A new resource is a variable in the package of its group, and a line here.
 //
-// Code below the API gets its knowledge of resources from the table too: go generate writes the samples of
-// core/sample.
+// Code below the API gets its knowledge of resources from the table too: go generate writes
+// core/request/sample_builtin.yaml.
 package all
 
 //go:generate go test -run TestSamplesAreFresh . -rewrite

@@ -13,16 +13,16 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	kxrequest "github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/core/sample"
 	"github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write core/sample/builtin.yaml anew")
+var rewrite = flag.Bool("rewrite", false, "write core/request/sample_builtin.yaml anew")
 
-// TestSamplesAreFresh compares core/sample with what the resources declare. go generate writes it.
+// TestSamplesAreFresh compares the samples of core/request with what the resources declare. go generate writes it.
 func TestSamplesAreFresh(t *testing.T) {
 	var manifests []string
 	for _, group := range all.Groups(all.Needs{}) {
@@ -32,15 +32,15 @@ func TestSamplesAreFresh(t *testing.T) {
 			}
 		}
 	}
-	declared := sample.Join(manifests)
+	declared := kxrequest.JoinSamples(manifests)
 	if *rewrite {
-		if err := os.WriteFile("../../../core/sample/builtin.yaml", []byte(declared), 0o644); err != nil {
+		if err := os.WriteFile("../../../core/request/sample_builtin.yaml", []byte(declared), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if declared != sample.Builtin() {
-		t.Error("core/sample/builtin.yaml is not what the resources declare: go generate ./server/builtin/all")
+	if declared != kxrequest.BuiltinSamples() {
+		t.Error("core/request/sample_builtin.yaml is not what the resources declare: go generate ./server/builtin/all")
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/request"
-	"github.com/kx-apiserver/kx/core/sample"
 )
 
 // body draws an object of the resource that was drawn, and may damage its JSON.
@@ -66,7 +65,7 @@ func bodies() []production[map[string]any] {
 // sample is a valid object, if there is one for the kind.
 func (g *Generator) sample() map[string]any {
 	object := map[string]any{}
-	body, _ := sample.Of(request.Kind{Group: g.resource.Group, Version: g.resource.Version, Kind: g.resource.Kind})
+	body, _ := request.Sample(request.Kind{Group: g.resource.Group, Version: g.resource.Version, Kind: g.resource.Kind})
 	name := g.plainName()
 	body = strings.NewReplacer("NAMESPACE", g.surface.Namespaces[0], "NAME", name).Replace(body)
 	if err := yaml.Unmarshal([]byte(body), &object); err != nil {

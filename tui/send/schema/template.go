@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kx-apiserver/kx/core/request"
-	"github.com/kx-apiserver/kx/core/sample"
 )
 
 // nameless lists the groups whose objects have no name: the server answers them and does not store them.
@@ -77,7 +76,7 @@ func metadata(name, namespace string) field {
 
 // sampled returns the fields of an object without apiVersion and kind.
 func (d *Document) sampled(root *Schema, kind request.Kind, names *strings.Replacer) []field {
-	text, known := sample.Of(kind)
+	text, known := request.Sample(kind)
 	if !known {
 		return d.generated(root, 0, nil)
 	}

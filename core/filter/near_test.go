@@ -1,11 +1,11 @@
-package near_test
+package filter_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/near"
+	"github.com/kx-apiserver/kx/core/filter"
 )
 
 func TestNames(t *testing.T) {
@@ -23,12 +23,12 @@ func TestNames(t *testing.T) {
 		"é":                       nil,
 		strings.Repeat("x", 9999): nil,
 	} {
-		got := near.Names(name, all)
+		got := filter.Near(name, all)
 		if len(got) > 3 || !slices.Equal(got[:min(len(got), len(want))], want) || want == nil && got != nil {
 			t.Errorf("%.20q is near to %q, want %q", name, got, want)
 		}
 	}
-	if got := near.Names("store.lost", []string{"store.list", "store.last", "store.lust", "store.lest"}); len(got) != 3 {
+	if got := filter.Near("store.lost", []string{"store.list", "store.last", "store.lust", "store.lest"}); len(got) != 3 {
 		t.Errorf("%q are too many, or too few", got)
 	}
 }

@@ -1,8 +1,4 @@
-// Package near finds the names that a mistyped one may stand for.
-//
-// What comes in is a name that does not exist and all that do. What goes out is the few that are near, the nearest
-// first. It is the one measure of nearness: errors about flags, fields and steps all use it.
-package near
+package filter
 
 import (
 	"cmp"
@@ -17,10 +13,10 @@ const (
 	mostCompared = 64
 )
 
-// Names returns at most three names that are near, the nearest first, and none if all are far. Upper and lower case are
+// Near returns at most three names that are near, the nearest first, and none if all are far. Upper and lower case are
 // the same. A name of two parts, such as etcd.txn, is also near to what is near to its second part, or begins as it
 // does.
-func Names(name string, all []string) []string {
+func Near(name string, all []string) []string {
 	type candidate struct {
 		name string
 		away int
