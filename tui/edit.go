@@ -15,8 +15,8 @@ import (
 // editMost limits the text that is read back from an editor, in bytes.
 const editMost = 16 << 20
 
-// editor returns the user's editor as a command line.
-func editor() []string {
+// userEditor returns the user's editor as a command line.
+func userEditor() []string {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if words := strings.Fields(os.Getenv(name)); len(words) > 0 {
 			return words
@@ -56,7 +56,7 @@ func (e *editing) Run() error {
 		return err
 	}
 	defer os.Remove(file)
-	words := append(editor(), file)
+	words := append(userEditor(), file)
 	cmd := exec.CommandContext(e.ctx, words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
 	if err := cmd.Run(); err != nil {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
-	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -17,7 +17,7 @@ import (
 type menu struct {
 	screen.Menu
 	words  lang.Language
-	typing prompt.Line
+	typing editor.Line
 	rows   pane.Scroll
 }
 

@@ -14,11 +14,11 @@ import (
 
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/pane"
-	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -63,7 +63,7 @@ type model struct {
 
 	overlay keys.Context // Palette, Help, Ask, Menu or Confirm; empty for none
 	helpOf  keys.Context // the context of the listed keys
-	typing  prompt.Line  // the typed text of the palette
+	typing  editor.Line  // the typed text of the palette
 	chosen  pane.Scroll  // the row of the palette
 	reading pane.View    // the window on help
 	asking  question

@@ -9,9 +9,9 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
-	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -165,7 +165,7 @@ func (m *model) runChosen() tea.Cmd {
 // question is an open question in the line of state: it asks for a line of text, or for yes or no.
 type question struct {
 	text string
-	line prompt.Line
+	line editor.Line
 	then func(string) tea.Cmd
 	yes  func() tea.Cmd
 }

@@ -9,8 +9,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
-	"github.com/kx-apiserver/kx/tui/picture"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -38,7 +38,7 @@ func TestPictures(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			screentest.Golden(t, file, string(picture.Frame(test.title, strings.Split(d.m.View(), "\n"), "#e4e4e4", "#1e1e1e")))
+			screentest.Golden(t, file, string(draw.Picture(test.title, strings.Split(d.m.View(), "\n"), "#e4e4e4", "#1e1e1e")))
 		})
 	}
 }

@@ -237,7 +237,7 @@ func TestEditor(t *testing.T) {
 	t.Setenv("TMP", dir) // as Windows calls it
 	t.Setenv("VISUAL", "")
 	t.Setenv("EDITOR", "code --wait")
-	if got := editor(); strings.Join(got, "|") != "code|--wait" {
+	if got := userEditor(); strings.Join(got, "|") != "code|--wait" {
 		t.Errorf("the editor is %q", got)
 	}
 	// The go command stands in for an editor: there is one wherever this test runs.

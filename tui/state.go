@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/kx-apiserver/kx/tui/disk"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/theme"
-	"github.com/kx-apiserver/kx/tui/whole"
 )
 
 // stateMost limits the file of state.
@@ -120,5 +120,5 @@ func writeState(file string, s state) error {
 	if err != nil {
 		return err
 	}
-	return whole.Write(file, append(data, '\n'))
+	return disk.Write(file, append(data, '\n'))
 }

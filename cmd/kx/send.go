@@ -19,7 +19,6 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/api"
-	"github.com/kx-apiserver/kx/tui/send/catalog"
 	"github.com/kx-apiserver/kx/tui/send/exchange"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
@@ -81,7 +80,7 @@ func (o *sendOptions) run(ctx context.Context) error {
 	for i := range requests {
 		r := &requests[i]
 		if r.NeedsDiscovery() && resources == nil {
-			if resources, err = catalog.Resources(ctx, client); err != nil {
+			if resources, err = exchange.Resources(ctx, client); err != nil {
 				return err
 			}
 		}

@@ -30,7 +30,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/send"
-	"github.com/kx-apiserver/kx/tui/send/catalog"
 	"github.com/kx-apiserver/kx/tui/send/exchange"
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
@@ -77,7 +76,7 @@ func newSending(t *testing.T) *sending {
 	}
 	p.type0("create", "-f", "testdata/crontabs.yaml")
 	p.type0("wait", "--for=condition=Established", "crd", "--all")
-	if p.resources, err = catalog.Resources(t.Context(), p.client); err != nil {
+	if p.resources, err = exchange.Resources(t.Context(), p.client); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -141,7 +140,7 @@ func TestTemplates(t *testing.T) {
 		if ownNames[r.FullName()] || ownNames[r.ID()] {
 			continue
 		}
-		doc, err := catalog.Schemas(t.Context(), p.client, r.Group, r.Version)
+		doc, err := exchange.Schemas(t.Context(), p.client, r.Group, r.Version)
 		if err != nil {
 			t.Fatal(err)
 		}

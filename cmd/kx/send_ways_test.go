@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/send/exchange"
-	"github.com/kx-apiserver/kx/tui/send/sameas"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // ways are requests that are sent in every way that there is.
@@ -75,7 +75,7 @@ func TestWays(t *testing.T) {
 		want := p.journey(id)
 		where := certs
 		where.Kubeconfig = p.kubeconfig
-		for _, way := range sameas.Ways(&r, &h, where) {
+		for _, way := range shell.Ways(&r, &h, where) {
 			if way.Text == "" {
 				t.Errorf("%s: %s", r.Title(), way.Short())
 				continue
@@ -107,7 +107,7 @@ func TestWays(t *testing.T) {
 
 // readByShell lets a shell read a command, with functions in the place of programs, and returns the words and the input that
 // the program would have got.
-func readByShell(t *testing.T, way sameas.Way) (args []string, stdin string) {
+func readByShell(t *testing.T, way shell.Way) (args []string, stdin string) {
 	t.Helper()
 	script := fmt.Sprintf("%s() { for a in \"$@\"; do printf '%%s\\0' \"$a\"; done; printf '\\1'; cat; }\n%s\n", way.Program, way.Text)
 	out, err := exec.Command("sh", "-c", script).Output()
@@ -186,7 +186,7 @@ func (p *sending) curl(args []string, stdin string) *v1alpha1.Journey {
 }
 
 // realCurl runs the command as it is, where there is a curl.
-func (p *sending) realCurl(way sameas.Way, code int) {
+func (p *sending) realCurl(way shell.Way, code int) {
 	p.t.Helper()
 	if _, err := exec.LookPath("curl"); err != nil {
 		return
@@ -199,10 +199,10 @@ func (p *sending) realCurl(way sameas.Way, code int) {
 }
 
 // writeCerts writes the files with which curl reaches the server.
-func (p *sending) writeCerts() sameas.Where {
+func (p *sending) writeCerts() shell.Where {
 	p.t.Helper()
 	dir := p.t.TempDir()
-	w := sameas.Where{Server: p.config.Host, CA: filepath.Join(dir, "ca.crt"), Cert: filepath.Join(dir, "admin crt"), Key: filepath.Join(dir, "admin.key")}
+	w := shell.Where{Server: p.config.Host, CA: filepath.Join(dir, "ca.crt"), Cert: filepath.Join(dir, "admin crt"), Key: filepath.Join(dir, "admin.key")}
 	for name, data := range map[string][]byte{w.CA: p.config.CAData, w.Cert: p.config.CertData, w.Key: p.config.KeyData} {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			p.t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/session"
-	"github.com/kx-apiserver/kx/tui/sources"
+	"github.com/kx-apiserver/kx/tui/source"
 )
 
 // journeySource gets journeys from a server or a file.
@@ -194,7 +194,7 @@ func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files j
 	if err != nil {
 		return nil, nil, err
 	}
-	return sources.Reader(ctx, client), client.Close, nil
+	return source.Reader(ctx, client), client.Close, nil
 }
 
 func (s *journeySource) encode(out io.Writer, j *v1alpha1.Journey) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/session"
-	"github.com/kx-apiserver/kx/tui/sources"
+	"github.com/kx-apiserver/kx/tui/source"
 )
 
 // showLinear shows the requests of the screen's server, or of a capture, as lines. It never changes a written line.
@@ -45,6 +45,6 @@ func showLinear(ctx context.Context, screen tui.Options, in io.Reader, out io.Wr
 	o.Control = control.New(client, changed, func() {})
 	defer o.Control.Close()
 	o.Control.Start()
-	o.Files = sources.Reader(ctx, client)
+	o.Files = source.Reader(ctx, client)
 	return linear.Run(ctx, in, out, o)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 )
 
 // column is a column of a table: its title, its width, and whether it is aligned right.
@@ -80,11 +80,11 @@ func listColumns(w int, table *metav1.Table) []column {
 }
 
 // listRows draws the caches.
-func (s *Screen) listRows() rows.Content {
+func (s *Screen) listRows() pane.Content {
 	look := s.host.Theme()
 	w, _ := s.list.Size()
 	columns := listColumns(w-5, &s.caches)
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Caches")), Rows: len(s.caches.Rows),
+	c := pane.Content{Title: look.Title(look.Words.Phrase("Caches")), Rows: len(s.caches.Rows),
 		Empty: []string{"", "  " + look.Words.Phrase("Asking the server ...")}}
 	switch {
 	case s.wrong != "":
@@ -95,12 +95,12 @@ func (s *Screen) listRows() rows.Content {
 	}
 	c.Head = []string{look.Dim("   " + tableLine(columns, titles(columns)))}
 	state := slices.IndexFunc(s.caches.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == "State" })
-	c.Row = func(i int) rows.Row {
+	c.Row = func(i int) pane.Row {
 		var values []string
 		for _, cell := range s.caches.Rows[i].Cells {
 			values = append(values, draw.Clean(fmt.Sprint(cell)))
 		}
-		row := rows.Row{Text: tableLine(columns, values), Full: strings.Join(values, " ")}
+		row := pane.Row{Text: tableLine(columns, values), Full: strings.Join(values, " ")}
 		if state >= 0 && values[state] != string(v1alpha1.CacheFresh) && values[state] != string(v1alpha1.CacheUninitialized) {
 			row.Mark, row.Style = "!", look.Bad
 		}
@@ -130,10 +130,10 @@ func watcherColumns(w int) []column {
 }
 
 // watcherRows draws the ruler and the watches of the chosen cache.
-func (s *Screen) watcherRows() rows.Content {
+func (s *Screen) watcherRows() pane.Content {
 	look := s.host.Theme()
 	w, _ := s.watchers.Size()
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Watches")) + " " + draw.Clean(s.want),
+	c := pane.Content{Title: look.Title(look.Words.Phrase("Watches")) + " " + draw.Clean(s.want),
 		Empty: []string{"", "  " + look.Words.Phrase("Nobody watches.")}}
 	cache := s.one
 	if cache == nil {
@@ -147,14 +147,14 @@ func (s *Screen) watcherRows() rows.Content {
 	c.Head = append(c.Head, look.Dim(" "+window(cache, s.host.Zone())), look.Dim("   "+tableLine(columns, titles(columns))))
 	watchers := cache.Status.Watchers
 	c.Rows = len(watchers)
-	c.Row = func(i int) rows.Row {
+	c.Row = func(i int) pane.Row {
 		watcher := &watchers[i]
 		cells := s.watcherCells(watcher)
 		var values []string
 		for _, column := range columns {
 			values = append(values, draw.Clean(cells[column.title]))
 		}
-		row := rows.Row{Text: tableLine(columns, values),
+		row := pane.Row{Text: tableLine(columns, values),
 			Full: strings.Join([]string{cells["journey"], cells["watcher"], cells["watches"], watcher.UserAgent}, " ")}
 		if watcher.Behind {
 			row.Mark, row.Style = "!", look.Bad

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -155,9 +155,9 @@ func jsonOf(s *v1alpha1.ObjectState, secret bool) []byte {
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // resultRows draws the result of the user's watch or question.
-func (s *Screen) resultRows() rows.Content {
+func (s *Screen) resultRows() pane.Content {
 	look := s.host.Theme()
-	c := rows.Content{Text: true}
+	c := pane.Content{Text: true}
 	var lines []line
 	switch {
 	case s.stream != nil:
@@ -176,8 +176,8 @@ func (s *Screen) resultRows() rows.Content {
 		}
 	}
 	c.Rows = len(lines)
-	c.Row = func(i int) rows.Row {
-		row := rows.Row{Text: lines[i].text}
+	c.Row = func(i int) pane.Row {
+		row := pane.Row{Text: lines[i].text}
 		switch lines[i].mark {
 		case "!", "-":
 			row.Style = look.Bad

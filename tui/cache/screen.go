@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -51,7 +51,7 @@ type Screen struct {
 	watched progress // its events at the last Drain
 	report  *report  // or the result of a question
 
-	list, watchers, result *rows.Pane
+	list, watchers, result *pane.Rows
 }
 
 var _ screen.Screen = (*Screen)(nil)
@@ -60,7 +60,7 @@ var _ screen.Screen = (*Screen)(nil)
 func New(host screen.Host) *Screen {
 	life, end := context.WithCancel(host.Context())
 	s := &Screen{host: host, life: life, end: end}
-	s.list, s.watchers, s.result = rows.New(host.Theme, s.listRows), rows.New(host.Theme, s.watcherRows), rows.New(host.Theme, s.resultRows)
+	s.list, s.watchers, s.result = pane.NewRows(host.Theme, s.listRows), pane.NewRows(host.Theme, s.watcherRows), pane.NewRows(host.Theme, s.resultRows)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: inCaches, Pane: s.list}, {Context: inWatchers, Pane: s.watchers},
 			{Context: inResult, Pane: s.result}},

@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane/steps"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
-	"github.com/kx-apiserver/kx/tui/sources"
+	"github.com/kx-apiserver/kx/tui/source"
 )
 
 // ringCapacity limits the requests that the screen remembers.
@@ -47,7 +47,7 @@ type Screen struct {
 	related   related
 	hidden    hiddenCount
 
-	sources  *sources.Library
+	sources  *source.Library
 	watching cacheAnswer // the watch cache that Detail is given
 	found    string      // the text of the last search
 	// lastMarked is the request on the other side of a comparison.
@@ -101,7 +101,7 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look),
 		held: held,
 	}
-	s.sources = sources.New(host, s.supply)
+	s.sources = source.NewLibrary(host, s.supply)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: keys.List, Pane: s.list}, {Context: keys.Steps, Pane: s.steps},
 			{Context: keys.Detail, Pane: s.detail}},

@@ -5,7 +5,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
-	"github.com/kx-apiserver/kx/tui/replay"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -30,7 +29,7 @@ func (s *Screen) replayTo(hold screen.ToSend) tea.Cmd {
 
 // sendAgain leads to the screen Send with a request.
 func (s *Screen) sendAgain(j *v1alpha1.Journey, hold screen.ToSend) tea.Cmd {
-	to, note := replay.Of(j, hold.Held)
+	to, note := Replay(j, hold.Held)
 	to.HeldAt, to.Skip = hold.HeldAt, hold.Skip
 	cmd := s.host.Go(to)
 	if note != "" {

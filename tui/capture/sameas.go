@@ -9,7 +9,6 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/pane/list"
-	"github.com/kx-apiserver/kx/tui/replay"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
@@ -23,7 +22,7 @@ func sameAs(s *v1alpha1.JourneySpec) string {
 
 // runnable returns the command with the body in it, if that is known, and a note about differences.
 func runnable(j *v1alpha1.Journey) (text, note string) {
-	again, note := replay.Of(j, false)
+	again, note := Replay(j, false)
 	switch {
 	case again.Body == nil && note == "":
 		return sameAs(&j.Spec), ""

@@ -6,7 +6,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
-	"github.com/kx-apiserver/kx/tui/replay"
 )
 
 func TestSameAs(t *testing.T) {
@@ -64,7 +63,7 @@ func TestRunnable(t *testing.T) {
 	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
 	find := func(verb string, has bool) *v1alpha1.Journey {
 		for _, j := range recorded {
-			again, _ := replay.Of(j, false)
+			again, _ := Replay(j, false)
 			if j.Spec.Verb == verb && (again.Body != nil) == has {
 				return j
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
-	"github.com/kx-apiserver/kx/tui/sources"
+	"github.com/kx-apiserver/kx/tui/source"
 )
 
 // captureForm is the form that kx can open again.
@@ -141,7 +141,7 @@ func (s *Screen) export(ctx context.Context, out io.Writer, form string, ids []s
 		}
 	}
 	if s.host.API().Absent() == "" {
-		e.Files = sources.Reader(ctx, s.host.API())
+		e.Files = source.Reader(ctx, s.host.API())
 	}
 	return len(e.Journeys), s.options.Export(out, &e)
 }

@@ -6,9 +6,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/compare/align"
+	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -23,12 +23,12 @@ type Screen struct {
 	screen.Split
 	host screen.Host
 	a, b *v1alpha1.Journey
-	all  []align.Pair
+	all  []diff.StepPair
 	// rows holds the pairs in the list: all, or only the different ones.
-	rows []align.Pair
+	rows []diff.StepPair
 	hide bool
 
-	steps, step *rows.Pane
+	steps, step *pane.Rows
 	details     []line
 	of          detailsKey
 }
@@ -36,7 +36,7 @@ type Screen struct {
 // detailsKey holds the inputs of the details.
 type detailsKey struct {
 	a, b *v1alpha1.Journey
-	pair align.Pair
+	pair diff.StepPair
 	w    int
 }
 
@@ -45,7 +45,7 @@ var _ screen.Screen = (*Screen)(nil)
 // New makes the screen.
 func New(host screen.Host) *Screen {
 	s := &Screen{host: host}
-	s.steps, s.step = rows.New(host.Theme, s.stepRows), rows.New(host.Theme, s.detailRows)
+	s.steps, s.step = pane.NewRows(host.Theme, s.stepRows), pane.NewRows(host.Theme, s.detailRows)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: stepsPlace, Pane: s.steps}, {Context: detailsPlace, Pane: s.step}}, Arrange: s.arrange,
 		Head: s.head, HeadLines: headLines,
@@ -75,7 +75,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 
 // align aligns the two requests, and picks the visible pairs.
 func (s *Screen) align() {
-	s.all = align.Steps(s.a, s.b)
+	s.all = diff.Steps(s.a, s.b)
 	s.pick()
 }
 
@@ -91,11 +91,11 @@ func (s *Screen) pick() {
 }
 
 // current returns the pair under the cursor.
-func (s *Screen) current() align.Pair {
+func (s *Screen) current() diff.StepPair {
 	if i := s.steps.Cursor(); i >= 0 {
 		return s.rows[i]
 	}
-	return align.Pair{A: -1, B: -1}
+	return diff.StepPair{A: -1, B: -1}
 }
 
 // toDifference moves to the next different pair in a direction. From the very first it may stay.

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/compare/align"
+	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -61,7 +61,7 @@ func (s *Screen) request(look theme.Theme, name string, j *v1alpha1.Journey) str
 
 // verdict counts the common and the different steps.
 func (s *Screen) verdict(look theme.Theme) string {
-	both, differ, onlyA, onlyB := align.Count(s.all)
+	both, differ, onlyA, onlyB := diff.CountPairs(s.all)
 	return look.Dim("     " + look.Words.Phrase(
 		"%d steps in both, %d of them went otherwise (~); %d in A alone (<), %d in B alone (>)",
 		both, differ, onlyA, onlyB))
@@ -75,22 +75,22 @@ func columns(w int, step, a, b string) string {
 }
 
 // stepRows draws the pairs.
-func (s *Screen) stepRows() rows.Content {
+func (s *Screen) stepRows() pane.Content {
 	look := s.host.Theme()
 	w, _ := s.steps.Size()
 	w -= 5 // the frame, the cursor and the mark
-	return rows.Content{
+	return pane.Content{
 		Title: look.Title(look.Words.Phrase("Steps of both")),
 		Head: []string{look.Dim("   " +
 			columns(w, look.Words.Phrase("step"), look.Words.Phrase("A took"), look.Words.Phrase("B took")))},
 		Counted: true,
-		Rows:    len(s.rows), Row: func(i int) rows.Row { return s.pair(s.rows[i], w, look) },
+		Rows:    len(s.rows), Row: func(i int) pane.Row { return s.pair(s.rows[i], w, look) },
 	}
 }
 
-func (s *Screen) pair(p align.Pair, w int, look theme.Theme) rows.Row {
+func (s *Screen) pair(p diff.StepPair, w int, look theme.Theme) pane.Row {
 	title := s.title(p)
-	row := rows.Row{Full: title, Text: columns(w, strings.Repeat(" ", min(2*p.Depth, 40))+title, took(s.a, p.A), took(s.b, p.B))}
+	row := pane.Row{Full: title, Text: columns(w, strings.Repeat(" ", min(2*p.Depth, 40))+title, took(s.a, p.A), took(s.b, p.B))}
 	switch {
 	case p.B < 0:
 		row.Mark, row.Style = "<", look.Bad
@@ -103,7 +103,7 @@ func (s *Screen) pair(p align.Pair, w int, look theme.Theme) rows.Row {
 }
 
 // title returns the ID of a pair's step; both, if they are not the same.
-func (s *Screen) title(p align.Pair) string {
+func (s *Screen) title(p diff.StepPair) string {
 	switch {
 	case p.B < 0:
 		return name(s.a, p.A)
@@ -131,10 +131,10 @@ func took(j *v1alpha1.Journey, i int) string {
 }
 
 // detailRows draws the details.
-func (s *Screen) detailRows() rows.Content {
+func (s *Screen) detailRows() pane.Content {
 	look, lines := s.host.Theme(), s.lines()
-	return rows.Content{Title: look.Title(look.Words.Phrase("The step in both")), Text: true, Rows: len(lines), Row: func(i int) rows.Row {
-		return rows.Row{Text: lines[i].text, Style: lines[i].kind.style(look)}
+	return pane.Content{Title: look.Title(look.Words.Phrase("The step in both")), Text: true, Rows: len(lines), Row: func(i int) pane.Row {
+		return pane.Row{Text: lines[i].text, Style: lines[i].kind.style(look)}
 	}}
 }
 

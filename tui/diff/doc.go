@@ -1,5 +1,5 @@
-// Package diff compares two objects field by field, and writes the result as lines that are indented as YAML is.
+// Package diff compares two objects field by field ([Objects]), and two requests step by step ([Steps]).
 //
-// It takes JSON, and returns marked lines and the number of changed fields. Lists are compared item by item between
+// [Objects] takes JSON, and returns marked lines, indented as YAML is, and the number of changed fields. Lists are compared item by item between
 // their common beginnings and ends. It is pure, and bounded in what it writes.
 package diff

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -47,10 +47,10 @@ func (s *Screen) asAt() string {
 }
 
 // keyRows draws the tree.
-func (s *Screen) keyRows() rows.Content {
+func (s *Screen) keyRows() pane.Content {
 	look := s.host.Theme()
 	w, _ := s.keys.Size()
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Keys")), Rows: len(s.tree.rows),
+	c := pane.Content{Title: look.Title(look.Words.Phrase("Keys")), Rows: len(s.tree.rows),
 		Empty: []string{"", "  " + look.Words.Phrase("Asking etcd ...")}}
 	if s.at > 0 {
 		c.Title += look.Notice(fmt.Sprintf(" @ %d", s.at))
@@ -58,7 +58,7 @@ func (s *Screen) keyRows() rows.Content {
 	columns := columnsFor(w - 5)
 	c.Head = []string{look.Dim("   " + columns.line(look.Words.Phrase("key"), look.Words.Phrase("keys"),
 		look.Words.Phrase("bytes"), look.Words.Phrase("changed"), "v"))}
-	c.Row = func(i int) rows.Row { return s.keyRow(s.tree.rows[i], columns, look) }
+	c.Row = func(i int) pane.Row { return s.keyRow(s.tree.rows[i], columns, look) }
 	return c
 }
 
@@ -101,24 +101,24 @@ func countText(n int64) string {
 	return fmt.Sprintf("%dM", n/1_000_000)
 }
 
-func (s *Screen) keyRow(r row, c columns, look theme.Theme) rows.Row {
+func (s *Screen) keyRow(r row, c columns, look theme.Theme) pane.Row {
 	n := r.node
 	indent := strings.Repeat("  ", max(n.depth, 0))
 	switch r.kind {
 	case moreRow:
-		return rows.Row{Text: strings.Repeat("  ", n.depth+1) + look.Words.Phrase("… there are more: enter reads them"), Style: look.Dim}
+		return pane.Row{Text: strings.Repeat("  ", n.depth+1) + look.Words.Phrase("… there are more: enter reads them"), Style: look.Dim}
 	case messageRow:
 		indent = strings.Repeat("  ", n.depth+1)
 		switch {
 		case n.err != "":
-			return rows.Row{Mark: "!", Text: indent + n.err, Style: look.Bad}
+			return pane.Row{Mark: "!", Text: indent + n.err, Style: look.Bad}
 		case n.loading:
-			return rows.Row{Text: indent + "...", Style: look.Dim}
+			return pane.Row{Text: indent + "...", Style: look.Dim}
 		}
-		return rows.Row{Text: indent + look.Words.Phrase("(no keys%s)", s.asAt()), Style: look.Dim}
+		return pane.Row{Text: indent + look.Words.Phrase("(no keys%s)", s.asAt()), Style: look.Dim}
 	}
 	st := &n.item.Status
-	out := rows.Row{Full: draw.Clean(n.name())}
+	out := pane.Row{Full: draw.Clean(n.name())}
 	bytes := draw.Bytes(st.Bytes)
 	name := indent + "  " + draw.Clean(n.name())
 	keys, version := "", fmt.Sprint(st.Version)
@@ -187,9 +187,9 @@ type comparison struct {
 }
 
 // valueRows draws the value.
-func (s *Screen) valueRows() rows.Content {
+func (s *Screen) valueRows() pane.Content {
 	look := s.host.Theme()
-	c := rows.Content{Title: s.tabs(), Text: true}
+	c := pane.Content{Title: s.tabs(), Text: true}
 	r := s.revisionUnder()
 	if r == nil {
 		return c
@@ -212,7 +212,7 @@ func (s *Screen) valueRows() rows.Content {
 		}
 		lines := v.text(s.form)
 		c.Rows = len(lines)
-		c.Row = func(i int) rows.Row { return rows.Row{Text: cleanText(lines[i])} }
+		c.Row = func(i int) pane.Row { return pane.Row{Text: cleanText(lines[i])} }
 	}
 	return c
 }
@@ -234,7 +234,7 @@ func (s *Screen) tabs() string {
 }
 
 // diffRows draws the difference between the value and the one to compare with.
-func (s *Screen) diffRows(c rows.Content) rows.Content {
+func (s *Screen) diffRows(c pane.Content) pane.Content {
 	look, at := s.host.Theme(), s.revisionAt()
 	base, ok := s.base()
 	before, after := s.chosen.side(base), s.chosen.side(at)
@@ -266,9 +266,9 @@ func (s *Screen) diffRows(c rows.Content) rows.Content {
 			look.Notice(" "+look.Words.Phrase("A Secret is masked: two of its values of the same length look the same.")))
 	}
 	c.Rows = len(d.lines)
-	c.Row = func(i int) rows.Row {
+	c.Row = func(i int) pane.Row {
 		l := d.lines[i]
-		row := rows.Row{Text: string(l.Mark) + " " + strings.Repeat("  ", l.Depth) + l.Text}
+		row := pane.Row{Text: string(l.Mark) + " " + strings.Repeat("  ", l.Depth) + l.Text}
 		switch l.Mark {
 		case '+':
 			row.Style = look.Good

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 )
 
 // at returns the revision in the i-th row: the newest is the first.
@@ -84,9 +84,9 @@ func by(r *v1alpha1.KeyRevision) string {
 }
 
 // revisionRows draws the revisions.
-func (s *Screen) revisionRows() rows.Content {
+func (s *Screen) revisionRows() pane.Content {
 	look := s.host.Theme()
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Revisions"))}
+	c := pane.Content{Title: look.Title(look.Words.Phrase("Revisions"))}
 	switch {
 	case s.chosen == nil:
 		c.Empty = s.aboutDirectory()
@@ -106,7 +106,7 @@ func (s *Screen) revisionRows() rows.Content {
 	c.Head = []string{look.Dim("   " + columns.line("mod", "create", "ver", "op", "by",
 		look.Words.Phrase("bytes"), look.Words.Phrase("written")))}
 	c.Rows = len(h.Revisions)
-	c.Row = func(i int) rows.Row { return s.revisionRow(i, columns) }
+	c.Row = func(i int) pane.Row { return s.revisionRow(i, columns) }
 	var foot []string
 	if h.Cut > 0 {
 		foot = append(foot, look.Notice("  "+look.Words.Phrase("%d older ones are left out: there are too many", h.Cut)))
@@ -147,7 +147,7 @@ func (c revisionColumns) line(mod, create, version, op, by, bytes, written strin
 	return line
 }
 
-func (s *Screen) revisionRow(i int, columns revisionColumns) rows.Row {
+func (s *Screen) revisionRow(i int, columns revisionColumns) pane.Row {
 	look, r := s.host.Theme(), s.chosen.at(i)
 	number := func(n int64) string {
 		if n == 0 {
@@ -170,7 +170,7 @@ func (s *Screen) revisionRow(i int, columns revisionColumns) rows.Row {
 	case s.at > 0 && r.Revision > s.at:
 		who = "(later) " + who
 	}
-	row := rows.Row{Full: fmt.Sprint(r.Revision, " ", r.Operation, " ", who), Text: columns.line(
+	row := pane.Row{Full: fmt.Sprint(r.Revision, " ", r.Operation, " ", who), Text: columns.line(
 		fmt.Sprint(r.Revision), number(r.CreateRevision), number(r.Version), draw.Clean(r.Operation), who, bytes, written)}
 	switch {
 	case r.Revision == s.chosen.marked:

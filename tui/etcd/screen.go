@@ -7,7 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -49,7 +49,7 @@ type Screen struct {
 	ends       int    // the number of watches in a row that ended without an event
 	seen       bool
 
-	keys, revisions, text *rows.Pane
+	keys, revisions, text *pane.Rows
 	form                  form
 	all                   bool // differences include unchanged fields
 	compared              comparison
@@ -64,7 +64,7 @@ var (
 func New(host screen.Host) *Screen {
 	life, end := context.WithCancel(host.Context())
 	s := &Screen{host: host, life: life, end: end, tree: newTree(), following: true}
-	s.keys, s.revisions, s.text = rows.New(host.Theme, s.keyRows), rows.New(host.Theme, s.revisionRows), rows.New(host.Theme, s.valueRows)
+	s.keys, s.revisions, s.text = pane.NewRows(host.Theme, s.keyRows), pane.NewRows(host.Theme, s.revisionRows), pane.NewRows(host.Theme, s.valueRows)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: inKeys, Pane: s.keys}, {Context: inRevisions, Pane: s.revisions},
 			{Context: inValue, Pane: s.text}},

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -128,14 +128,14 @@ func hexLine(raw []byte, i int) string {
 }
 
 // hexRows draws the value as bytes.
-func (v *value) hexRows(c rows.Content) rows.Content {
+func (v *value) hexRows(c pane.Content) pane.Content {
 	w := v.key.Status.Value
 	if w.Masked && w.Raw == nil {
 		c.Empty = []string{"", "  The bytes are masked: they hold a Secret that is not encrypted."}
 		return c
 	}
 	c.Rows = (len(w.Raw) + hexBytes - 1) / hexBytes
-	c.Row = func(i int) rows.Row { return rows.Row{Text: hexLine(w.Raw, i)} }
+	c.Row = func(i int) pane.Row { return pane.Row{Text: hexLine(w.Raw, i)} }
 	c.Empty = []string{"", "  It has no bytes."}
 	return c
 }

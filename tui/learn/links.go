@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui/api"
-	"github.com/kx-apiserver/kx/tui/replay"
+	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -87,7 +87,7 @@ func target(part lesson.Show, f found) screen.Target {
 	case screen.Story:
 		return screen.ToStory{Journey: f.whole, Step: step}
 	case screen.Send:
-		to, _ := replay.Of(f.whole, false)
+		to, _ := capture.Replay(f.whole, false)
 		return to
 	case screen.Cache:
 		resource := spec.Resource

@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/markdown"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -263,18 +263,18 @@ func (s *Screen) turnPage() {
 }
 
 // content is the page for its pane.
-func (s *Screen) content() rows.Content {
+func (s *Screen) content() pane.Content {
 	look := s.host.Theme()
-	return rows.Content{
+	return pane.Content{
 		Title: look.Title(draw.Clean(s.options.Lesson.Title)), Note: s.where(), Rows: len(s.page.lines), Text: true, Foot: s.foot,
 		Empty: []string{" " + s.phrase("The lesson has no text.")},
-		Row: func(i int) rows.Row {
+		Row: func(i int) pane.Row {
 			l := s.page.lines[i]
 			mark := "  "
 			if l.link >= 0 && l.link == s.link {
 				mark = look.Key("> ")
 			}
-			return rows.Row{Text: mark + l.text}
+			return pane.Row{Text: mark + l.text}
 		},
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/play"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -81,7 +81,7 @@ type Screen struct {
 	tasks   map[string]lesson.Task
 	record  play.Record
 
-	text    *rows.Pane
+	text    *pane.Rows
 	page    page
 	play    Play
 	entries []entry           // of each part, and one for the end
@@ -127,7 +127,7 @@ func New(host screen.Host, o Options) *Screen {
 	if !known || at == len(o.Lesson.Parts) { // after the end, or after a change of the lesson, it begins anew
 		s.record = s.record.Anew()
 	}
-	s.text = rows.New(host.Theme, s.content)
+	s.text = pane.NewRows(host.Theme, s.content)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: textPlace, Pane: s.text}},
 		Line:  &screen.Line{Context: commandLine},

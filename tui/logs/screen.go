@@ -7,7 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -22,7 +22,7 @@ type Screen struct {
 
 	lines   []string
 	dropped int
-	list    *rows.Pane
+	list    *pane.Rows
 	held    bool // the cursor does not follow the newest line
 }
 
@@ -31,7 +31,7 @@ var _ screen.Screen = (*Screen)(nil)
 // New makes the screen for a tail.
 func New(host screen.Host, tail *Tail) *Screen {
 	s := &Screen{host: host, tail: tail}
-	s.list = rows.New(host.Theme, s.content)
+	s.list = pane.NewRows(host.Theme, s.content)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: place, Pane: s.list}},
 		Moved: func(int) tea.Cmd {
@@ -83,19 +83,19 @@ const (
 )
 
 // content draws the log.
-func (s *Screen) content() rows.Content {
+func (s *Screen) content() pane.Content {
 	look := s.host.Theme()
 	w, h := s.Size()
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Log")), NoMarks: true, Counted: true,
+	c := pane.Content{Title: look.Title(look.Words.Phrase("Log")), NoMarks: true, Counted: true,
 		Rows: len(s.lines), Empty: []string{"  " + look.Words.Phrase("Nothing was logged.")}}
 	if s.dropped > 0 {
 		c.Note = look.Words.Phrase(", %d before them are in the file alone", s.dropped)
 	}
-	c.Row = func(i int) rows.Row {
+	c.Row = func(i int) pane.Row {
 		if strings.Contains(s.lines[i], "level=ERROR") {
-			return rows.Row{Text: "! " + s.lines[i], Style: look.Bad}
+			return pane.Row{Text: "! " + s.lines[i], Style: look.Bad}
 		}
-		return rows.Row{Text: "  " + s.lines[i]}
+		return pane.Row{Text: "  " + s.lines[i]}
 	}
 	if h >= low {
 		c.Foot = func(row int) []string {

@@ -1,5 +1,5 @@
-// Package pane holds the code that all panes of the screen share. Each pane is a plain struct in a package below this
-// one.
+// Package pane holds the code that all panes of the screen share, and the pane that most of them are: [Rows]. The other
+// panes are plain structs in packages below this one, and in tui/source.
 //
 // # Invariants
 //

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/lesson"
-	"github.com/kx-apiserver/kx/tui/whole"
+	"github.com/kx-apiserver/kx/tui/disk"
 )
 
 // Progress is a learner's record of all lessons, in a file of theirs.
@@ -119,7 +119,7 @@ func (p *Progress) Save() error {
 	if err != nil {
 		return err
 	}
-	if err := whole.Write(p.file, append(data, '\n')); err != nil {
+	if err := disk.Write(p.file, append(data, '\n')); err != nil {
 		return fmt.Errorf("keep the progress: %w", err)
 	}
 	return nil

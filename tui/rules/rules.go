@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -25,7 +25,7 @@ type Screen struct {
 	control *control.Control
 	view    control.View
 
-	rules, held *rows.Pane
+	rules, held *pane.Rows
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 // New makes the screen. It ends c when it is closed.
 func New(host screen.Host, c *control.Control) *Screen {
 	s := &Screen{host: host, control: c, view: c.View()}
-	s.rules, s.held = rows.New(host.Theme, s.ruleRows), rows.New(host.Theme, s.heldRows)
+	s.rules, s.held = pane.NewRows(host.Theme, s.ruleRows), pane.NewRows(host.Theme, s.heldRows)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: rulesPane, Pane: s.rules}, {Context: heldPane, Pane: s.held}}, Arrange: s.arrange,
 	})

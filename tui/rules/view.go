@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -121,10 +121,10 @@ func fitting(w int, rules []control.Rule) (shown []column, filter int) {
 }
 
 // ruleRows draws the rules.
-func (s *Screen) ruleRows() rows.Content {
+func (s *Screen) ruleRows() pane.Content {
 	look := s.host.Theme()
 	w, _ := s.rules.Size()
-	c := rows.Content{Title: look.Title(look.Words.Phrase("Breakpoints and faults")), Note: s.counts(),
+	c := pane.Content{Title: look.Title(look.Words.Phrase("Breakpoints and faults")), Note: s.counts(),
 		NoMarks: true, Rows: len(s.view.Rules)}
 	if c.Rows == 0 {
 		c.Empty = s.nothing(w, look)
@@ -145,9 +145,9 @@ func (s *Screen) ruleRows() rows.Content {
 		return strings.Join(cells, "  ")
 	}
 	c.Head = []string{look.Dim("  " + line(func(c column) string { return look.Words.Text(c.name) }))}
-	c.Row = func(i int) rows.Row {
+	c.Row = func(i int) pane.Row {
 		r := s.view.Rules[i]
-		row := rows.Row{Text: line(func(c column) string { return draw.Clean(c.of(r)) })}
+		row := pane.Row{Text: line(func(c column) string { return draw.Clean(c.of(r)) })}
 		if !r.On {
 			row.Style = look.Dim
 		}
@@ -175,11 +175,11 @@ func (s *Screen) nothing(w int, look theme.Theme) []string {
 }
 
 // heldRows draws the held requests.
-func (s *Screen) heldRows() rows.Content {
-	return rows.Content{
+func (s *Screen) heldRows() pane.Content {
+	return pane.Content{
 		Title: s.host.Theme().Title(s.host.Theme().Words.Phrase("Held requests")), NoMarks: true, Counted: true, Rows: len(s.view.Held),
 		Empty: []string{"  " + s.host.Theme().Words.Phrase("No request is held.")},
-		Row:   func(i int) rows.Row { return rows.Row{Text: draw.Clean(s.heldText(s.view.Held[i]))} },
+		Row:   func(i int) pane.Row { return pane.Row{Text: draw.Clean(s.heldText(s.view.Held[i]))} },
 	}
 }
 

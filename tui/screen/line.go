@@ -5,15 +5,15 @@ import (
 
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/prompt"
 )
 
 // Typing reports whether the line is open.
 func (s *Split) Typing() bool { return s.typing }
 
 // Line returns the typed text.
-func (s *Split) Line() *prompt.Line { return &s.line }
+func (s *Split) Line() *editor.Line { return &s.line }
 
 // OpenLine opens the line.
 func (s *Split) OpenLine() {
@@ -32,7 +32,7 @@ func (s *Split) Type(text []rune) {
 		return
 	}
 	if !s.line.Insert(text) {
-		s.host.Complain(s.host.Theme().Words.Phrase("a line has at most %d bytes", prompt.MaxBytes))
+		s.host.Complain(s.host.Theme().Words.Phrase("a line has at most %d bytes", editor.MaxLineBytes))
 		return
 	}
 	s.changed()

@@ -6,10 +6,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
-	"github.com/kx-apiserver/kx/tui/prompt"
 )
 
 // Split holds the panes of a screen: their places, which one has the focus or is zoomed, and the typed line above
@@ -27,7 +27,7 @@ type Split struct {
 	zoomed  bool
 	away    bool // a lesson beside the screen has the focus
 	typing  bool
-	line    prompt.Line
+	line    editor.Line
 }
 
 // Plan describes the parts of a Split. All but Panes may be nil.

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/screen"
-	"github.com/kx-apiserver/kx/tui/send/catalog"
+	"github.com/kx-apiserver/kx/tui/send/exchange"
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
 
@@ -41,7 +41,7 @@ func (s *Screen) Returned() tea.Cmd {
 
 // askResources requests the server's resources.
 func (s *Screen) askResources() tea.Cmd {
-	get := func() (*request.Resources, error) { return catalog.Resources(s.host.Context(), s.host.API()) }
+	get := func() (*request.Resources, error) { return exchange.Resources(s.host.Context(), s.host.API()) }
 	return screen.Do(s.host, get, func(resources *request.Resources, err error) tea.Cmd {
 		s.resourcesErr = err
 		if err == nil {
@@ -73,7 +73,7 @@ func (s *Screen) wantSchemas() tea.Cmd {
 	}
 	s.schemas[of] = &schemas{asked: true}
 	get := func() (*schema.Document, error) {
-		return catalog.Schemas(s.host.Context(), s.host.API(), of.Group, of.Version)
+		return exchange.Schemas(s.host.Context(), s.host.API(), of.Group, of.Version)
 	}
 	return screen.Do(s.host, get, func(doc *schema.Document, err error) tea.Cmd {
 		if got := s.schemas[of]; got != nil {

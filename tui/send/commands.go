@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
-	"github.com/kx-apiserver/kx/tui/send/sameas"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 func (s *Screen) Commands() []keys.Command {
@@ -188,7 +188,7 @@ func (s *Screen) back() bool {
 
 func (s *Screen) stop() { s.shown.exchange.Stop() }
 
-func (s *Screen) nextProgram() { s.way = (s.way + 1) % sameas.Programs }
+func (s *Screen) nextProgram() { s.way = (s.way + 1) % shell.Programs }
 
 func (s *Screen) typeBody() {
 	s.GoTo(bodyPart)

@@ -6,9 +6,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
-	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -21,7 +21,7 @@ type pick struct {
 // picker is a typed line, with a list of choices below it.
 type picker struct {
 	title string
-	line  prompt.Line
+	line  editor.Line
 	// match returns the choices for a typed text.
 	match func(typed string) []pick
 	// free allows any typed text, too.

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
-	"github.com/kx-apiserver/kx/tui/send/sameas"
 	"github.com/kx-apiserver/kx/tui/send/schema"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // The contexts of the screen: its panes, the body editor, and the line of the picker.
@@ -260,7 +260,7 @@ type build struct {
 	http    request.HTTP
 	err     error
 
-	way     *sameas.Way // the command of a program, made on first use
+	way     *shell.Way // the command of a program, made on first use
 	program int
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/send/exchange"
-	"github.com/kx-apiserver/kx/tui/send/sameas"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // runningMost limits the requests under way.
@@ -68,7 +68,7 @@ func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
 const proxy = "http://127.0.0.1:8001"
 
 // command returns the equivalent command of the chosen program. ok is false if the request has no path.
-func (s *Screen) command() (way sameas.Way, ok bool) {
+func (s *Screen) command() (way shell.Way, ok bool) {
 	if _, _, err := s.built(); err != nil {
 		return way, false
 	}
@@ -80,9 +80,9 @@ func (s *Screen) command() (way sameas.Way, ok bool) {
 }
 
 // commandFor returns the command with a kubeconfig.
-func (s *Screen) commandFor(kubeconfig string) sameas.Way {
+func (s *Screen) commandFor(kubeconfig string) shell.Way {
 	r, h, _ := s.built()
-	way := sameas.Of(s.way, &r, &h, sameas.Where{Kubeconfig: kubeconfig, Server: proxy})
+	way := shell.WayOf(s.way, &r, &h, shell.Where{Kubeconfig: kubeconfig, Server: proxy})
 	if way.Program == "curl" && way.Text != "" {
 		way.Note = "through kx proxy, which must run"
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/screen"
-	"github.com/kx-apiserver/kx/tui/send/catalog"
+	"github.com/kx-apiserver/kx/tui/send/exchange"
 )
 
 // row returns the row under the cursor.
@@ -149,7 +149,7 @@ func (s *Screen) find() tea.Cmd {
 
 // askNames requests the names of a collection's objects, for a picker.
 func (s *Screen) askNames(p *picker, path string) tea.Cmd {
-	get := func() ([]string, error) { return catalog.Names(s.host.Context(), s.host.API(), path) }
+	get := func() ([]string, error) { return exchange.ObjectNames(s.host.Context(), s.host.API(), path) }
 	return screen.Do(s.host, get, func(names []string, err error) tea.Cmd {
 		switch {
 		case s.picker != p: // it is closed
@@ -157,8 +157,8 @@ func (s *Screen) askNames(p *picker, path string) tea.Cmd {
 			p.note = "the names are not known: " + err.Error()
 		default:
 			p.match = plain(names)
-			if len(names) == catalog.NamesMost {
-				p.note += " " + s.host.Theme().Words.Phrase("(the first %d)", catalog.NamesMost)
+			if len(names) == exchange.NamesMost {
+				p.note += " " + s.host.Theme().Words.Phrase("(the first %d)", exchange.NamesMost)
 			}
 			p.refresh()
 		}

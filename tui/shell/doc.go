@@ -1,4 +1,6 @@
-// Package shell quotes text for a POSIX shell: for the commands that the screen offers to copy.
+// Package shell writes commands for a POSIX shell: those that the screen offers to copy.
 //
-// It takes any text. In its output, nothing has a meaning to a shell except as the same words.
+// [Quote], [Line] and [Heredoc] take any text. In their output, nothing has a meaning to a shell except as the same
+// words. [Ways] takes a request, as written and in its wire form, and returns the commands that send the same:
+// kubectl's, kx's and curl's, or the reason why a program has no command for it.
 package shell

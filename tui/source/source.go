@@ -7,9 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/screen"
-	"github.com/kx-apiserver/kx/tui/sources"
 )
 
 // place is where keys are pressed.
@@ -19,8 +17,8 @@ var place = keys.Place("source")
 type Screen struct {
 	screen.Split
 	host    screen.Host
-	sources *sources.Library
-	pane    *source.Pane
+	sources *Library
+	pane    *Pane
 	at      screen.ToSource
 	find    string
 }
@@ -29,8 +27,8 @@ var _ screen.Screen = (*Screen)(nil)
 
 // New makes the screen.
 func New(host screen.Host) *Screen {
-	s := &Screen{host: host, pane: source.New(host.Theme)}
-	s.sources = sources.New(host, s.give)
+	s := &Screen{host: host, pane: NewPane(host.Theme)}
+	s.sources = NewLibrary(host, s.give)
 	s.Split = screen.NewSplit(host, screen.Plan{Panes: []screen.Place{{Context: place, Pane: s.pane}}})
 	return s
 }
@@ -145,8 +143,8 @@ func (s *Screen) give() tea.Cmd {
 }
 
 // place returns the place in the server's own code.
-func (s *Screen) place() source.Place {
-	return source.Place{
+func (s *Screen) place() Place {
+	return Place{
 		File: s.at.File, Line: s.at.Line, Function: s.at.Function,
 		Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile, Release: s.at.Release, Because: s.at.Because,
 	}

@@ -14,11 +14,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
-	"github.com/kx-apiserver/kx/tui/pane/source"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/shell"
-	"github.com/kx-apiserver/kx/tui/sources"
+	"github.com/kx-apiserver/kx/tui/source"
 )
 
 // The panes.
@@ -45,9 +44,9 @@ type Screen struct {
 	lines []line
 	w     int
 
-	text    *rows.Pane
+	text    *pane.Rows
 	source  *source.Pane
-	sources *sources.Library
+	sources *source.Library
 
 	// turning fires after the reading time and sets due; it is nil while the user turns the sentences.
 	turning *time.Timer
@@ -66,9 +65,9 @@ var _ screen.Screen = (*Screen)(nil)
 
 // New makes the screen.
 func New(host screen.Host) *Screen {
-	s := &Screen{host: host, source: source.New(host.Theme), pace: readingTime}
-	s.text = rows.New(host.Theme, s.content)
-	s.sources = sources.New(host, s.supply)
+	s := &Screen{host: host, source: source.NewPane(host.Theme), pace: readingTime}
+	s.text = pane.NewRows(host.Theme, s.content)
+	s.sources = source.NewLibrary(host, s.supply)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes:   []screen.Place{{Context: textPlace, Pane: s.text}, {Context: sourcePlace, Pane: s.source}},
 		Arrange: s.arrange,
@@ -164,17 +163,17 @@ func (s *Screen) fit() {
 }
 
 // content draws the story. It is called after fit has wrapped the lines for its width.
-func (s *Screen) content() rows.Content {
+func (s *Screen) content() pane.Content {
 	words := s.host.Theme().Words
 	if s.journey == nil {
-		return rows.Content{Title: words.Phrase("Story"),
+		return pane.Content{Title: words.Phrase("Story"),
 			Empty: []string{words.Phrase("No request is told: press %s on one in Capture.", keys.Tell.Key())}}
 	}
 	look := s.host.Theme()
-	return rows.Content{Title: words.Phrase("Story") + "  " + draw.Clean(s.journey.Name), Rows: len(s.lines),
-		Counted: true, Row: func(i int) rows.Row {
+	return pane.Content{Title: words.Phrase("Story") + "  " + draw.Clean(s.journey.Name), Rows: len(s.lines),
+		Counted: true, Row: func(i int) pane.Row {
 			l := s.lines[i]
-			row := rows.Row{Text: l.text}
+			row := pane.Row{Text: l.text}
 			if s.told[l.sentence].Failed {
 				row.Style = look.Bad
 				if l.first {

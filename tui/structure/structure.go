@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -33,7 +33,7 @@ type Screen struct {
 	host screen.Host
 
 	tree         *tree
-	list, detail *rows.Pane
+	list, detail *pane.Rows
 
 	loaded  bool
 	loading uint64 // counts the fetches of all parts: only the answer to the latest is taken
@@ -64,7 +64,7 @@ var (
 // New makes the screen. It sends no request until it is shown.
 func New(host screen.Host) *Screen {
 	s := &Screen{host: host, tree: newTree(), whole: map[string]*v1alpha1.Structure{}, fresh: map[string]bool{}, cancel: func() {}}
-	s.list, s.detail = rows.New(host.Theme, s.content), rows.New(host.Theme, s.sheet)
+	s.list, s.detail = pane.NewRows(host.Theme, s.content), pane.NewRows(host.Theme, s.sheet)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: inTree, Pane: s.list}, {Context: inDetail, Pane: s.detail}}, Arrange: s.arrange,
 		Head: s.filterLine, HeadLines: 1, Moved: func(int) tea.Cmd { return s.sync() },

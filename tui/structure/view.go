@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -47,8 +47,8 @@ func (s *Screen) filterLine() []string {
 }
 
 // content draws the tree.
-func (s *Screen) content() rows.Content {
-	c := rows.Content{Title: "Structure", Rows: len(s.tree.rows), Row: s.row}
+func (s *Screen) content() pane.Content {
+	c := pane.Content{Title: "Structure", Rows: len(s.tree.rows), Row: s.row}
 	switch {
 	case s.failed != "" && !s.loaded:
 		w, _ := s.list.Size()
@@ -64,7 +64,7 @@ func (s *Screen) content() rows.Content {
 	return c
 }
 
-func (s *Screen) row(i int) rows.Row {
+func (s *Screen) row(i int) pane.Row {
 	n := s.tree.rows[i]
 	fold := "  "
 	if len(n.children) > 0 {
@@ -79,11 +79,11 @@ func (s *Screen) row(i int) rows.Row {
 		if n.depth > 0 && !s.tree.open[n.id] && s.tree.filter == "" {
 			text += fmt.Sprintf(" (%d)", leaves(n))
 		}
-		return rows.Row{Text: text, Style: look.Title}
+		return pane.Row{Text: text, Style: look.Title}
 	}
 	w, _ := s.list.Size()
 	column := max(min(w/2, columnMost), draw.Width(text))
-	return rows.Row{Text: draw.Fit(text, column) + "  " + s.noteOf(n)}
+	return pane.Row{Text: draw.Fit(text, column) + "  " + s.noteOf(n)}
 }
 
 // noteOf returns the note behind a part.
@@ -122,7 +122,7 @@ func (s *Screen) lines() []line {
 }
 
 // sheet draws the right pane.
-func (s *Screen) sheet() rows.Content {
+func (s *Screen) sheet() pane.Content {
 	look, lines := s.host.Theme(), s.lines()
 	title := look.Words.Phrase("Part")
 	if n := s.node(); n != nil {
@@ -132,12 +132,12 @@ func (s *Screen) sheet() rows.Content {
 		}
 	}
 	styles := map[tone]theme.Style{strong: look.Title, dim: look.Dim, good: look.Good, bad: look.Notice}
-	return rows.Content{Title: title, Rows: len(lines), Row: func(i int) rows.Row {
+	return pane.Content{Title: title, Rows: len(lines), Row: func(i int) pane.Row {
 		mark := ""
 		if lines[i].leads() {
 			mark = "·"
 		}
-		return rows.Row{Text: lines[i].text, Mark: mark, Style: styles[lines[i].tone]}
+		return pane.Row{Text: lines[i].text, Mark: mark, Style: styles[lines[i].tone]}
 	}}
 }
 

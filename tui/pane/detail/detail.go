@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/pane"
-	"github.com/kx-apiserver/kx/tui/pane/source"
+	"github.com/kx-apiserver/kx/tui/source"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 

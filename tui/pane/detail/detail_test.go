@@ -11,10 +11,10 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/internal/panetest"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
+	"github.com/kx-apiserver/kx/tui/source"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -23,7 +23,7 @@ func shown(t testing.TB, name, step string, w, h int) *Pane {
 	t.Helper()
 	p := New(theme.Plain)
 	p.SetSize(w, h)
-	j := panetest.Journey(t, name)
+	j := screentest.Journey(t, name)
 	p.Show(j, stepOf(j, step), "kubectl get configmap demo")
 	return p
 }
@@ -186,9 +186,9 @@ func TestGolden(t *testing.T) {
 			p.GiveCache(cache(p.journey), "")
 		}
 		if test.shows == nil {
-			panetest.Golden(t, test.name, p.Render(true))
+			screentest.GoldenPane(t, test.name, p.Render(true))
 		} else {
-			panetest.Shows(t, test.name, p.Render(true), test.shows...)
+			screentest.Shows(t, test.name, p.Render(true), test.shows...)
 		}
 	}
 }
@@ -269,7 +269,7 @@ func TestText(t *testing.T) {
 
 // hostile is a journey whose steps and objects mean no good.
 func hostile(t testing.TB) *v1alpha1.Journey {
-	j := panetest.Journey(t, "rec-16")
+	j := screentest.Journey(t, "rec-16")
 	data, err := json.Marshal(escapetest.Any())
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestSizes(t *testing.T) {
 				c.Status.Watchers = []v1alpha1.CacheWatcher{{Key: "/" + escapetest.Any(), UserAgent: escapetest.Any()}}
 				p.GiveCache(c, "")
 				p.GiveSource(nil, "no source")
-				panetest.Sizes(t, tabNames[i], func(w, h int) []string {
+				screentest.PaneSizes(t, tabNames[i], func(w, h int) []string {
 					p.SetSize(w, h)
 					p.Handle(keys.Down)
 					p.Leads()
@@ -314,7 +314,7 @@ func TestSizes(t *testing.T) {
 			}
 		}
 		p.Message("", "nothing")
-		panetest.Sizes(t, "a message", func(w, h int) []string { p.SetSize(w, h); p.Handle(keys.Up); return p.Render(true) })
+		screentest.PaneSizes(t, "a message", func(w, h int) []string { p.SetSize(w, h); p.Handle(keys.Up); return p.Render(true) })
 	}
 }
 

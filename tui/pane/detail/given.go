@@ -4,8 +4,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/pane/source"
-	"github.com/kx-apiserver/kx/tui/watchers"
+	"github.com/kx-apiserver/kx/tui/source"
 )
 
 // Place returns the source line of the selected step or mark.
@@ -94,19 +93,19 @@ func (p *Pane) Link() string {
 }
 
 // ran lists the lines of a file that the journey's steps ran.
-func (p *Pane) ran(file string) []source.Ran {
+func (p *Pane) ran(file string) []source.StepLine {
 	if p.journey == nil {
 		return nil
 	}
-	var ran []source.Ran
+	var ran []source.StepLine
 	if p.selected() {
 		if s := &p.journey.Status.Steps[p.ranStep()]; s.File == file {
-			ran = append(ran, source.Ran{Line: int(s.Line), Step: p.ranStep()})
+			ran = append(ran, source.StepLine{Line: int(s.Line), Step: p.ranStep()})
 		}
 	}
 	for i := range p.journey.Status.Steps {
 		if s := &p.journey.Status.Steps[i]; s.File == file {
-			ran = append(ran, source.Ran{Line: int(s.Line), Step: i})
+			ran = append(ran, source.StepLine{Line: int(s.Line), Step: i})
 		}
 	}
 	return ran
@@ -114,10 +113,10 @@ func (p *Pane) ran(file string) []source.Ran {
 
 // WantsCache names the watch cache whose watches the pane needs; empty for none.
 func (p *Pane) WantsCache() string {
-	if p.tab != WatchersTab || p.journey == nil || len(watchers.Writes(p.journey)) == 0 {
+	if p.tab != WatchersTab || p.journey == nil || len(cacheWrites(p.journey)) == 0 {
 		return ""
 	}
-	return watchers.Cache(p.journey)
+	return cacheName(p.journey)
 }
 
 // GiveCache supplies a watch cache with its watches, or the reason why it is missing.

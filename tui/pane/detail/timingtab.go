@@ -7,12 +7,11 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/timing"
 )
 
 // timing shows how a request spent its time. selected is the step under the cursor.
 func (b *builder) timing(j *v1alpha1.Journey, selected int) {
-	r := timing.Of(j)
+	r := reportTime(j)
 	b.add(notice, b.words.Phrase("where %s went", draw.Duration(r.Total)))
 	for _, part := range []struct {
 		name string
@@ -47,7 +46,7 @@ const (
 )
 
 // bars draws when each step ran. Filters, which take next to nothing, share a line.
-func (b *builder) bars(j *v1alpha1.Journey, r *timing.Report, selected int) {
+func (b *builder) bars(j *v1alpha1.Journey, r *timeReport, selected int) {
 	bar := b.w - barNameWidth - 2*ownWidth - 1
 	name := barNameWidth
 	if bar < barLeast {

@@ -4,12 +4,11 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen"
-	"github.com/kx-apiserver/kx/tui/watchers"
 )
 
 // watchers lists the watches that got the event of a write, and those that did not.
 func (b *builder) watchers(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string) {
-	writes := watchers.Writes(j)
+	writes := cacheWrites(j)
 	if len(writes) == 0 {
 		b.add(label, "the request wrote nothing: it caused no event")
 		return
@@ -57,21 +56,21 @@ func (b *builder) deliveries(j *v1alpha1.Journey) {
 // missed lists the present watches of the resource that did not get the event, with the reason.
 func (b *builder) missed(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string) {
 	b.blank()
-	name := watchers.Cache(j)
+	name := cacheName(j)
 	switch {
 	case cache == nil || cache.Name != name:
 		if note != "" {
 			b.add(label, draw.Clean(note))
 		}
 		return
-	case len(watchers.Writes(j)) > 1:
+	case len(cacheWrites(j)) > 1:
 		b.add(label, "the request wrote several objects: who was not sent which event is not looked up")
 		return
 	}
 	first := len(b.lines)
 	b.add(label, b.words.Phrase("who watches %s now and was not sent it", name))
 	b.lead(first, to(screen.ToCache{Resource: name}))
-	all := watchers.Without(j, cache)
+	all := missedWatchers(j, cache)
 	if len(all) == 0 {
 		b.add(plain, "nobody")
 		return

@@ -9,7 +9,6 @@ import (
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/internal/panetest"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
@@ -77,11 +76,11 @@ func TestGolden(t *testing.T) {
 		p.Sync()
 		return p.Render(true)
 	}
-	panetest.Golden(t, "120", at(120, 22))
-	panetest.Shows(t, "60", at(60, 5), "17 of 17", "# verb resource ns/name code took", "rec-18 create deployments.ap… default/web 201", "> rec-19 update")
-	panetest.Shows(t, "80", at(80, 14), "# time verb resource ns/name code took", "! rec-8 03:04:13 update configmaps default/demo 409", "= rec-15", "> rec-19")
+	screentest.GoldenPane(t, "120", at(120, 22))
+	screentest.Shows(t, "60", at(60, 5), "17 of 17", "# verb resource ns/name code took", "rec-18 create deployments.ap… default/web 201", "> rec-19 update")
+	screentest.Shows(t, "80", at(80, 14), "# time verb resource ns/name code took", "! rec-8 03:04:13 update configmaps default/demo 409", "= rec-15", "> rec-19")
 	wide := at(200, 22)
-	panetest.Shows(t, "200", wide, "kx-admin", "! rec-6", "default/nope", "deployments.apps", "crontabs.recorded.example.com", "> rec-19")
+	screentest.Shows(t, "200", wide, "kx-admin", "! rec-6", "default/nope", "deployments.apps", "crontabs.recorded.example.com", "> rec-19")
 	screentest.Grows(t, at(80, 22), at(120, 22), wide)
 }
 
@@ -120,7 +119,7 @@ func TestFind(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	p := shown(t, &v1alpha1.Journey{}, &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{URI: strings.Repeat("日本\x1b", 100), User: escapetest.Any(), Verb: "watch", Name: escapetest.Any()}})
-	panetest.Sizes(t, "list", func(w, h int) []string {
+	screentest.PaneSizes(t, "list", func(w, h int) []string {
 		p.SetSize(w, h)
 		p.Sync()
 		p.Handle(keys.Up)
@@ -128,7 +127,7 @@ func TestSizes(t *testing.T) {
 	})
 	empty := New(session.NewRing(1), theme.Plain, time.UTC)
 	empty.SetEmpty([]string{"nothing yet"})
-	panetest.Sizes(t, "an empty list", func(w, h int) []string { empty.SetSize(w, h); empty.Sync(); return empty.Render(false) })
+	screentest.PaneSizes(t, "an empty list", func(w, h int) []string { empty.SetSize(w, h); empty.Sync(); return empty.Render(false) })
 }
 
 // TestWatchError says in its row with what a watch ended whose answer had begun with 200.

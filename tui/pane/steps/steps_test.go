@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/internal/panetest"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
 func shown(t testing.TB, name string, w, h int) *Pane {
 	t.Helper()
-	j := panetest.Journey(t, name)
+	j := screentest.Journey(t, name)
 	p := New(theme.Plain)
 	p.SetSize(w, h)
 	p.Show(j, Changed(j))
@@ -21,8 +21,8 @@ func shown(t testing.TB, name string, w, h int) *Pane {
 
 // TestGolden keeps two frames whole, for people to look at.
 func TestGolden(t *testing.T) {
-	panetest.Golden(t, "update", shown(t, "rec-7", 68, 32).Render(true))
-	panetest.Golden(t, "wide", shown(t, "rec-16", 200, 40).Render(true))
+	screentest.GoldenPane(t, "update", shown(t, "rec-7", 68, 32).Render(true))
+	screentest.GoldenPane(t, "wide", shown(t, "rec-16", 200, 40).Render(true))
 }
 
 // TestFrames shows the cursor on the step that matters, the lanes that led there, the steps that failed, and below them what the step is
@@ -47,7 +47,7 @@ func TestFrames(t *testing.T) {
 		{"a narrow pane", "rec-7", 58, 20, []string{"40 steps", "> | | | | +>* 35 - KV.Txn", "why: the key was still at revision 6"}},
 		{"a low pane", "rec-7", 80, 7, []string{"40 steps", "transform | | | | * 34 TransformToStorage", "> etcd | | | | +>* 35 - KV.Txn"}},
 	} {
-		panetest.Shows(t, test.name, shown(t, test.journey, test.w, test.h).Render(true), test.shows...)
+		screentest.Shows(t, test.name, shown(t, test.journey, test.w, test.h).Render(true), test.shows...)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestFolds(t *testing.T) {
 
 // TestNobodyCaused shows marks of a revision that no recorded step made.
 func TestNobodyCaused(t *testing.T) {
-	j := panetest.Journey(t, "rec-7")
+	j := screentest.Journey(t, "rec-7")
 	j.Status.Marks[0].Revision = 9999
 	p := New(theme.Plain)
 	p.SetSize(68, 60)
@@ -205,7 +205,7 @@ func TestNobodyCaused(t *testing.T) {
 
 // hostile is a journey that means no good: to the terminal, and by what it says of its steps.
 func hostile(t testing.TB) *v1alpha1.Journey {
-	j := panetest.Journey(t, "rec-16")
+	j := screentest.Journey(t, "rec-16")
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
 		s.Parent += int32(i%3) * 7
@@ -218,11 +218,11 @@ func hostile(t testing.TB) *v1alpha1.Journey {
 }
 
 func TestSizes(t *testing.T) {
-	for _, j := range []*v1alpha1.Journey{panetest.Journey(t, "rec-12"), hostile(t), {}} {
+	for _, j := range []*v1alpha1.Journey{screentest.Journey(t, "rec-12"), hostile(t), {}} {
 		p := New(theme.Plain)
 		p.Show(j, Changed(j))
 		for _, focused := range []bool{false, true} {
-			panetest.Sizes(t, "steps", func(w, h int) []string {
+			screentest.PaneSizes(t, "steps", func(w, h int) []string {
 				p.SetSize(w, h)
 				p.Handle(keys.Down)
 				return p.Render(focused)

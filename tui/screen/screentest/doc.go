@@ -13,4 +13,6 @@
 // Keys work as in the program: the screen's commands and the shared ones, checked for conflicts. Commands run on the
 // test's goroutine, and their answers are delivered before Press returns. [Host.Until] waits for data from a screen's
 // own goroutines.
+//
+// Panes have tests without a Host: [Journey] is a recorded one, [GoldenPane] and [PaneSizes] look at their frames.
 package screentest

@@ -4,6 +4,9 @@
 // It takes a request in its wire form. It returns the answer: status, headers, the body up to a limit, the events of
 // a watch, and the name of the request's journey.
 //
+// What a form needs to know of the server comes from [Resources], [Schemas] and [ObjectNames]. Their requests leave no
+// journeys: they would only distract users who watch the server's requests.
+//
 // # A held request
 //
 //  1. Do makes a breakpoint for the audit ID of the request to come, so that it holds only this request, once.

@@ -9,7 +9,6 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/picture"
 )
 
 // cellsMost limits the width of a drawing. Longer lines end with an ellipsis, as on the screen.
@@ -35,7 +34,7 @@ func (d *drawing) piece(j *v1alpha1.Journey, _ detail) (*piece, error) {
 			line = draw.Fit(line, cellsMost)
 		}
 		cells = max(cells, draw.Width(line))
-		picture.Row(&b, rows, line, look)
+		draw.PictureRow(&b, rows, line, look)
 		rows++
 	}
 	rows++ // an empty row separates journeys
@@ -43,12 +42,12 @@ func (d *drawing) piece(j *v1alpha1.Journey, _ detail) (*piece, error) {
 }
 
 // look converts the escape codes of a painted journey.
-func look(codes string) picture.Look {
+func look(codes string) draw.PictureLook {
 	class := colours[codes]
 	if class == "" {
-		return picture.Look{}
+		return draw.PictureLook{}
 	}
-	return picture.Look{Attributes: `class="` + class + `"`}
+	return draw.PictureLook{Attributes: `class="` + class + `"`}
 }
 
 const drawingHead = `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" xml:space="preserve" role="img">
@@ -72,13 +71,13 @@ func (d *drawing) document(out io.Writer, pieces []*piece, notes []string) error
 	for _, note := range notes {
 		d.cells = max(d.cells, draw.Width(note))
 	}
-	width, height := 2*picture.Border+d.cells*picture.CellWidth, 2*picture.Border+(len(notes)+d.rows)*picture.RowHeight
-	fmt.Fprintf(&head, drawingHead, width, height, picture.InXML(d.heading(len(pieces))))
-	fmt.Fprintf(&head, `<g transform="translate(0,%d)">`+"\n", picture.Border+picture.RowHeight/2)
+	width, height := 2*draw.PictureBorder+d.cells*draw.CellWidth, 2*draw.PictureBorder+(len(notes)+d.rows)*draw.RowHeight
+	fmt.Fprintf(&head, drawingHead, width, height, draw.EscapeXML(d.heading(len(pieces))))
+	fmt.Fprintf(&head, `<g transform="translate(0,%d)">`+"\n", draw.PictureBorder+draw.RowHeight/2)
 	for i, note := range notes {
-		picture.Row(&head, i, note, look)
+		draw.PictureRow(&head, i, note, look)
 	}
-	fmt.Fprintf(&head, `</g><g transform="translate(0,%d)">`+"\n", picture.Border+picture.RowHeight/2+len(notes)*picture.RowHeight)
+	fmt.Fprintf(&head, `</g><g transform="translate(0,%d)">`+"\n", draw.PictureBorder+draw.RowHeight/2+len(notes)*draw.RowHeight)
 	parts := [][]byte{head.Bytes()}
 	for _, p := range pieces {
 		parts = append(parts, p.body)

@@ -19,7 +19,6 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/picture"
 )
 
 // each calls check with the document of every recorded journey in a form, which has no raw control characters.
@@ -212,14 +211,14 @@ func TestDrawing(t *testing.T) {
 		for i, row := range svg.Rows {
 			text, end := "", 0
 			for _, span := range row.Spans {
-				if span.X < end || span.Length != draw.Width(span.Text)*picture.CellWidth {
+				if span.X < end || span.Length != draw.Width(span.Text)*draw.CellWidth {
 					t.Errorf("row %d: %q of %d at %d, the part before ends at %d", i, span.Text, span.Length, span.X, end)
 				}
 				text, end = text+" "+span.Text, span.X+span.Length
 				classes[span.Class] = true
 			}
 			wanted := strings.Fields(draw.Fit(want[i], min(draw.Width(want[i]), cellsMost)))
-			if !slices.Equal(strings.Fields(text), wanted) || end > svg.Width || row.Y > svg.Height-picture.Border {
+			if !slices.Equal(strings.Fields(text), wanted) || end > svg.Width || row.Y > svg.Height-draw.PictureBorder {
 				t.Errorf("row %d to %dx%d of %dx%d: %s\nwant %s", i, end, row.Y, svg.Width, svg.Height, text, want[i])
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/compare/align"
+	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
@@ -21,7 +21,7 @@ type Pair struct {
 // Pairs returns the steps of two journeys side by side.
 func Pairs(a, b *v1alpha1.Journey) []Pair {
 	pairs := []Pair{}
-	for _, p := range align.Steps(a, b) {
+	for _, p := range diff.Steps(a, b) {
 		pair := Pair{Differs: p.Differs || p.A < 0 || p.B < 0}
 		if p.A >= 0 {
 			pair.First = &a.Status.Steps[p.A]
@@ -38,8 +38,8 @@ func Pairs(a, b *v1alpha1.Journey) []Pair {
 // the second, and ~ steps with different reasons, with both reasons.
 func Compare(out io.Writer, a, b *v1alpha1.Journey, p Paint) {
 	a, b = p.words.Journey(a), p.words.Journey(b)
-	pairs := align.Steps(a, b)
-	both, differ, onlyA, onlyB := align.Count(pairs)
+	pairs := diff.Steps(a, b)
+	both, differ, onlyA, onlyB := diff.CountPairs(pairs)
 	fmt.Fprintf(out, "%s %s  %s\n%s %s  %s\n", p.bad("<"), head(a, p), p.dim(draw.Clean(a.Name)), p.good(">"), head(b, p),
 		p.dim(draw.Clean(b.Name)))
 	fmt.Fprintln(out,
@@ -50,7 +50,7 @@ func Compare(out io.Writer, a, b *v1alpha1.Journey, p Paint) {
 	}
 }
 
-func comparePair(out io.Writer, a, b *v1alpha1.Journey, pair align.Pair, p Paint) {
+func comparePair(out io.Writer, a, b *v1alpha1.Journey, pair diff.StepPair, p Paint) {
 	mark, text := " ", ""
 	indent := strings.Repeat("  ", pair.Depth)
 	switch {

@@ -1,0 +1,69 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
+)
+
+// TestLibrary asks for each file once, keeps the latest, and asks again where the server could not answer.
+func TestLibrary(t *testing.T) {
+	asked, broken := map[string]int{}, true
+	h := screentest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := path.Base(r.URL.Path)
+		asked[name]++
+		switch {
+		case name == "gone.go":
+			http.Error(w, `{"kind":"Status","code":404,"message":"no"}`, http.StatusNotFound)
+		case name == "broken.go" && broken:
+			http.Error(w, `{"kind":"Status","code":503,"message":"not \u001b[2Jnow"}`, http.StatusServiceUnavailable)
+		default:
+			_ = json.NewEncoder(w).Encode(&v1alpha1.Source{Spec: v1alpha1.SourceSpec{File: name, Text: "package p\n"}})
+		}
+	}))
+	arrived := 0
+	l := NewLibrary(h, func() tea.Cmd {
+		arrived++
+		return nil
+	})
+	want := func(file string) tea.Cmd {
+		cmd := l.Want(file)
+		if cmd != nil {
+			before := arrived
+			if h.Run(cmd); arrived != before+1 {
+				t.Errorf("%s: %d answers arrived", file, arrived-before)
+			}
+		}
+		return cmd
+	}
+	want("a/b.go")
+	if f, note := l.Get("a/b.go"); f == nil || f.Lines() != 1 || note != "" || asked["a.b.go"] != 1 || want("a/b.go") != nil {
+		t.Errorf("%v, %q, asked %v", f, note, asked)
+	}
+	for file, says := range map[string]string{"gone.go": "no source of this file", "/usr/lib/go/x.go": "not of the server's own source", "broken.go": "not \uFFFD[2Jnow"} {
+		want(file)
+		if f, note := l.Get(file); f != nil || !strings.Contains(note, says) {
+			t.Errorf("%s: %q", file, note)
+		}
+	}
+	if broken = false; want("gone.go") != nil || want("broken.go") == nil || want("") != nil {
+		t.Error("what is known not to be there is asked for again, or what was not is not")
+	}
+	if f, _ := l.Get("broken.go"); f == nil {
+		t.Error("the file is not there at the second time")
+	}
+	for i := range filesMost {
+		want(fmt.Sprintf("f%d.go", i))
+	}
+	if f, _ := l.Get("a/b.go"); f != nil || len(l.files) != filesMost {
+		t.Errorf("%d files are kept", len(l.files))
+	}
+}

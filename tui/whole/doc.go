@@ -1,4 +1,0 @@
-// Package whole writes files atomically, readable only by their owner.
-//
-// It takes a name and bytes. A concurrent reader sees either the old file or the new one.
-package whole
