@@ -28,11 +28,8 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/authn/account"
-	"github.com/kx-apiserver/kx/server/authn/bootstrap"
-	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/authn/bearer"
 	"github.com/kx-apiserver/kx/server/authn/issuer"
-	"github.com/kx-apiserver/kx/server/authn/objects"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
@@ -68,7 +65,7 @@ const rememberedFor = 10 * time.Second
 // Authenticator finds the user of a request. Its users are [Known].
 type Authenticator struct {
 	authenticator.Request
-	objects *objects.Reader
+	objects *bearer.Reader
 	issuers *issuer.Issuers // nil for none
 	// proxy has all headers in which a proxy may name the user.
 	proxy FrontProxy
@@ -89,7 +86,7 @@ func New(ctx context.Context, c Config) (_ *Authenticator, err error) {
 		options.Roots = c.ClientCAs()
 		return options, true
 	}
-	a := &Authenticator{objects: &objects.Reader{}, proxy: c.FrontProxy.headers()}
+	a := &Authenticator{objects: &bearer.Reader{}, proxy: c.FrontProxy.headers()}
 	if a.issuers, err = issuer.New(ctx, c.Issuers); err != nil {
 		return nil, err
 	}
@@ -143,10 +140,10 @@ func (a *Authenticator) tokens(c Config) (authenticator.Token, error) {
 		}
 		ways = append(ways, byToken(authenticator.WrapAudienceAgnosticToken(c.Audiences, file), knownByFile))
 	}
-	accounts := account.Config{Keys: c.AccountKeys, Issuers: c.AccountIssuers, Audiences: c.Audiences, Objects: a.objects}
-	ways = append(ways, byToken(account.Legacy(accounts), knownByAccount), byToken(account.Bound(accounts), knownByAccount))
+	accounts := bearer.AccountConfig{Keys: c.AccountKeys, Issuers: c.AccountIssuers, Audiences: c.Audiences, Objects: a.objects}
+	ways = append(ways, byToken(bearer.LegacyTokens(accounts), knownByAccount), byToken(bearer.BoundTokens(accounts), knownByAccount))
 	if c.BootstrapTokens {
-		ways = append(ways, byToken(authenticator.WrapAudienceAgnosticToken(c.Audiences, bootstrap.Tokens(a.objects)),
+		ways = append(ways, byToken(authenticator.WrapAudienceAgnosticToken(c.Audiences, bearer.BootstrapTokens(a.objects)),
 			knownByBootstrapToken))
 	}
 	if a.issuers != nil {
@@ -213,7 +210,7 @@ func anonymous(c Config, file *apiserver.AnonymousAuthConfig) (authenticator.Req
 	}
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		if len(open) > 0 && !open.Has(r.URL.Path) {
-			return nil, false, doubt.Of(trace.AnonymousElsewhere, "")
+			return nil, false, bearer.NewDoubt(trace.AnonymousElsewhere, "")
 		}
 		return &authenticator.Response{User: &Known{
 			Info: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}},

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/authn/bootstrap"
+	"github.com/kx-apiserver/kx/server/authn/bearer"
 	"github.com/kx-apiserver/kx/server/authn/issuer"
 )
 
@@ -83,7 +83,7 @@ func knownByAccount(who user.Info) Known {
 }
 
 func knownByBootstrapToken(who user.Info) Known {
-	return Known{Why: trace.KnownByBootstrapToken, Text: bootstrap.SecretName(who)}
+	return Known{Why: trace.KnownByBootstrapToken, Text: bearer.BootstrapSecret(who)}
 }
 
 func knownByIssuer(who user.Info) Known {

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/authn/bearer"
 )
 
 // Unknown is the error of credentials that no authenticator knows. Its text is that of a kube-apiserver, without the
@@ -12,7 +12,7 @@ import (
 type Unknown struct {
 	error
 	// Doubts lists the reasons of the authenticators, in their order.
-	Doubts []*doubt.Doubt
+	Doubts []*bearer.Doubt
 }
 
 func (u *Unknown) Unwrap() error { return u.error }
@@ -24,7 +24,7 @@ var (
 )
 
 func unknown(err error) error {
-	doubts, rest := doubt.Split(err)
+	doubts, rest := bearer.SplitDoubts(err)
 	if len(doubts) == 0 {
 		return err
 	}

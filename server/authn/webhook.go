@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/authn/bearer"
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
@@ -62,7 +62,7 @@ func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Tok
 		case err != nil:
 			return nil, false, fmt.Errorf("the token webhook %s: %w", address, err)
 		case !ok:
-			return nil, false, doubt.Of(trace.WebhookKnowsNobody, address)
+			return nil, false, bearer.NewDoubt(trace.WebhookKnowsNobody, address)
 		}
 		return answer, true, nil
 	})

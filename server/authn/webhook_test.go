@@ -19,7 +19,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/authn/bearer"
 )
 
 // reviewer is a token webhook, which does with each token what its text says.
@@ -113,7 +113,7 @@ func TestWebhook(t *testing.T) {
 			}
 			for _, token := range []string{"unknown", "audience"} {
 				_, _, err = a.AuthenticateToken(t.Context(), token)
-				if doubts, rest := doubt.Split(err); rest != nil || len(doubts) != 1 || doubts[0].Why != trace.WebhookKnowsNobody || doubts[0].Text != address {
+				if doubts, rest := bearer.SplitDoubts(err); rest != nil || len(doubts) != 1 || doubts[0].Why != trace.WebhookKnowsNobody || doubts[0].Text != address {
 					t.Errorf("%s: %v", token, err)
 				}
 			}

@@ -11,5 +11,5 @@
 //
 // Invariants: A key's ID is a hash of its public half, the same as in a kube-apiserver, so that servers that
 // share a key use the same ID. A Signer's key is always among the published keys. Nothing here reads a token:
-// package server/authn/account does. No token is logged or appears in a journey.
+// package server/authn/bearer does. No token is logged or appears in a journey.
 package serviceaccount

@@ -24,7 +24,7 @@ import (
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/oidc"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/authn/bearer"
 	"github.com/kx-apiserver/kx/server/webhook"
 )
 
@@ -142,9 +142,9 @@ func named(next authenticator.Token, issuer string, check func() error) authenti
 	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 		answer, ok, err := next.AuthenticateToken(ctx, token)
 		if err != nil {
-			why := doubt.Of(trace.TokenOfIssuerWrong, issuer)
+			why := bearer.NewDoubt(trace.TokenOfIssuerWrong, issuer)
 			if away := check(); away != nil {
-				why = doubt.Of(trace.IssuerAway, away.Error())
+				why = bearer.NewDoubt(trace.IssuerAway, away.Error())
 			}
 			return nil, false, utilerrors.NewAggregate([]error{err, why})
 		}
@@ -172,5 +172,5 @@ func unheardOf(token string, ours []string) error {
 	if json.Unmarshal(payload, &claims) != nil || claims.Issuer == nil || sets.New(ours...).Has(*claims.Issuer) {
 		return nil
 	}
-	return doubt.Of(trace.IssuerUnknown, *claims.Issuer)
+	return bearer.NewDoubt(trace.IssuerUnknown, *claims.Issuer)
 }

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/authn/bearer"
 )
 
 // liar is an issuer that answers what a test wants: one handler a path.
@@ -159,10 +159,10 @@ func TestDocumentsThatLie(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var doubts []*doubt.Doubt
+			var doubts []*bearer.Doubt
 			until(t, "the issuer is asked", func() bool {
 				_, _, err := i.AuthenticateToken(t.Context(), l.token(t, `{"alg":"ES256","kid":"one"}`, l.payload("")))
-				doubts, _ = doubt.Split(err)
+				doubts, _ = bearer.SplitDoubts(err)
 				return len(doubts) == 1 && !strings.Contains(doubts[0].Text, "is not initialized")
 			})
 			text := doubts[0].Text

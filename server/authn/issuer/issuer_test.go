@@ -17,7 +17,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/authn/bearer"
 	"github.com/kx-apiserver/kx/server/internal/issuertest"
 )
 
@@ -83,7 +83,7 @@ func shown(i *Issuers, token string) string {
 	answer, ok, err := i.AuthenticateToken(context.Background(), token)
 	switch {
 	case err != nil:
-		if _, rest := doubt.Split(err); rest != nil {
+		if _, rest := bearer.SplitDoubts(err); rest != nil {
 			err = rest
 		}
 		return "error: " + strings.ReplaceAll(err.Error(), token, "TOKEN")
@@ -174,7 +174,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("%+v, %v", answer, err)
 	}
 	_, _, err = i.AuthenticateToken(t.Context(), stranger.Token(t, nil))
-	if doubts, rest := doubt.Split(err); rest != nil || len(doubts) != 1 || doubts[0].Why != trace.IssuerUnknown || doubts[0].Text != stranger.URL {
+	if doubts, rest := bearer.SplitDoubts(err); rest != nil || len(doubts) != 1 || doubts[0].Why != trace.IssuerUnknown || doubts[0].Text != stranger.URL {
 		t.Errorf("%v", err)
 	}
 }
@@ -268,7 +268,7 @@ func TestIssuerAway(t *testing.T) {
 	}
 	until(t, "the other issuer is reached", func() bool { return shown(i, there.Token(t, nil)) == "ann|||" })
 	_, _, err = i.AuthenticateToken(t.Context(), away.Token(t, nil))
-	doubts, rest := doubt.Split(err)
+	doubts, rest := bearer.SplitDoubts(err)
 	if rest == nil || rest.Error() != "oidc: authenticator not initialized" {
 		t.Error(rest)
 	}

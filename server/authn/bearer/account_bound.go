@@ -1,4 +1,4 @@
-package account
+package bearer
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	accounts "k8s.io/apiserver/pkg/authentication/serviceaccount"
 	jti "k8s.io/apiserver/pkg/authentication/token/jwt"
 
-	"github.com/kx-apiserver/kx/server/authn/objects"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
@@ -32,14 +31,14 @@ type boundClaims struct {
 var errInvalidated = errors.New("service account token has been invalidated")
 
 // boundAccount checks the times of a token, its account, and the object that it is bound to.
-func boundAccount(ctx context.Context, o *objects.Reader, _ string, public *jwt.Claims,
+func boundAccount(ctx context.Context, o *Reader, _ string, public *jwt.Claims,
 	private *boundClaims) (*accounts.ServiceAccountInfo, error) {
 	now := time.Now()
 	if err := checkTimes(public, now); err != nil {
 		return nil, err
 	}
 	claims := &private.Kubernetes
-	account, err := objects.Get[*corev1.ServiceAccount](ctx, o, "serviceaccounts", claims.Namespace, claims.ServiceAccount.Name)
+	account, err := GetObject[*corev1.ServiceAccount](ctx, o, "serviceaccounts", claims.Namespace, claims.ServiceAccount.Name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -101,8 +100,8 @@ func checkTimes(public *jwt.Claims, now time.Time) error {
 func checkBound[T interface {
 	runtime.Object
 	metav1.Object
-}](ctx context.Context, o *objects.Reader, resource, kind, namespace string, ref *serviceaccount.Ref, now time.Time) error {
-	object, err := objects.Get[T](ctx, o, resource, namespace, ref.Name)
+}](ctx context.Context, o *Reader, resource, kind, namespace string, ref *serviceaccount.Ref, now time.Time) error {
+	object, err := GetObject[T](ctx, o, resource, namespace, ref.Name)
 	switch {
 	case err != nil:
 		return errInvalidated

@@ -1,4 +1,4 @@
-package account
+package bearer
 
 import (
 	"context"
@@ -16,29 +16,28 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	accounts "k8s.io/apiserver/pkg/authentication/serviceaccount"
 
-	"github.com/kx-apiserver/kx/server/authn/objects"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
-// Config holds the conditions of a valid token.
-type Config struct {
+// AccountConfig holds the conditions of a valid token.
+type AccountConfig struct {
 	Keys *serviceaccount.Keys
 	// Issuers are this cluster's, apart from the issuer of tokens in secrets.
 	Issuers []string
 	// Audiences identify this API.
 	Audiences authenticator.Audiences
-	Objects   *objects.Reader
+	Objects   *Reader
 }
 
-// Bound returns an authenticator of the tokens that serviceaccounts/token issues.
-func Bound(c Config) authenticator.Token {
-	return &tokens[boundClaims]{Config: c, check: boundAccount}
+// BoundTokens returns an authenticator of the tokens that serviceaccounts/token issues.
+func BoundTokens(c AccountConfig) authenticator.Token {
+	return &tokens[boundClaims]{AccountConfig: c, check: boundAccount}
 }
 
-// Legacy returns an authenticator of the tokens that secrets hold.
-func Legacy(c Config) authenticator.Token {
+// LegacyTokens returns an authenticator of the tokens that secrets hold.
+func LegacyTokens(c AccountConfig) authenticator.Token {
 	c.Issuers = []string{serviceaccount.LegacyIssuer}
-	return &tokens[serviceaccount.LegacyPrivate]{Config: c, check: legacyAccount}
+	return &tokens[serviceaccount.LegacyPrivate]{AccountConfig: c, check: legacyAccount}
 }
 
 // algorithms are the algorithms of all keys that sign tokens of service accounts. All of them are asymmetric.
@@ -48,9 +47,9 @@ var algorithms = []jose.SignatureAlgorithm{
 
 // tokens authenticates one kind of token, whose claims are C.
 type tokens[C any] struct {
-	Config
+	AccountConfig
 	// check returns the account of a token, if all objects that the token depends on still exist.
-	check func(ctx context.Context, o *objects.Reader, token string, public *jwt.Claims, private *C) (*accounts.ServiceAccountInfo, error)
+	check func(ctx context.Context, o *Reader, token string, public *jwt.Claims, private *C) (*accounts.ServiceAccountInfo, error)
 }
 
 // AuthenticateToken has no opinion of tokens from other issuers.

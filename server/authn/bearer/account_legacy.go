@@ -1,4 +1,4 @@
-package account
+package bearer
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	accounts "k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/kx-apiserver/kx/server/authn/objects"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
@@ -26,13 +25,13 @@ const invalidSinceLabel = "kubernetes.io/legacy-token-invalid-since"
 var errLegacyInvalidated = errors.New("Token has been invalidated")
 
 // legacyAccount checks the claims of a token, the secret that must hold it, and its account.
-func legacyAccount(ctx context.Context, o *objects.Reader, token string, public *jwt.Claims,
+func legacyAccount(ctx context.Context, o *Reader, token string, public *jwt.Claims,
 	private *serviceaccount.LegacyPrivate) (*accounts.ServiceAccountInfo, error) {
 	if err := checkLegacyClaims(public, private); err != nil {
 		return nil, err
 	}
 	namespace, name := private.Namespace, private.ServiceAccountName
-	secret, err := objects.Get[*corev1.Secret](ctx, o, "secrets", namespace, private.SecretName)
+	secret, err := GetObject[*corev1.Secret](ctx, o, "secrets", namespace, private.SecretName)
 	switch {
 	case err != nil || secret.DeletionTimestamp != nil:
 		return nil, errLegacyInvalidated
@@ -40,7 +39,7 @@ func legacyAccount(ctx context.Context, o *objects.Reader, token string, public 
 		//lint:ignore ST1005 A kube-apiserver writes it so.
 		return nil, errors.New("Token does not match server's copy")
 	}
-	account, err := objects.Get[*corev1.ServiceAccount](ctx, o, "serviceaccounts", namespace, name)
+	account, err := GetObject[*corev1.ServiceAccount](ctx, o, "serviceaccounts", namespace, name)
 	switch {
 	case err != nil:
 		return nil, err

@@ -1,4 +1,4 @@
-package bootstrap
+package bearer
 
 import (
 	"context"
@@ -15,8 +15,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/authn/doubt"
-	"github.com/kx-apiserver/kx/server/authn/objects"
 )
 
 // The keys of a Secret that holds a token.
@@ -40,32 +38,32 @@ var (
 	groupForm = regexp.MustCompile(`\A` + defaultGroup + `:[a-z0-9:-]{0,255}[a-z0-9]\z`)
 )
 
-// SecretName returns the name of the Secret in kube-system for a user of [Tokens].
-func SecretName(who user.Info) string {
+// BootstrapSecret returns the name of the Secret in kube-system for a user of [Tokens].
+func BootstrapSecret(who user.Info) string {
 	return namePrefix + strings.TrimPrefix(who.GetName(), userPrefix)
 }
 
-// Tokens returns the authenticator. It reads Secrets from reader.
-func Tokens(reader *objects.Reader) authenticator.Token {
+// BootstrapTokens returns the authenticator. It reads Secrets from reader.
+func BootstrapTokens(reader *Reader) authenticator.Token {
 	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 		parts := form.FindStringSubmatch(token)
 		if parts == nil {
 			return nil, false, nil
 		}
 		id, name := parts[1], namePrefix+parts[1]
-		secret, err := objects.Get[*corev1.Secret](ctx, reader, "secrets", metav1.NamespaceSystem, name)
+		secret, err := GetObject[*corev1.Secret](ctx, reader, "secrets", metav1.NamespaceSystem, name)
 		if apierrors.IsNotFound(err) {
-			return nil, false, doubt.Of(trace.BootstrapSecretMissing, name)
+			return nil, false, NewDoubt(trace.BootstrapSecretMissing, name)
 		}
 		if err != nil {
 			return nil, false, err
 		}
 		if why, bad := doubtful(secret, id, parts[2], time.Now()); bad {
-			return nil, false, doubt.Of(why, name)
+			return nil, false, NewDoubt(why, name)
 		}
 		groups, ok := groupsOf(secret)
 		if !ok {
-			return nil, false, doubt.Of(trace.BootstrapGroupsWrong, name)
+			return nil, false, NewDoubt(trace.BootstrapGroupsWrong, name)
 		}
 		return &authenticator.Response{User: &user.DefaultInfo{Name: userPrefix + id, Groups: groups}}, true, nil
 	})
