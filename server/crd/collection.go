@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/crd/controller/finalizing"
+	"github.com/kx-apiserver/kx/server/crd/controller"
 	"github.com/kx-apiserver/kx/server/crd/customresource"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
@@ -41,7 +41,7 @@ var (
 // collections finds collections for the controller that empties definitions.
 type collections struct{ handler *crdHandler }
 
-func (c collections) GetCustomResourceListerCollectionDeleter(crd *lister.Definition) (finalizing.ListerCollectionDeleter, error) {
+func (c collections) GetCustomResourceListerCollectionDeleter(crd *lister.Definition) (controller.ListerCollectionDeleter, error) {
 	return newCollection(c.handler, crd)
 }
 

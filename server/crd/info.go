@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
+	"github.com/kx-apiserver/kx/server/crd/controller"
 	"github.com/kx-apiserver/kx/server/crd/customresource"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/handler"
@@ -233,9 +233,9 @@ func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err er
 	note := trace.Note(notes, trace.InstallDefinition, crd.Name)
 	defer note.End(&err)
 	if by != "" {
-		note.WhyText(trace.FirstRequestBuilds, by, int64(work.Revision(crd)))
+		note.WhyText(trace.FirstRequestBuilds, by, int64(controller.Revision(crd)))
 	} else {
-		note.Why(trace.BuiltForNobody, int64(work.Revision(crd)))
+		note.Why(trace.BuiltForNobody, int64(controller.Revision(crd)))
 	}
 	resource, err := customresource.New(customresource.Config{
 		Definition: crd, Options: c.RESTOptions, Conversion: c.conversion, Limits: c.Limits, Notes: notes, Note: note,
@@ -257,7 +257,7 @@ func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err er
 
 // causeOf returns the write of a state of a definition.
 func (c Config) causeOf(crd *lister.Definition) trace.Cause {
-	cause := trace.Cause{Revision: int64(work.Revision(crd))}
+	cause := trace.Cause{Revision: int64(controller.Revision(crd))}
 	if c.Journeys != nil {
 		cause.Journey = c.Journeys.Writer(cause.Revision)
 	}

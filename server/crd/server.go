@@ -20,7 +20,6 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	controllers "github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/controller"
-	"github.com/kx-apiserver/kx/server/crd/controller/establishing"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
 	"github.com/kx-apiserver/kx/server/crd/definition"
 	"github.com/kx-apiserver/kx/server/crd/lister"
@@ -124,7 +123,7 @@ func (s *Server) WithOpenAPI(next http.Handler) http.Handler {
 func (s *Server) settle(ctx context.Context) {
 	for {
 		told := s.lister.Told()
-		if s.lister.WaitTold(ctx) != nil || !slices.ContainsFunc(s.lister.List(), establishing.IsDue) {
+		if s.lister.WaitTold(ctx) != nil || !slices.ContainsFunc(s.lister.List(), controller.IsEstablishingDue) {
 			return
 		}
 		select {

@@ -9,13 +9,6 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	controllers "github.com/kx-apiserver/kx/server/controller/work"
-	"github.com/kx-apiserver/kx/server/crd/controller/apiapproval"
-	"github.com/kx-apiserver/kx/server/crd/controller/discovery"
-	"github.com/kx-apiserver/kx/server/crd/controller/establishing"
-	"github.com/kx-apiserver/kx/server/crd/controller/finalizing"
-	"github.com/kx-apiserver/kx/server/crd/controller/naming"
-	"github.com/kx-apiserver/kx/server/crd/controller/nonstructural"
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	serverdiscovery "github.com/kx-apiserver/kx/server/discovery"
 )
@@ -31,7 +24,7 @@ type Config struct {
 	// Metrics (optional) counts it.
 	Metrics *controllers.Metrics
 	// Objects returns the storage of a definition's objects.
-	Objects finalizing.CRClientGetter
+	Objects CRClientGetter
 	// Discovery holds the server's discovery documents.
 	Discovery *serverdiscovery.Manager
 	Log       *slog.Logger
@@ -40,21 +33,21 @@ type Config struct {
 // Controllers has all controllers of definitions.
 type Controllers struct {
 	all       []func(context.Context)
-	discovery *discovery.Controller
+	discovery *publication
 }
 
 // New creates the controllers and subscribes them to the lister.
 func New(c Config) *Controllers {
-	status := work.Status{Storage: c.Status, Journeys: c.Journeys, Metrics: c.Metrics}
+	status := statusWriter{Storage: c.Status, Journeys: c.Journeys, Metrics: c.Metrics}
 	return &Controllers{
 		all: []func(context.Context){
-			naming.New(c.Lister, status.Of("naming"), c.Log).Run,
-			establishing.New(c.Lister, status.Of("establishing"), c.Log).Run,
-			nonstructural.New(c.Lister, status.Of("nonstructural"), c.Log).Run,
-			apiapproval.New(c.Lister, status.Of("apiapproval"), c.Log).Run,
-			finalizing.New(c.Lister, status.Of("finalizing"), c.Objects, c.Log).Run,
+			newNaming(c.Lister, status.Of("naming"), c.Log).Run,
+			newEstablishing(c.Lister, status.Of("establishing"), c.Log).Run,
+			newNonStructural(c.Lister, status.Of("nonstructural"), c.Log).Run,
+			newAPIApproval(c.Lister, status.Of("apiapproval"), c.Log).Run,
+			newFinalizing(c.Lister, status.Of("finalizing"), c.Objects, c.Log).Run,
 		},
-		discovery: discovery.New(c.Lister, c.Discovery),
+		discovery: newPublication(c.Lister, c.Discovery),
 	}
 }
 

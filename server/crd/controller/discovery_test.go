@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	crddiscovery "github.com/kx-apiserver/kx/server/crd/controller/discovery"
+	"github.com/kx-apiserver/kx/server/crd/controller"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
@@ -186,7 +186,7 @@ func TestDiscoveryDoesNotWaitForever(t *testing.T) {
 	p.crds, p.status = storages(t, builtintest.NewEtcd(t))
 	p.lister = lister.New(p.crds)
 	pages := discovery.NewManager("127.0.0.1:7443")
-	p.pages = crddiscovery.New(p.lister, pages).WithDiscovery(pages.WithDelegate(http.NotFoundHandler()))
+	p.pages = controller.NewPublication(p.lister, pages).WithDiscovery(pages.WithDelegate(http.NotFoundHandler()))
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { p.lister.Run(ctx) })

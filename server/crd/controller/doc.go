@@ -1,7 +1,7 @@
 // Package controller runs the controllers of CustomResourceDefinitions. They have upstream's names and the same
 // effects.
 //
-// Each has its own package:
+// Each has its own file:
 //
 //	naming         which names a definition gets: NamesAccepted, status.acceptedNames
 //	establishing   when it is served for good: Established
@@ -11,8 +11,8 @@
 //	discovery      tells clients what is served
 //
 // The lister reports changes to all of them. They write through the storage of
-// customresourcedefinitions/status, and [Controllers] runs them. Package work has their common parts: a queue,
-// and writes that fail if the definition has changed.
+// customresourcedefinitions/status, and [Controllers] runs them. A [queue] of names and a [statusWriter], whose
+// writes fail if the definition has changed, are their common parts.
 //
 // # From a 201 to served
 //

@@ -25,7 +25,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/crd/controller"
-	"github.com/kx-apiserver/kx/server/crd/controller/finalizing"
 	"github.com/kx-apiserver/kx/server/crd/definition"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/discovery"
@@ -49,7 +48,7 @@ type process struct {
 }
 
 // start starts a process on an etcd. It ends with the test, or before, and then nothing of it is left.
-func start(t testing.TB, etcd *builtintest.Etcd, objects finalizing.CRClientGetter) *process {
+func start(t testing.TB, etcd *builtintest.Etcd, objects controller.CRClientGetter) *process {
 	t.Helper()
 	crds, status, err := definition.NewREST(etcd)
 	if err != nil {
@@ -230,7 +229,7 @@ func page[T any](p *process, path, accept string) *T {
 // noObjects finds no storage.
 type noObjects struct{}
 
-func (noObjects) GetCustomResourceListerCollectionDeleter(*apiextensionsv1.CustomResourceDefinition) (finalizing.ListerCollectionDeleter, error) {
+func (noObjects) GetCustomResourceListerCollectionDeleter(*apiextensionsv1.CustomResourceDefinition) (controller.ListerCollectionDeleter, error) {
 	return nil, errors.New("there is no storage")
 }
 

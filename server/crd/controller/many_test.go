@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
+	"github.com/kx-apiserver/kx/server/crd/controller"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
@@ -35,7 +35,7 @@ func install(p *process, n int) {
 		_, _ = fmt.Sscanf(name, "as%d.", &i)
 		return i
 	}
-	failures := work.Each(names, 32, func(name string) error {
+	failures := controller.EachName(names, 32, func(name string) error {
 		i := index(name)
 		p.create(crd("g.example.com", fmt.Sprintf("as%d", i), fmt.Sprintf("a%d", i), fmt.Sprintf("A%d", i), fmt.Sprintf("s%d", i)))
 		return nil

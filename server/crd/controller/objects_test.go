@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core"
-	"github.com/kx-apiserver/kx/server/crd/controller/finalizing"
+	"github.com/kx-apiserver/kx/server/crd/controller"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
@@ -36,7 +36,7 @@ func newObjects(t testing.TB, etcd *builtintest.Etcd) *objects {
 	return &objects{t: t, StandardStorage: builtintest.Storages(t, builtin.Declare(core.ConfigMap), etcd)[""].(rest.StandardStorage)}
 }
 
-func (o *objects) GetCustomResourceListerCollectionDeleter(*apiextensionsv1.CustomResourceDefinition) (finalizing.ListerCollectionDeleter, error) {
+func (o *objects) GetCustomResourceListerCollectionDeleter(*apiextensionsv1.CustomResourceDefinition) (controller.ListerCollectionDeleter, error) {
 	return o, nil
 }
 

@@ -1,4 +1,4 @@
-package discovery
+package controller
 
 import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -6,7 +6,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 	"github.com/kx-apiserver/kx/server/discovery"
 )
 
@@ -20,7 +19,7 @@ var (
 )
 
 // appendResources appends the resources of a version of d: its objects and their subresources.
-func appendResources(resources []metav1.APIResource, d *work.Definition,
+func appendResources(resources []metav1.APIResource, d *Definition,
 	v *apiextensionsv1.CustomResourceDefinitionVersion) []metav1.APIResource {
 	names := &d.Status.AcceptedNames
 	namespaced := d.Spec.Scope == apiextensionsv1.NamespaceScoped
@@ -51,7 +50,7 @@ func appendResources(resources []metav1.APIResource, d *work.Definition,
 }
 
 // storageVersionHash is empty if the storage version is not served.
-func storageVersionHash(d *work.Definition) string {
+func storageVersionHash(d *Definition) string {
 	for i := range d.Spec.Versions {
 		if v := &d.Spec.Versions[i]; v.Storage && v.Served {
 			return discovery.StorageVersionHash(d.Spec.Group, v.Name, d.Spec.Names.Kind)

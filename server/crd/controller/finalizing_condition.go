@@ -1,4 +1,4 @@
-package finalizing
+package controller
 
 import (
 	"context"
@@ -7,11 +7,7 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 )
-
-type condition = apiextensionsv1.CustomResourceDefinitionCondition
 
 func terminating(reason, message string) condition {
 	return condition{Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: reason, Message: message}
@@ -44,33 +40,33 @@ var overlapping = map[groupResource]bool{
 }
 
 // isBegun reports whether the deletion of objects has started, according to the condition.
-func isBegun(d *work.Definition) bool {
+func isBegun(d *Definition) bool {
 	c := apihelpers.FindCRDCondition(d, apiextensionsv1.Terminating)
 	return c != nil && c.Status == apiextensionsv1.ConditionTrue && c.Reason != "InstanceDeletionPending"
 }
 
 // say writes the condition unless the definition has it already.
-func (c *Controller) say(ctx context.Context, d *work.Definition, now condition) (*work.Definition, error) {
+func (c *finalizing) say(ctx context.Context, d *Definition, now condition) (*Definition, error) {
 	if apihelpers.IsCRDConditionEquivalent(&now, apihelpers.FindCRDCondition(d, apiextensionsv1.Terminating)) {
 		return d, nil
 	}
-	return c.status.Update(ctx, d, func(d *work.Definition) { apihelpers.SetCRDCondition(d, now) })
+	return c.status.Update(ctx, d, func(d *Definition) { apihelpers.SetCRDCondition(d, now) })
 }
 
 // fail writes the cause of a stuck deletion into the condition, and returns that error.
-func (c *Controller) fail(ctx context.Context, d *work.Definition, now condition, why error) error {
+func (c *finalizing) fail(ctx context.Context, d *Definition, now condition, why error) error {
 	if ctx.Err() != nil {
 		return why
 	}
-	if _, err := c.say(ctx, d, now); err != nil && !errors.Is(err, work.ErrChanged) {
+	if _, err := c.say(ctx, d, now); err != nil && !errors.Is(err, errChanged) {
 		return errors.Join(why, err)
 	}
 	return why
 }
 
 // letGo removes the finalizer.
-func (c *Controller) letGo(ctx context.Context, d *work.Definition, last condition) (done bool, err error) {
-	_, err = c.status.Update(ctx, d, func(d *work.Definition) {
+func (c *finalizing) letGo(ctx context.Context, d *Definition, last condition) (done bool, err error) {
+	_, err = c.status.Update(ctx, d, func(d *Definition) {
 		apihelpers.SetCRDCondition(d, last)
 		apihelpers.CRDRemoveFinalizer(d, apiextensionsv1.CustomResourceCleanupFinalizer)
 	})

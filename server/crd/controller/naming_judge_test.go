@@ -1,4 +1,4 @@
-package naming
+package controller
 
 import (
 	"slices"
@@ -9,13 +9,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 )
 
 // holder is a definition that holds all that it asks for. accepted and established say since when, and whether.
-func holder(uid string, accepted int64, established bool, n names) *work.Definition {
-	d := &work.Definition{ObjectMeta: metav1.ObjectMeta{Name: n.Plural + ".g", UID: types.UID(uid)}}
+func holder(uid string, accepted int64, established bool, n names) *Definition {
+	d := &Definition{ObjectMeta: metav1.ObjectMeta{Name: n.Plural + ".g", UID: types.UID(uid)}}
 	d.Spec.Group, d.Spec.Names, d.Status.AcceptedNames = "g", n, n
 	if accepted > 0 {
 		d.Status.Conditions = []condition{noConflicts}
@@ -31,7 +29,7 @@ func TestYields(t *testing.T) {
 	of := func(plural string) names { return names{Plural: plural} }
 	for _, tt := range []struct {
 		why             string
-		keeps, givesWay *work.Definition
+		keeps, givesWay *Definition
 	}{
 		{"established", holder("b", 9, true, of("b")), holder("a", 1, false, of("a"))},
 		{"all of its names are accepted", holder("b", 9, false, of("b")), holder("a", 0, false, of("a"))},
@@ -63,14 +61,14 @@ func TestWithdraw(t *testing.T) {
 		if tt.established {
 			rival = *holder("a", 1, true, shared)
 		}
-		h := NewHolders([]*work.Definition{&rival, d})
+		h := newNameHolders([]*Definition{&rival, d})
 		if rivals := h.Rivals(d); len(rivals) != 1 || rivals[0] != &rival {
 			t.Errorf("its rivals are %v", rivals)
 		}
-		if v := judge(&rival, h); !v.isSaid(&rival) {
+		if v := judgeNames(&rival, h); !v.isSaid(&rival) {
 			t.Errorf("who has the better claim gets %+v", v)
 		}
-		v := judge(d, h)
+		v := judgeNames(d, h)
 		n := v.names
 		if n.Plural != tt.want.Plural || n.Singular != "" || n.Kind != tt.want.Kind || n.ListKind != "" || !slices.Equal(n.ShortNames, tt.want.ShortNames) {
 			t.Errorf("it keeps %+v", n)

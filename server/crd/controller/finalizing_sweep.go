@@ -1,4 +1,4 @@
-package finalizing
+package controller
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	controllers "github.com/kx-apiserver/kx/server/controller/work"
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 )
 
 // pageSize limits the objects in memory at a time.
@@ -23,9 +22,9 @@ const pageSize = 500
 
 // sweep deletes the objects of d, in each namespace that has any without a deletion timestamp. left reports
 // whether it found any objects. On an error, failure is the condition that reports it.
-func (c *Controller) sweep(ctx context.Context, d *work.Definition,
+func (c *finalizing) sweep(ctx context.Context, d *Definition,
 	objects ListerCollectionDeleter) (left bool, failure condition, err error) {
-	left, namespaces, err := find(ctx, d, objects)
+	left, namespaces, err := findObjects(ctx, d, objects)
 	if err != nil {
 		return left, failed("could not list instances: %v", err), err
 	}
@@ -42,7 +41,7 @@ func (c *Controller) sweep(ctx context.Context, d *work.Definition,
 }
 
 // deleteAll deletes the objects in a namespace.
-func (c *Controller) deleteAll(ctx context.Context, d *work.Definition, namespace string, objects ListerCollectionDeleter) (err error) {
+func (c *finalizing) deleteAll(ctx context.Context, d *Definition, namespace string, objects ListerCollectionDeleter) (err error) {
 	info := infoOf(d, "deletecollection", namespace)
 	ctx, end := c.status.Begin(ctx, d, controllers.Write{
 		Verb: info.Verb, Resource: schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource},
@@ -53,13 +52,13 @@ func (c *Controller) deleteAll(ctx context.Context, d *work.Definition, namespac
 	return err
 }
 
-// find reports whether there are any objects, and returns the namespaces with objects that are not being
+// findObjects reports whether there are any objects, and returns the namespaces with objects that are not being
 // deleted yet. The namespace of a cluster-scoped object is "".
-func find(ctx context.Context, d *work.Definition, objects ListerCollectionDeleter) (any bool, namespaces []string, err error) {
+func findObjects(ctx context.Context, d *Definition, objects ListerCollectionDeleter) (any bool, namespaces []string, err error) {
 	seen := map[string]bool{}
 	page := &metainternalversion.ListOptions{Limit: pageSize}
 	for {
-		list, err := objects.List(work.As(ctx, infoOf(d, "list", "")), page)
+		list, err := objects.List(withWriter(ctx, infoOf(d, "list", "")), page)
 		if err != nil {
 			return any, nil, err
 		}
@@ -88,7 +87,7 @@ func find(ctx context.Context, d *work.Definition, objects ListerCollectionDelet
 }
 
 // infoOf describes a request for d's objects.
-func infoOf(d *work.Definition, verb, namespace string) *request.RequestInfo {
+func infoOf(d *Definition, verb, namespace string) *request.RequestInfo {
 	info := &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, Namespace: namespace, APIGroup: d.Spec.Group, Resource: d.Spec.Names.Plural,
 	}

@@ -1,4 +1,4 @@
-package work
+package controller
 
 import (
 	"context"
@@ -27,23 +27,25 @@ import (
 // Definition is a CustomResourceDefinition as the lister has it.
 type Definition = apiextensionsv1.CustomResourceDefinition
 
-// ErrChanged says that a definition has changed since it was judged. The lister will report that change.
-var ErrChanged = errors.New("the definition has changed since it was looked at")
+type condition = apiextensionsv1.CustomResourceDefinitionCondition
+
+// errChanged says that a definition has changed since it was judged. The lister will report that change.
+var errChanged = errors.New("the definition has changed since it was looked at")
 
 const (
-	// WritesMost limits a controller's concurrent writes. etcd can sync its disk once for many writes.
-	WritesMost = 16
+	// writesMost limits a controller's concurrent writes. etcd can sync its disk once for many writes.
+	writesMost = 16
 	// longestWrite limits the duration of a write.
 	longestWrite = 30 * time.Second
 )
 
-// As returns the context of a controller's read.
-func As(ctx context.Context, info *request.RequestInfo) context.Context {
+// withWriter returns the context of a controller's read.
+func withWriter(ctx context.Context, info *request.RequestInfo) context.Context {
 	return controllers.As(ctx, controllers.APIServer, info)
 }
 
-// Status writes the status of definitions.
-type Status struct {
+// statusWriter writes the status of definitions.
+type statusWriter struct {
 	// Storage is the storage of customresourcedefinitions/status.
 	Storage rest.Updater
 	// Journeys (optional) records the writes, with the judged revision as their cause. Metrics (optional)
@@ -55,17 +57,17 @@ type Status struct {
 }
 
 // Of returns the Status that one of the controllers writes through.
-func (s Status) Of(controller string) Status {
+func (s statusWriter) Of(controller string) statusWriter {
 	s.writer = &controllers.Writer{Name: controller + "-controller", User: controllers.APIServer, Journeys: s.Journeys, Metrics: s.Metrics}
 	return s
 }
 
 // Begin starts an action of a controller, caused by the state of a definition. end ends it with *err.
-func (s Status) Begin(ctx context.Context, seen *Definition, write controllers.Write) (_ context.Context, end func(err *error)) {
+func (s statusWriter) Begin(ctx context.Context, seen *Definition, write controllers.Write) (_ context.Context, end func(err *error)) {
 	write.Cause = int64(Revision(seen))
 	ctx, ended := s.writer.Begin(ctx, write)
 	return ctx, func(err *error) {
-		if told := *err; errors.Is(told, ErrChanged) {
+		if told := *err; errors.Is(told, errChanged) {
 			told = apierrors.NewConflict(apiextensions.Resource(definitions), seen.Name, told)
 			err = &told
 		}
@@ -78,7 +80,7 @@ const definitions = "customresourcedefinitions"
 
 // Update applies change to the definition seen, writes it, and returns it. change may edit the status and the
 // finalizers. The error is ErrChanged if etcd has another revision than seen.
-func (s Status) Update(ctx context.Context, seen *Definition, change func(*Definition)) (_ *Definition, err error) {
+func (s statusWriter) Update(ctx context.Context, seen *Definition, change func(*Definition)) (_ *Definition, err error) {
 	next := *seen
 	next.Status = *seen.Status.DeepCopy()
 	next.Finalizers = slices.Clone(seen.Finalizers)
@@ -98,7 +100,7 @@ func (s Status) Update(ctx context.Context, seen *Definition, change func(*Defin
 	out, _, err := s.Storage.Update(ctx, seen.Name, rest.DefaultUpdatedObjectInfo(nil, replace(seen, &next)),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil, ErrChanged
+		return nil, errChanged
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func replace(seen, next *Definition) rest.TransformFunc {
 			return nil, err
 		}
 		if stored.UID != seen.UID || stored.ResourceVersion != seen.ResourceVersion {
-			return nil, ErrChanged
+			return nil, errChanged
 		}
 		// The spec, which may be large, is shared: a status update leaves it alone.
 		d := *stored

@@ -1,4 +1,4 @@
-package finalizing
+package controller
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
@@ -37,21 +36,47 @@ const (
 	// patience is the time after which the condition reports remaining objects.
 	patience = time.Minute
 
-	shortestPause = 20 * time.Millisecond
-	longestPause  = 5 * time.Second
+	shortestFinalizingPause = 20 * time.Millisecond
+	longestFinalizingPause  = 5 * time.Second
 	// mostAtOnce limits the definitions that are emptied at a time. Each of the others costs a waiting
 	// goroutine.
 	mostAtOnce = 4
 )
 
-// Controller empties definitions that are being deleted, each on a goroutine of its own until its finalizer is removed.
-type Controller struct {
+// finalizing deletes the objects of a definition that is being deleted, and then removes its finalizer.
+//
+// In come definitions from the lister and, from the [CRClientGetter], the storage of their objects. Out go
+// deletions, the condition Terminating, and at the end an update that removes the finalizer
+// customresourcecleanup.apiextensions.k8s.io, which ends the definition.
+//
+//	InstanceDeletionPending     DELETE has marked the definition; its objects can no longer be created
+//	InstanceDeletionInProgress  the objects are being deleted, in all namespaces; their finalizers may delay it
+//	InstanceDeletionFailed      they can't be read or deleted: tried again
+//	InstanceDeletionCheck       some still exist after a minute: tried again
+//	InstanceDeletionCompleted, NeverEstablished, OverlappingBuiltInResource
+//	                            nothing is left to do, and the definition goes
+//
+// Upstream checks every 5 seconds whether the objects are gone. kx first checks after some milliseconds, and
+// then less and less often.
+//
+// Another process may have admitted a create before it saw the definition terminating, and that create may
+// still be on its way to etcd. So an empty list counts only if the definition was seen terminating some time
+// ago, longer than a create takes. Upstream accepts the first empty list.
+//
+// # Invariants
+//
+//  1. The finalizer is removed only after a list of all objects, read from storage, was empty.
+//  2. Only this definition's objects are deleted: no other can have its name while the finalizer exists, and
+//     the UID is checked before each attempt.
+//  3. Any number of processes may do this at once. Work that another process has already done is no error.
+//  4. A few definitions with many objects do not delay the others.
+type finalizing struct {
 	lister  *lister.Lister
-	status  work.Status
+	status  statusWriter
 	objects CRClientGetter
 	log     *slog.Logger
 
-	queue   *work.Queue
+	queue   *queue
 	slots   chan struct{}
 	running sync.WaitGroup
 
@@ -61,14 +86,14 @@ type Controller struct {
 	ending map[types.UID]bool
 }
 
-// New creates a controller. It receives changes once the lister runs.
-func New(l *lister.Lister, status work.Status, objects CRClientGetter, log *slog.Logger) *Controller {
+// newFinalizing creates a controller. It receives changes once the lister runs.
+func newFinalizing(l *lister.Lister, status statusWriter, objects CRClientGetter, log *slog.Logger) *finalizing {
 	const what = "delete the objects of a CustomResourceDefinition"
-	c := &Controller{
+	c := &finalizing{
 		lister: l, status: status, objects: objects, log: log,
-		queue: work.NewQueue(what, log), slots: make(chan struct{}, mostAtOnce), ending: map[types.UID]bool{},
+		queue: newQueue(what, log), slots: make(chan struct{}, mostAtOnce), ending: map[types.UID]bool{},
 	}
-	l.Subscribe(func(_, now *work.Definition) {
+	l.Subscribe(func(_, now *Definition) {
 		if isEnding(now) {
 			c.queue.Add(now.Name)
 		}
@@ -76,14 +101,14 @@ func New(l *lister.Lister, status work.Status, objects CRClientGetter, log *slog
 	return c
 }
 
-func isEnding(d *work.Definition) bool {
+func isEnding(d *Definition) bool {
 	return d != nil && d.DeletionTimestamp != nil && apihelpers.CRDHasFinalizer(d, apiextensionsv1.CustomResourceCleanupFinalizer)
 }
 
 // Run works until ctx ends.
-func (c *Controller) Run(ctx context.Context) {
+func (c *finalizing) Run(ctx context.Context) {
 	defer c.running.Wait()
-	c.queue.Run(ctx, func(ctx context.Context, names []string) work.Failures {
+	c.queue.Run(ctx, func(ctx context.Context, names []string) nameFailures {
 		for _, name := range names {
 			if d := c.lister.Get(name); isEnding(d) {
 				c.begin(ctx, name, d.UID)
@@ -94,7 +119,7 @@ func (c *Controller) Run(ctx context.Context) {
 }
 
 // begin starts a goroutine for a definition unless it has one.
-func (c *Controller) begin(ctx context.Context, name string, uid types.UID) {
+func (c *finalizing) begin(ctx context.Context, name string, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ending[uid] {
@@ -110,14 +135,14 @@ func (c *Controller) begin(ctx context.Context, name string, uid types.UID) {
 }
 
 // end empties a definition and removes its finalizer, in as many attempts as it takes.
-func (c *Controller) end(ctx context.Context, name string, uid types.UID) {
+func (c *finalizing) end(ctx context.Context, name string, uid types.UID) {
 	since := time.Now()
-	for pause := shortestPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
+	for pause := shortestFinalizingPause; ctx.Err() == nil; pause = min(2*pause, longestFinalizingPause) {
 		done, err := c.attempt(ctx, name, uid, since)
 		if done {
 			return
 		}
-		if err != nil && !errors.Is(err, work.ErrChanged) && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, errChanged) && ctx.Err() == nil {
 			c.log.Warn("cannot delete the objects of a CustomResourceDefinition that is being deleted: trying again",
 				"definition", name, "error", err)
 		}
@@ -129,7 +154,7 @@ func (c *Controller) end(ctx context.Context, name string, uid types.UID) {
 }
 
 // attempt makes one attempt when a slot is free. It recovers from a panic, which would end the process.
-func (c *Controller) attempt(ctx context.Context, name string, uid types.UID, since time.Time) (done bool, err error) {
+func (c *finalizing) attempt(ctx context.Context, name string, uid types.UID, since time.Time) (done bool, err error) {
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -149,7 +174,7 @@ func (c *Controller) attempt(ctx context.Context, name string, uid types.UID, si
 }
 
 // empty deletes the present objects, writes the condition, and removes the finalizer if no object is left.
-func (c *Controller) empty(ctx context.Context, d *work.Definition, since time.Time) (done bool, err error) {
+func (c *finalizing) empty(ctx context.Context, d *Definition, since time.Time) (done bool, err error) {
 	if !isBegun(d) {
 		if d, err = c.say(ctx, d, inProgress); err != nil {
 			return false, err

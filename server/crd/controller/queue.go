@@ -1,4 +1,4 @@
-package work
+package controller
 
 import (
 	"cmp"
@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Failures maps the failed names of a batch to their errors.
-type Failures map[string]error
+// nameFailures maps the failed names of a batch to their errors.
+type nameFailures map[string]error
 
-// ErrLater requests another attempt soon. It is not a failure.
-var ErrLater = errors.New("it is too early for this")
+// errLater requests another attempt soon. It is not a failure.
+var errLater = errors.New("it is too early for this")
 
 const (
 	shortestPause = 5 * time.Millisecond
@@ -28,8 +28,23 @@ const (
 	doublingsMost = 12
 )
 
-// Queue holds the names that a controller has yet to examine. mu guards due and attempts.
-type Queue struct {
+// queue holds the names of definitions that a controller has to examine.
+//
+// In comes a name at each change. Out goes a batch of names to the controller: at once if it is idle, and
+// otherwise together with all names that arrive in the meantime. So 500 changes make a few dozen batches, and a
+// batch surveys all definitions once.
+//
+// # Invariants
+//
+//  1. A name is in the queue once, however often it was added. So the queue is never longer than the number of
+//     definitions.
+//  2. A name that is added during its own batch is examined again.
+//  3. A failure is retried after a pause that doubles each time. [errChanged] is no failure: the definition
+//     has changed since, and that change adds the name again. Several processes on one etcd do the same work,
+//     so this is frequent and not logged.
+//  4. A write fails if the definition has changed since it was judged.
+//  5. A write is a journey whose cause is the revision that was judged. It is never held or disturbed.
+type queue struct {
 	what string
 	log  *slog.Logger
 
@@ -39,23 +54,23 @@ type Queue struct {
 	wake     chan struct{}
 }
 
-// NewQueue creates an empty queue. Log messages say "cannot <what>" about a name that fails.
-func NewQueue(what string, log *slog.Logger) *Queue {
-	return &Queue{what: what, log: log, due: map[string]time.Time{}, attempts: map[string]int{}, wake: make(chan struct{}, 1)}
+// newQueue creates an empty queue. Log messages say "cannot <what>" about a name that fails.
+func newQueue(what string, log *slog.Logger) *queue {
+	return &queue{what: what, log: log, due: map[string]time.Time{}, attempts: map[string]int{}, wake: make(chan struct{}, 1)}
 }
 
 // Add queues name for the next batch.
-func (q *Queue) Add(name string) { q.AddAfter(name, 0) }
+func (q *queue) Add(name string) { q.AddAfter(name, 0) }
 
 // AddAfter queues name after a pause. A name that is due earlier stays so.
-func (q *Queue) AddAfter(name string, pause time.Duration) {
+func (q *queue) AddAfter(name string, pause time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.add(name, time.Now().Add(pause))
 }
 
 // add requires q.mu.
-func (q *Queue) add(name string, at time.Time) {
+func (q *queue) add(name string, at time.Time) {
 	if before, ok := q.due[name]; ok && !at.Before(before) {
 		return
 	}
@@ -67,7 +82,7 @@ func (q *Queue) add(name string, at time.Time) {
 }
 
 // Run passes batches to the controller, one after the other, until ctx ends.
-func (q *Queue) Run(ctx context.Context, batch func(ctx context.Context, names []string) Failures) {
+func (q *queue) Run(ctx context.Context, batch func(ctx context.Context, names []string) nameFailures) {
 	timer := time.NewTimer(longestPause)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -86,7 +101,7 @@ func (q *Queue) Run(ctx context.Context, batch func(ctx context.Context, names [
 }
 
 // take returns the due names in the order of their times, or else the time until the next is due.
-func (q *Queue) take(now time.Time) (names []string, next time.Duration) {
+func (q *queue) take(now time.Time) (names []string, next time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	next = longestPause
@@ -105,7 +120,7 @@ func (q *Queue) take(now time.Time) (names []string, next time.Duration) {
 }
 
 // done records the results of a batch, which may have examined more names than it was given.
-func (q *Queue) done(ctx context.Context, names []string, failures Failures) {
+func (q *queue) done(ctx context.Context, names []string, failures nameFailures) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, name := range names {
@@ -114,24 +129,24 @@ func (q *Queue) done(ctx context.Context, names []string, failures Failures) {
 		}
 	}
 	for name, err := range failures {
-		if errors.Is(err, ErrChanged) {
+		if errors.Is(err, errChanged) {
 			delete(q.attempts, name)
 			continue
 		}
 		pause := min(shortestPause<<min(q.attempts[name], doublingsMost), longestPause)
 		q.attempts[name]++
 		q.add(name, time.Now().Add(pause))
-		if !errors.Is(err, ErrLater) && ctx.Err() == nil {
+		if !errors.Is(err, errLater) && ctx.Err() == nil {
 			q.log.Warn("cannot "+q.what+": trying again", "definition", name, "pause", pause, "error", err)
 		}
 	}
 }
 
 // call calls batch. It turns a panic, which would end the process, into a failure of all names.
-func call(ctx context.Context, names []string, batch func(context.Context, []string) Failures) (failures Failures) {
+func call(ctx context.Context, names []string, batch func(context.Context, []string) nameFailures) (failures nameFailures) {
 	defer func() {
 		if err := recovered(recover()); err != nil {
-			failures = Failures{}
+			failures = nameFailures{}
 			for _, name := range names {
 				failures[name] = err
 			}
@@ -147,8 +162,8 @@ func recovered(reason any) error {
 	return fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 }
 
-// Each calls f for each name, `most` at a time.
-func Each(names []string, most int, f func(name string) error) Failures {
+// eachName calls f for each name, `most` at a time.
+func eachName(names []string, most int, f func(name string) error) nameFailures {
 	var group errgroup.Group
 	group.SetLimit(most)
 	errs := make([]error, len(names))
@@ -164,7 +179,7 @@ func Each(names []string, most int, f func(name string) error) Failures {
 		})
 	}
 	_ = group.Wait() // errs has them
-	failures := Failures{}
+	failures := nameFailures{}
 	for i, err := range errs {
 		if err != nil {
 			failures[names[i]] = err

@@ -1,4 +1,4 @@
-package establishing
+package controller
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/definition"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
@@ -71,12 +70,12 @@ func TestAheadOfTheWatch(t *testing.T) {
 	t.Cleanup(crds.Destroy)
 	store(t, crds, status)
 	l := lister.New(crds)
-	c := New(l, work.Status{Storage: status}.Of("establishing"), slog.New(slog.DiscardHandler))
+	c := newEstablishing(l, statusWriter{Storage: status}.Of("establishing"), slog.New(slog.DiscardHandler))
 	d, err := l.GetFresh(t.Context(), name)
-	if err != nil || l.Get(name) != d || !IsDue(d) {
+	if err != nil || l.Get(name) != d || !IsEstablishingDue(d) {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	if failures := c.batch(t.Context(), []string{name}); !errors.Is(failures[name], work.ErrLater) {
+	if failures := c.batch(t.Context(), []string{name}); !errors.Is(failures[name], errLater) {
 		t.Errorf("it ends with %v", failures)
 	}
 
@@ -108,21 +107,21 @@ func TestChangedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := work.Status{Storage: status}.Of("establishing")
-	establish := func(d *work.Definition) { apihelpers.SetCRDCondition(d, established) }
+	s := statusWriter{Storage: status}.Of("establishing")
+	establish := func(d *Definition) { apihelpers.SetCRDCondition(d, established) }
 	now, err := s.Update(t.Context(), seen, establish)
 	if err != nil || now.ResourceVersion == seen.ResourceVersion || len(seen.Status.Conditions) != 1 {
 		t.Fatalf("%+v, %v", now, err)
 	}
-	if _, err := s.Update(t.Context(), seen, establish); !errors.Is(err, work.ErrChanged) {
+	if _, err := s.Update(t.Context(), seen, establish); !errors.Is(err, errChanged) {
 		t.Errorf("on an old state: %v", err)
 	}
-	if _, err := s.Update(t.Context(), now, func(d *work.Definition) { d.Status.Conditions = nil }); err != nil {
+	if _, err := s.Update(t.Context(), now, func(d *Definition) { d.Status.Conditions = nil }); err != nil {
 		t.Errorf("on what was written: %v", err)
 	}
 	gone := *seen
 	gone.Name = "twos.g.example.com"
-	if _, err := s.Update(t.Context(), &gone, establish); !errors.Is(err, work.ErrChanged) {
+	if _, err := s.Update(t.Context(), &gone, establish); !errors.Is(err, errChanged) {
 		t.Errorf("on what is not there: %v", err)
 	}
 }

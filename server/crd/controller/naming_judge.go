@@ -1,4 +1,4 @@
-package naming
+package controller
 
 import (
 	"fmt"
@@ -8,11 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 )
-
-type condition = apiextensionsv1.CustomResourceDefinitionCondition
 
 var (
 	noConflicts = condition{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue,
@@ -23,17 +19,17 @@ var (
 		Reason: "Installing", Message: "the initial names have been accepted"}
 )
 
-// verdict is the part of a definition's status that naming decides.
-type verdict struct {
+// nameVerdict is the part of a definition's status that naming decides.
+type nameVerdict struct {
 	names    names
 	accepted condition
 }
 
-// judge decides which names d gets. d keeps the names that it holds already, unless another definition has a
+// judgeNames decides which names d gets. d keeps the names that it holds already, unless another definition has a
 // better claim. If several names are taken, the condition reports the last one.
-func judge(d *work.Definition, h *Holders) verdict {
-	wants, has := &d.Spec.Names, kept(d, h)
-	v := verdict{names: has, accepted: noConflicts}
+func judgeNames(d *Definition, h *nameHolders) nameVerdict {
+	wants, has := &d.Spec.Names, acceptedNames(d, h)
+	v := nameVerdict{names: has, accepted: noConflicts}
 	v.names.Categories = wants.Categories
 	for _, n := range []struct {
 		reason     string
@@ -50,8 +46,8 @@ func judge(d *work.Definition, h *Holders) verdict {
 		var err error
 		if n.accepted == nil {
 			v.names.ShortNames, err = shortNames(d, has.ShortNames, h)
-		} else if n.wants != n.has && h.isUsed(key{d.Spec.Group, n.kind, n.wants}) {
-			err = inUse(n.wants)
+		} else if n.wants != n.has && h.isUsed(nameKey{d.Spec.Group, n.kind, n.wants}) {
+			err = errInUse(n.wants)
 		} else {
 			*n.accepted = n.wants
 		}
@@ -63,12 +59,12 @@ func judge(d *work.Definition, h *Holders) verdict {
 }
 
 // shortNames returns all short names that d requests, or else those that it holds.
-func shortNames(d *work.Definition, has []string, h *Holders) ([]string, error) {
+func shortNames(d *Definition, has []string, h *nameHolders) ([]string, error) {
 	wants := d.Spec.Names.ShortNames
 	var errs []error
 	for _, short := range wants {
-		if !slices.Contains(has, short) && h.isUsed(key{d.Spec.Group, false, short}) {
-			errs = append(errs, inUse(short))
+		if !slices.Contains(has, short) && h.isUsed(nameKey{d.Spec.Group, false, short}) {
+			errs = append(errs, errInUse(short))
 		}
 	}
 	if len(errs) > 0 {
@@ -77,13 +73,13 @@ func shortNames(d *work.Definition, has []string, h *Holders) ([]string, error) 
 	return wants, nil
 }
 
-func inUse(name string) error { return fmt.Errorf("%q is already in use", name) }
+func errInUse(name string) error { return fmt.Errorf("%q is already in use", name) }
 
-// kept returns the names that d holds and need not give up. An established definition never loses its plural
+// acceptedNames returns the names that d holds and need not give up. An established definition never loses its plural
 // and kind, since its objects have them.
-func kept(d *work.Definition, h *Holders) names {
+func acceptedNames(d *Definition, h *nameHolders) names {
 	n := d.Status.AcceptedNames
-	lost := func(kind bool, name string) bool { return h.isLost(d, key{d.Spec.Group, kind, name}) }
+	lost := func(kind bool, name string) bool { return h.isLost(d, nameKey{d.Spec.Group, kind, name}) }
 	keep := func(kind bool, name *string) {
 		if lost(kind, *name) {
 			*name = ""
@@ -102,13 +98,13 @@ func kept(d *work.Definition, h *Holders) names {
 }
 
 // isSaid reports whether d's status equals the verdict already.
-func (v verdict) isSaid(d *work.Definition) bool {
+func (v nameVerdict) isSaid(d *Definition) bool {
 	return apiequality.Semantic.DeepEqual(v.names, d.Status.AcceptedNames) &&
 		apihelpers.IsCRDConditionEquivalent(&v.accepted, apihelpers.FindCRDCondition(d, apiextensionsv1.NamesAccepted))
 }
 
 // apply writes the verdict into d's status. An established definition stays established.
-func (v verdict) apply(d *work.Definition) {
+func (v nameVerdict) apply(d *Definition) {
 	d.Status.AcceptedNames = *v.names.DeepCopy()
 	apihelpers.SetCRDCondition(d, v.accepted)
 	switch {

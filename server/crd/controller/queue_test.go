@@ -1,4 +1,4 @@
-package work_test
+package controller
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 )
 
 // messages collects what is logged.
@@ -35,13 +33,13 @@ func (m *messages) String() string {
 }
 
 // run runs a queue until what is done with its batches says that it is over.
-func run(t *testing.T, q *work.Queue, batch func(names []string) (f work.Failures, over bool)) {
+func run(t *testing.T, q *queue, batch func(names []string) (f nameFailures, over bool)) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	over := false
-	q.Run(ctx, func(_ context.Context, names []string) work.Failures {
+	q.Run(ctx, func(_ context.Context, names []string) nameFailures {
 		f, end := batch(names)
 		if end {
 			over = true
@@ -55,12 +53,12 @@ func run(t *testing.T, q *work.Queue, batch func(names []string) (f work.Failure
 }
 
 func TestBatches(t *testing.T) {
-	q := work.NewQueue("test", slog.New(slog.DiscardHandler))
+	q := newQueue("test", slog.New(slog.DiscardHandler))
 	for _, name := range []string{"b", "a", "b", "c"} {
 		q.Add(name)
 	}
 	var batches []string
-	run(t, q, func(names []string) (work.Failures, bool) {
+	run(t, q, func(names []string) (nameFailures, bool) {
 		batches = append(batches, strings.Join(names, " "))
 		if len(batches) == 1 {
 			q.Add("d")
@@ -75,18 +73,18 @@ func TestBatches(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	log := &messages{}
-	q := work.NewQueue("test", slog.New(slog.NewTextHandler(log, nil)))
+	q := newQueue("test", slog.New(slog.NewTextHandler(log, nil)))
 	attempts := map[string]int{}
 	for _, name := range []string{"broken", "changed", "later", "panics"} {
 		q.Add(name)
 	}
-	run(t, q, func(names []string) (work.Failures, bool) {
-		f := work.Each(names, 2, func(name string) error {
+	run(t, q, func(names []string) (nameFailures, bool) {
+		f := eachName(names, 2, func(name string) error {
 			switch {
 			case name == "changed":
-				return fmt.Errorf("write: %w", work.ErrChanged)
+				return fmt.Errorf("write: %w", errChanged)
 			case name == "later" && attempts[name] < 3:
-				return work.ErrLater
+				return errLater
 			case name == "broken" && attempts[name] < 3:
 				return errors.New("no answer")
 			case name == "panics" && attempts[name] < 3:
@@ -109,11 +107,11 @@ func TestFailures(t *testing.T) {
 
 // TestPanicOfABatch has a batch that panics as a whole.
 func TestPanicOfABatch(t *testing.T) {
-	q := work.NewQueue("test", slog.New(slog.DiscardHandler))
+	q := newQueue("test", slog.New(slog.DiscardHandler))
 	q.Add("a")
 	q.Add("b")
 	n := 0
-	run(t, q, func(names []string) (work.Failures, bool) {
+	run(t, q, func(names []string) (nameFailures, bool) {
 		if n++; n == 1 {
 			panic("nil map")
 		}
@@ -124,11 +122,11 @@ func TestPanicOfABatch(t *testing.T) {
 
 // TestOtherNames has a batch that works on more than it was given: what fails of that is tried again too.
 func TestOtherNames(t *testing.T) {
-	q := work.NewQueue("test", slog.New(slog.DiscardHandler))
+	q := newQueue("test", slog.New(slog.DiscardHandler))
 	q.Add("a")
-	run(t, q, func(names []string) (work.Failures, bool) {
+	run(t, q, func(names []string) (nameFailures, bool) {
 		if names[0] == "a" {
-			return work.Failures{"b": work.ErrLater}, false
+			return nameFailures{"b": errLater}, false
 		}
 		return nil, names[0] == "b"
 	})

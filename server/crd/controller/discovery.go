@@ -1,4 +1,4 @@
-package discovery
+package controller
 
 import (
 	"context"
@@ -15,8 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kx-apiserver/kx/server/crd/controller/establishing"
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/discovery"
 )
@@ -24,15 +22,37 @@ import (
 // longestWait limits how long a request waits for definitions that are about to be established.
 const longestWait = time.Second
 
-// Controller keeps the discovery documents up to date.
-type Controller struct {
+// publication publishes the custom resources that are served.
+//
+// It owns the group versions of definitions in server/discovery's documents: resources sorted by name, with the
+// subresources status and scale. In come definitions from the lister. Out go calls of server/discovery's
+// Manager, made when a document is requested: 500 new definitions cost nothing until then, and one update after
+// that.
+//
+// # What a client can rely on
+//
+// A resource is in discovery exactly if its definition is established and serves the version. A client that has
+// seen the definition established on this server finds it there. To ensure that, a request waits for
+// definitions that are about to be established: their names are accepted, and the last write is on its way.
+// That takes a moment, and the wait is limited in case etcd does not answer.
+//
+// The client of another server may have seen the definition established before this server has seen its names
+// accepted. Discovery here is then as late as etcd's watch.
+//
+// # Invariants
+//
+//  1. A request takes no lock and allocates nothing if no definition has changed since the last one.
+//  2. A group version is computed again only if a definition that has or had it changes.
+//  3. A group version of another publisher (a built-in one) stays unchanged.
+//  4. A group version disappears with its last resource, and a group with its last version.
+type publication struct {
 	lister *lister.Lister
 	pages  *discovery.Manager
 
 	// published lists the definitions in the documents. None of them is about to be established, except those
 	// in overdue.
-	published atomic.Pointer[[]*work.Definition]
-	overdue   atomic.Pointer[[]*work.Definition]
+	published atomic.Pointer[[]*Definition]
+	overdue   atomic.Pointer[[]*Definition]
 
 	// mu serializes updates and guards own, the group versions that this controller publishes.
 	mu  sync.Mutex
@@ -42,20 +62,20 @@ type Controller struct {
 	changed atomic.Pointer[chan struct{}]
 }
 
-// New creates a controller. It receives changes once the lister runs.
-func New(l *lister.Lister, pages *discovery.Manager) *Controller {
-	c := &Controller{lister: l, pages: pages, own: map[schema.GroupVersion]bool{}}
-	c.published.Store(new([]*work.Definition))
-	c.overdue.Store(new([]*work.Definition))
+// newPublication creates a controller. It receives changes once the lister runs.
+func newPublication(l *lister.Lister, pages *discovery.Manager) *publication {
+	c := &publication{lister: l, pages: pages, own: map[schema.GroupVersion]bool{}}
+	c.published.Store(new([]*Definition))
+	c.overdue.Store(new([]*Definition))
 	c.changed.Store(new(make(chan struct{})))
-	l.Subscribe(func(_, _ *work.Definition) {
+	l.Subscribe(func(_, _ *Definition) {
 		close(*c.changed.Swap(new(make(chan struct{}))))
 	})
 	return c
 }
 
 // WithDiscovery updates the documents before next serves one.
-func (c *Controller) WithDiscovery(next http.Handler) http.Handler {
+func (c *publication) WithDiscovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isPage(r.URL.Path) {
 			c.Update(r.Context())
@@ -71,7 +91,7 @@ func isPage(path string) bool {
 }
 
 // Update waits for definitions that are about to be established, and updates the documents.
-func (c *Controller) Update(ctx context.Context) {
+func (c *publication) Update(ctx context.Context) {
 	if slices.Equal(*c.published.Load(), c.lister.List()) {
 		return
 	}
@@ -91,13 +111,13 @@ func (c *Controller) Update(ctx context.Context) {
 }
 
 // isAwaited reports whether d is about to be established.
-func (c *Controller) isAwaited(d *work.Definition) bool {
-	return establishing.IsDue(d) && !slices.Contains(*c.overdue.Load(), d)
+func (c *publication) isAwaited(d *Definition) bool {
+	return IsEstablishingDue(d) && !slices.Contains(*c.overdue.Load(), d)
 }
 
 // settle waits until none of the definitions known now is about to be established. It notes those that took too
 // long in overdue: no request waits for them again until they change.
-func (c *Controller) settle(ctx context.Context) {
+func (c *publication) settle(ctx context.Context) {
 	timer := time.NewTimer(longestWait)
 	defer timer.Stop()
 	for _, d := range c.lister.List() {
@@ -112,7 +132,7 @@ func (c *Controller) settle(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			case <-timer.C:
-				overdue := slices.DeleteFunc(slices.Clone(c.lister.List()), func(d *work.Definition) bool { return !establishing.IsDue(d) })
+				overdue := slices.DeleteFunc(slices.Clone(c.lister.List()), func(d *Definition) bool { return !IsEstablishingDue(d) })
 				c.overdue.Store(&overdue)
 				return
 			}
@@ -121,9 +141,9 @@ func (c *Controller) settle(ctx context.Context) {
 }
 
 // changes returns the group versions of the definitions that are in only one of two lists.
-func changes(before, now []*work.Definition) map[schema.GroupVersion]bool {
+func changes(before, now []*Definition) map[schema.GroupVersion]bool {
 	stale := map[schema.GroupVersion]bool{}
-	add := func(d *work.Definition) {
+	add := func(d *Definition) {
 		for i := range d.Spec.Versions {
 			stale[schema.GroupVersion{Group: d.Spec.Group, Version: d.Spec.Versions[i].Name}] = true
 		}
@@ -148,7 +168,7 @@ func changes(before, now []*work.Definition) map[schema.GroupVersion]bool {
 }
 
 // publish publishes a group version, or removes it if it has no resources.
-func (c *Controller) publish(gv schema.GroupVersion, resources []metav1.APIResource) {
+func (c *publication) publish(gv schema.GroupVersion, resources []metav1.APIResource) {
 	switch {
 	case len(resources) > 0:
 		c.pages.SetGroupVersion(gv, resources)
@@ -160,13 +180,13 @@ func (c *Controller) publish(gv schema.GroupVersion, resources []metav1.APIResou
 }
 
 // isForeign reports whether another publisher owns a group version.
-func (c *Controller) isForeign(gv schema.GroupVersion) bool {
+func (c *publication) isForeign(gv schema.GroupVersion) bool {
 	_, ok := c.pages.Handler("/apis/" + gv.Group + "/" + gv.Version)
 	return ok
 }
 
 // resourcesOf returns the resources that definitions serve in some group versions.
-func resourcesOf(definitions []*work.Definition, in map[schema.GroupVersion]bool) map[schema.GroupVersion][]metav1.APIResource {
+func resourcesOf(definitions []*Definition, in map[schema.GroupVersion]bool) map[schema.GroupVersion][]metav1.APIResource {
 	resources := make(map[schema.GroupVersion][]metav1.APIResource, len(in))
 	for gv := range in {
 		resources[gv] = nil

@@ -1,4 +1,4 @@
-package nonstructural
+package controller
 
 import (
 	"context"
@@ -12,32 +12,40 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// Controller judges schemas.
-type Controller struct {
+// nonStructural reports definitions whose schema is not structural.
+//
+// In come definitions from the lister. Out goes the condition NonStructuralSchema, which exists only while a
+// schema has violations. A new v1 definition with such a schema is refused. One that an older server stored is
+// still served, but without the features that need a structural schema: pruning, defaults, and publication.
+//
+// # Invariants
+//
+//  1. Each generation of a definition is judged once in each process: schemas are large, and servers of
+//     different versions that judge differently must not take turns.
+type nonStructural struct {
 	lister *lister.Lister
-	status work.Status
-	queue  *work.Queue
+	status statusWriter
+	queue  *queue
 	// judged holds the states that were judged, by name. Only Run uses it.
-	judged map[string]state
+	judged map[string]schemaState
 }
 
-// state is the part of a definition that determines its schemas.
-type state struct {
+// schemaState is the part of a definition that determines its schemas.
+type schemaState struct {
 	uid        types.UID
 	generation int64
 }
 
-// New creates a controller. It receives changes once the lister runs.
-func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
-	c := &Controller{
-		lister: l, status: status, queue: work.NewQueue("judge the schema of a CustomResourceDefinition", log), judged: map[string]state{},
+// newNonStructural creates a controller. It receives changes once the lister runs.
+func newNonStructural(l *lister.Lister, status statusWriter, log *slog.Logger) *nonStructural {
+	c := &nonStructural{
+		lister: l, status: status, queue: newQueue("judge the schema of a CustomResourceDefinition", log), judged: map[string]schemaState{},
 	}
 	// Changes outside the schemas count, too: one of them may have come between a verdict and its write.
-	l.Subscribe(func(old, now *work.Definition) {
+	l.Subscribe(func(old, now *Definition) {
 		if now == nil {
 			now = old
 		}
@@ -47,25 +55,25 @@ func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 }
 
 // Run works until ctx ends, on one definition at a time, since no request waits for the result.
-func (c *Controller) Run(ctx context.Context) {
-	c.queue.Run(ctx, func(ctx context.Context, names []string) work.Failures {
-		return work.Each(names, 1, func(name string) error { return c.look(ctx, name) })
+func (c *nonStructural) Run(ctx context.Context) {
+	c.queue.Run(ctx, func(ctx context.Context, names []string) nameFailures {
+		return eachName(names, 1, func(name string) error { return c.look(ctx, name) })
 	})
 }
 
-func (c *Controller) look(ctx context.Context, name string) error {
+func (c *nonStructural) look(ctx context.Context, name string) error {
 	d := c.lister.Get(name)
 	if d == nil {
 		delete(c.judged, name)
 		return nil
 	}
-	now := state{d.UID, d.Generation}
+	now := schemaState{d.UID, d.Generation}
 	if c.judged[name] == now {
 		return nil
 	}
-	next := judge(d)
+	next := judgeSchema(d)
 	if !apihelpers.IsCRDConditionEquivalent(next, apihelpers.FindCRDCondition(d, apiextensionsv1.NonStructuralSchema)) {
-		_, err := c.status.Update(ctx, d, func(d *work.Definition) {
+		_, err := c.status.Update(ctx, d, func(d *Definition) {
 			if next == nil {
 				apihelpers.RemoveCRDCondition(d, apiextensionsv1.NonStructuralSchema)
 			} else {
@@ -80,8 +88,8 @@ func (c *Controller) look(ctx context.Context, name string) error {
 	return nil
 }
 
-// judge returns the condition, or nil if all schemas are structural.
-func judge(d *work.Definition) *apiextensionsv1.CustomResourceDefinitionCondition {
+// judgeSchema returns the condition, or nil if all schemas are structural.
+func judgeSchema(d *Definition) *apiextensionsv1.CustomResourceDefinitionCondition {
 	c := &apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.NonStructuralSchema,
 		Status: apiextensionsv1.ConditionUnknown}
 	var errs field.ErrorList

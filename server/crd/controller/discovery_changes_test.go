@@ -1,4 +1,4 @@
-package discovery
+package controller
 
 import (
 	"slices"
@@ -7,8 +7,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/kx-apiserver/kx/server/crd/controller/work"
 )
 
 func TestIsPage(t *testing.T) {
@@ -22,8 +20,8 @@ func TestIsPage(t *testing.T) {
 	}
 }
 
-func definition(name, group string, versions ...string) *work.Definition {
-	d := &work.Definition{ObjectMeta: metav1.ObjectMeta{Name: name + "." + group}}
+func definitionWith(name, group string, versions ...string) *Definition {
+	d := &Definition{ObjectMeta: metav1.ObjectMeta{Name: name + "." + group}}
 	d.Spec.Group = group
 	for _, v := range versions {
 		d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: v})
@@ -32,18 +30,18 @@ func definition(name, group string, versions ...string) *work.Definition {
 }
 
 func TestChanges(t *testing.T) {
-	a, b, c := definition("a", "g", "v1"), definition("b", "g", "v1", "v2"), definition("c", "h", "v1")
-	laterB := definition("b", "g", "v2", "v3")
+	a, b, c := definitionWith("a", "g", "v1"), definitionWith("b", "g", "v1", "v2"), definitionWith("c", "h", "v1")
+	laterB := definitionWith("b", "g", "v2", "v3")
 	for _, tt := range []struct {
-		before, now []*work.Definition
+		before, now []*Definition
 		want        []string
 	}{
 		{nil, nil, nil},
-		{[]*work.Definition{a, b, c}, []*work.Definition{a, b, c}, nil},
-		{nil, []*work.Definition{a, c}, []string{"g/v1", "h/v1"}},
-		{[]*work.Definition{a, c}, nil, []string{"g/v1", "h/v1"}},
-		{[]*work.Definition{a, b}, []*work.Definition{a, laterB}, []string{"g/v1", "g/v2", "g/v3"}},
-		{[]*work.Definition{a, c}, []*work.Definition{b, c}, []string{"g/v1", "g/v2"}},
+		{[]*Definition{a, b, c}, []*Definition{a, b, c}, nil},
+		{nil, []*Definition{a, c}, []string{"g/v1", "h/v1"}},
+		{[]*Definition{a, c}, nil, []string{"g/v1", "h/v1"}},
+		{[]*Definition{a, b}, []*Definition{a, laterB}, []string{"g/v1", "g/v2", "g/v3"}},
+		{[]*Definition{a, c}, []*Definition{b, c}, []string{"g/v1", "g/v2"}},
 	} {
 		var got []string
 		for gv := range changes(tt.before, tt.now) {
