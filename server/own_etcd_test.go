@@ -17,7 +17,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/server/endpoint"
 )
 
@@ -81,8 +80,8 @@ var stars = builtin.Resource[*Star]{
 		Part: builtin.Part[*Star]{Keep: func(s, old *Star) { s.Spec = old.Spec }},
 	},
 	Fields:  []builtin.Field[*Star]{{Label: "spec.colour", Value: func(s *Star) string { return s.Spec.Colour }}},
-	Columns: []table.Column{table.NameColumn, {Name: "Colour", Type: "string"}},
-	Row:     func(s *Star) metav1.TableRow { return table.Row(s.Name, s.Spec.Colour) },
+	Columns: []builtin.Column{builtin.NameColumn, {Name: "Colour", Type: "string"}},
+	Row:     func(s *Star) metav1.TableRow { return builtin.Row(s.Name, s.Spec.Colour) },
 }
 
 var starGroup = rest.Own{Group: builtin.Group{

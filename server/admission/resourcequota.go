@@ -17,7 +17,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 	"github.com/kx-apiserver/kx/server/quota"
 )
 
@@ -293,7 +293,7 @@ func after(q *corev1.ResourceQuota, more corev1.ResourceList) string {
 	if len(more) == 0 {
 		return ""
 	}
-	return q.Name + ": " + strings.Join(each(amount.Names(more), func(n corev1.ResourceName) string {
+	return q.Name + ": " + strings.Join(each(podspec.ResourceNames(more), func(n corev1.ResourceName) string {
 		used, hard := q.Status.Used[n].DeepCopy(), q.Status.Hard[n]
 		used.Add(more[n])
 		return fmt.Sprintf("%s %s of %s", n, used.String(), hard.String())

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // Tolerations holds for how many seconds pods stay on a node that is not ready or unreachable, unless they
@@ -78,7 +78,7 @@ func extendedResourceToleration(*plugin.Kit) plugin.Plugin {
 			var names []string
 			for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
 				for name := range c.Resources.Requests {
-					if amount.IsExtended(name) {
+					if podspec.IsExtendedResource(name) {
 						names = append(names, string(name))
 					}
 				}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/store"
 )
 
@@ -76,13 +75,13 @@ func labelsOf[T Object](declared []Field[T]) (fields []Field[Object]) {
 	return fields
 }
 
-func tableOf[T Object](columns []table.Column, row func(T) metav1.TableRow,
+func tableOf[T Object](columns []Column, row func(T) metav1.TableRow,
 	inList func(list apiruntime.Object) func(T) metav1.TableRow) rest.TableConvertor {
 	switch {
 	case inList != nil:
-		return table.NewInList(columns, inList)
+		return NewTableInList(columns, inList)
 	case row != nil:
-		return table.New(columns, row)
+		return NewTable(columns, row)
 	}
 	return nil
 }

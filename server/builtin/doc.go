@@ -8,6 +8,8 @@
 // A resource is a variable that is named as its kind, in the package of its group below this one. The table in
 // server/builtin/all lists the variables. A new resource needs the variable and a line in the table.
 //
+// [NewTable] makes the tables of kubectl from a resource's columns, and [Quote] writes values into error messages.
+//
 // Invariants:
 //
 //  1. There are no internal types. A resource has one storage version, whose Go type goes through rest, registry and

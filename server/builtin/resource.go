@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/registry"
@@ -87,7 +86,7 @@ type Resource[T Object] struct {
 
 	// Columns lists the columns of kubectl get, and Row makes their cells. Without them kubectl shows the name and
 	// the time of creation.
-	Columns []table.Column
+	Columns []Column
 	Row     func(T) metav1.TableRow
 	// RowInList replaces Row if cells depend on the other items of a list. list is nil for a single object.
 	RowInList func(list runtime.Object) func(T) metav1.TableRow

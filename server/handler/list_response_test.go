@@ -26,8 +26,8 @@ import (
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
@@ -133,8 +133,8 @@ func owned(name string) metav1.ObjectMeta {
 
 func typedConfigMaps(t *testing.T, mediaType string) kind {
 	cm := corev1.SchemeGroupVersion.WithKind("ConfigMap")
-	columns := table.New([]table.Column{{Name: "Name", Type: "string", Description: awkward}, {Name: "Data", Type: "integer"}}, func(cm *corev1.ConfigMap) metav1.TableRow {
-		row := table.Row(cm.Name, int64(len(cm.Data)))
+	columns := builtin.NewTable([]builtin.Column{{Name: "Name", Type: "string", Description: awkward}, {Name: "Data", Type: "integer"}}, func(cm *corev1.ConfigMap) metav1.TableRow {
+		row := builtin.Row(cm.Name, int64(len(cm.Data)))
 		if cm.Immutable != nil {
 			row.Conditions = []metav1.TableRowCondition{{Type: metav1.RowCompleted, Status: "True"}}
 		}

@@ -25,8 +25,8 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/metrics"
 )
@@ -35,7 +35,7 @@ import (
 // it can change an object between a read and a write, and says when its watches were stopped.
 type memory struct {
 	newObj, newList func() runtime.Object
-	table.Generator
+	builtin.Table
 
 	mu      sync.Mutex
 	rv      int
@@ -52,12 +52,12 @@ func newMemory(newObj, newList func() runtime.Object) *memory {
 	return &memory{
 		newObj: newObj, newList: newList, objects: map[string]runtime.Object{},
 		watches: map[*memoryWatch]bool{}, stopped: make(chan struct{}, 100),
-		Generator: *table.New([]table.Column{{Name: "Name", Type: "string"}}, func(obj runtime.Object) metav1.TableRow {
+		Table: *builtin.NewTable([]builtin.Column{{Name: "Name", Type: "string"}}, func(obj runtime.Object) metav1.TableRow {
 			m, err := meta.Accessor(obj)
 			if err != nil {
 				panic(err)
 			}
-			return table.Row(m.GetName())
+			return builtin.Row(m.GetName())
 		}),
 	}
 }

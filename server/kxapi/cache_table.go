@@ -4,11 +4,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var cacheColumns = []table.Column{
-	table.NameColumn,
+var cacheColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "State", Type: "string", Description: "How far the cache can be relied on."},
 	{Name: "Since", Type: "string", Description: "How long it has been in this state."},
 	{Name: "Items", Type: "integer", Description: "How many objects it has."},
@@ -26,6 +26,6 @@ var cacheColumns = []table.Column{
 
 func cacheRow(c *v1alpha1.Cache) metav1.TableRow {
 	s := &c.Status
-	return table.Row(c.Name, string(s.State), table.MicroAge(s.Since), s.Items, s.Bytes, s.Revision, s.Lag, s.Watches, s.Hits, s.Fallbacks,
+	return builtin.Row(c.Name, string(s.State), builtin.MicroAge(s.Since), s.Items, s.Bytes, s.Revision, s.Lag, s.Watches, s.Hits, s.Fallbacks,
 		s.History.Events, s.History.After, int64(s.Snapshots), s.Error)
 }

@@ -6,11 +6,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var keyColumns = []table.Column{
-	table.NameColumn,
+var keyColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Keys", Type: "integer", Description: "How many keys there are."},
 	{Name: "Bytes", Type: "integer", Description: "What their values have; of large directories what was read of them."},
 	{Name: "Revision", Type: "integer", Description: "The revision of the last change."},
@@ -27,5 +27,5 @@ func keyRow(k *v1alpha1.Key) metav1.TableRow {
 	if s.Value != nil {
 		format = strings.TrimSpace(s.Value.Format + " " + s.Value.Encryption)
 	}
-	return table.Row(k.Name, s.Keys, s.Bytes, s.ModRevision, s.Version, k.Spec.Key, s.CreateRevision, s.Lease, s.Measured, format)
+	return builtin.Row(k.Name, s.Keys, s.Bytes, s.ModRevision, s.Version, k.Spec.Key, s.CreateRevision, s.Lease, s.Measured, format)
 }

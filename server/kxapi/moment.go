@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 const (
@@ -149,12 +149,12 @@ func momentOf(name string, m moment) *v1alpha1.Moment {
 	}
 }
 
-var momentColumns = []table.Column{
-	table.NameColumn,
+var momentColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Revision", Type: "integer", Description: "The revision that etcd had come to."},
 	{Name: "Ago", Type: "string", Description: "How long ago that was."},
 }
 
 func momentRow(m *v1alpha1.Moment) metav1.TableRow {
-	return table.Row(m.Name, m.Status.Revision, table.MicroAge(m.Status.Time))
+	return builtin.Row(m.Name, m.Status.Revision, builtin.MicroAge(m.Status.Time))
 }

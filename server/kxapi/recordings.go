@@ -10,7 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -21,8 +21,8 @@ const (
 	recordSeconds, recordMost = 15 * 60, 24 * 60 * 60
 )
 
-var recordingColumns = []table.Column{
-	table.NameColumn,
+var recordingColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Filter", Type: "string", Description: "Which requests."},
 	{Name: "Allows", Type: "string", Description: "What administrators may do meanwhile."},
 	{Name: "Requests", Type: "integer", Description: "How many were recorded with objects."},
@@ -42,7 +42,7 @@ func recordingRow(r *v1alpha1.Recording) metav1.TableRow {
 		}
 		allows += string(a)
 	}
-	return table.Row(r.Name, r.Spec.Filter, allows, r.Status.Requests, until, r.Status.Last)
+	return builtin.Row(r.Name, r.Spec.Filter, allows, r.Status.Requests, until, r.Status.Last)
 }
 
 // recordings are the recordings of this process, and with its flags what they allow.

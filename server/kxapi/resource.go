@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 // groupObject is a pointer to one of the group's types.
@@ -38,7 +38,7 @@ type resource[T groupObject] struct {
 	objects string
 	// empty is an empty list.
 	empty   runtime.Object
-	columns []table.Column
+	columns []builtin.Column
 	row     func(T) metav1.TableRow
 	// fields (optional) returns the fields for field selectors, with the values of an object. Without it they know only
 	// the name.
@@ -66,7 +66,7 @@ type anyResource struct {
 
 	// pointer is the Go type of the objects.
 	pointer reflect.Type
-	table   *table.Generator
+	table   *builtin.Table
 	// source holds the original get and all of the declaration, because the structure shows where they are written.
 	source struct{ get, all any }
 }
@@ -100,7 +100,7 @@ func declare[T groupObject](r resource[T]) *anyResource {
 		made.fields = func(o groupObject) fields.Set { return r.fields(o.(T)) }
 	}
 	if r.row != nil {
-		made.table = table.New(r.columns, func(o T) metav1.TableRow { return escaped(r.row(o)) })
+		made.table = builtin.NewTable(r.columns, func(o T) metav1.TableRow { return escaped(r.row(o)) })
 	}
 	return made
 }

@@ -6,35 +6,35 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var breakpointColumns = []table.Column{
-	table.NameColumn,
+var breakpointColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Filter", Type: "string", Description: "Which steps of which requests."},
 	{Name: "At", Type: "string", Description: "The beginning or the end of the step."},
 	{Name: "Action", Type: "string", Description: "Whether requests are held."},
 	{Name: "Hits", Type: "integer", Description: "How often it was hit."},
 	{Name: "Held", Type: "integer", Description: "How many requests it holds now."},
 	{Name: "Last", Type: "string", Description: "The journey that hit it last."},
-	table.AgeColumn,
+	builtin.AgeColumn,
 	{Name: "Matches", Type: "integer", Priority: 1, Description: "How many steps its filter found."},
 	{Name: "Missed", Type: "integer", Priority: 1, Description: "How many it would have held, had there not been too many."},
 }
 
 func breakpointRow(b *v1alpha1.Breakpoint) metav1.TableRow {
-	return table.Row(b.Name, b.Spec.Filter, string(b.Spec.At), string(b.Spec.Action), b.Status.Hits, int64(b.Status.Held), last(b.Status),
-		table.Age(b.CreationTimestamp), b.Status.Matches, b.Status.Missed)
+	return builtin.Row(b.Name, b.Spec.Filter, string(b.Spec.At), string(b.Spec.Action), b.Status.Hits, int64(b.Status.Held), last(b.Status),
+		builtin.Age(b.CreationTimestamp), b.Status.Matches, b.Status.Missed)
 }
 
-var faultColumns = []table.Column{
-	table.NameColumn,
+var faultColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Effect", Type: "string", Description: "What goes wrong."},
 	{Name: "Filter", Type: "string", Description: "At which steps of which requests."},
 	{Name: "Hits", Type: "integer", Description: "How often it did."},
 	{Name: "Matches", Type: "integer", Description: "How often it could have."},
 	{Name: "Last", Type: "string", Description: "The journey that it hit last."},
-	table.AgeColumn,
+	builtin.AgeColumn,
 }
 
 func faultRow(f *v1alpha1.Fault) metav1.TableRow {
@@ -45,7 +45,7 @@ func faultRow(f *v1alpha1.Fault) metav1.TableRow {
 	if f.Spec.Delay != nil {
 		effect += " " + f.Spec.Delay.Duration.String()
 	}
-	return table.Row(f.Name, effect, f.Spec.Filter, f.Status.Hits, f.Status.Matches, last(f.Status), table.Age(f.CreationTimestamp))
+	return builtin.Row(f.Name, effect, f.Spec.Filter, f.Status.Hits, f.Status.Matches, last(f.Status), builtin.Age(f.CreationTimestamp))
 }
 
 func last(s v1alpha1.RuleStatus) string {

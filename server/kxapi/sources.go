@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 // sources are the files from which this server was built. They have no watch, because they never change.
@@ -91,13 +91,13 @@ func sourceFields(s *v1alpha1.Source) fields.Set {
 	return fields.Set{"metadata.name": s.Name, "spec.package": s.Spec.Package, "spec.file": s.Spec.File}
 }
 
-var sourceColumns = []table.Column{
-	table.NameColumn,
+var sourceColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Package", Type: "string", Description: "The package, from the module's root."},
 	{Name: "File", Type: "string", Description: "The file in it."},
 	{Name: "Lines", Type: "integer", Description: "How many lines it has."},
 }
 
 func sourceRow(s *v1alpha1.Source) metav1.TableRow {
-	return table.Row(s.Name, s.Spec.Package, strings.TrimPrefix(s.Spec.File, s.Spec.Package+"/"), int64(s.Spec.Lines))
+	return builtin.Row(s.Name, s.Spec.Package, strings.TrimPrefix(s.Spec.File, s.Spec.Package+"/"), int64(s.Spec.Lines))
 }

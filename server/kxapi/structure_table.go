@@ -9,14 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
 var storeType = reflect.TypeFor[registry.Store]()
 
-var structureColumns = []table.Column{
-	table.NameColumn,
+var structureColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Part", Type: "string", Description: "Filter, Server, Resource, Definition or Controller."},
 	{Name: "What", Type: "string", Description: "What it is or does."},
 	{Name: "Verbs", Type: "string", Description: "What can be done to a resource."},
@@ -38,5 +38,5 @@ func structureRow(s *v1alpha1.Structure) metav1.TableRow {
 	if p := s.Spec.Source; p.File != "" {
 		source = fmt.Sprintf("%s:%d", p.File, p.Line)
 	}
-	return table.Row(s.Name, string(s.Spec.Part), s.Spec.Title, verbs, cached, stored, subresources, source)
+	return builtin.Row(s.Name, string(s.Spec.Part), s.Spec.Title, verbs, cached, stored, subresources, source)
 }

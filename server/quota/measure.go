@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	podresource "k8s.io/component-helpers/resource"
 
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 	"github.com/kx-apiserver/kx/server/builtin/core/pod"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // Usage holds the usage of one object, and its properties for scopes.
@@ -99,7 +99,7 @@ func (u *Usage) Ended() *Usage {
 func (u *Usage) Signature() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%v", u.scope)
-	for _, name := range amount.Names(u.Amounts) {
+	for _, name := range podspec.ResourceNames(u.Amounts) {
 		quantity := u.Amounts[name]
 		fmt.Fprintf(&text, " %s=%s", name, quantity.String())
 	}
@@ -126,10 +126,10 @@ func measurePod(u *Usage, p *corev1.Pod) *Usage {
 	options := podresource.PodResourcesOptions{UseStatusResources: true}
 	for name, request := range podresource.PodRequests(p, options) {
 		switch {
-		case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage, amount.IsHugePage(name):
+		case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage, podspec.IsHugePageResource(name):
 			u.add(name, request)
 			u.add(corev1.DefaultResourceRequestsPrefix+name, request)
-		case amount.IsExtended(name), strings.HasPrefix(string(name), resourcev1.ResourceDeviceClassPrefix):
+		case podspec.IsExtendedResource(name), strings.HasPrefix(string(name), resourcev1.ResourceDeviceClassPrefix):
 			u.add(corev1.DefaultResourceRequestsPrefix+name, request)
 		}
 	}

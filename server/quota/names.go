@@ -8,7 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // Resources with more usage than their object count.
@@ -62,7 +62,7 @@ func of(name corev1.ResourceName) (resources []schema.GroupResource) {
 	if resource, ok := aliases[name]; ok {
 		return []schema.GroupResource{resource}
 	}
-	if slices.Contains(podNames, name) || amount.IsHugePage(name) || isOfContainers(text) {
+	if slices.Contains(podNames, name) || podspec.IsHugePageResource(name) || isOfContainers(text) {
 		resources = append(resources, pods)
 	}
 	if slices.Contains(serviceNames, name) {
@@ -84,12 +84,12 @@ func of(name corev1.ResourceName) (resources []schema.GroupResource) {
 func isOfContainers(name string) bool {
 	return strings.HasPrefix(name, corev1.ResourceRequestsHugePagesPrefix) ||
 		strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix+resourcev1.ResourceDeviceClassPrefix) ||
-		strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix) && !amount.IsNative(corev1.ResourceName(name))
+		strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix) && !podspec.IsNativeResource(corev1.ResourceName(name))
 }
 
 // Resources returns the resources that a quota with these limits counts, served or not.
 func Resources(hard corev1.ResourceList) (resources []schema.GroupResource) {
-	for _, name := range amount.Names(hard) {
+	for _, name := range podspec.ResourceNames(hard) {
 		for _, resource := range of(name) {
 			if !slices.Contains(resources, resource) {
 				resources = append(resources, resource)
@@ -101,7 +101,7 @@ func Resources(hard corev1.ResourceList) (resources []schema.GroupResource) {
 
 // Names returns the names in the limits that apply to a resource.
 func Names(resource schema.GroupResource, hard corev1.ResourceList) (names []corev1.ResourceName) {
-	for _, name := range amount.Names(hard) {
+	for _, name := range podspec.ResourceNames(hard) {
 		if slices.Contains(of(name), resource) {
 			names = append(names, name)
 		}

@@ -3,29 +3,29 @@ package admissionregistration
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 const unset = "<unset>"
 
-var configurationColumns = []table.Column{
-	table.NameColumn,
+var configurationColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Webhooks", Type: "integer", Description: "Webhooks indicates the number of webhooks registered in this configuration"},
-	table.AgeColumn,
+	builtin.AgeColumn,
 }
 
 // row makes the cells of a configuration.
 func (c Configuration) row() metav1.TableRow {
-	return table.Row(c.Meta.Name, int64(len(c.Webhooks)), table.Age(c.Meta.CreationTimestamp))
+	return builtin.Row(c.Meta.Name, int64(len(c.Webhooks)), builtin.Age(c.Meta.CreationTimestamp))
 }
 
 // PolicyColumns returns the columns of a policy: name, number of rules, kind of the parameters, and age.
-func PolicyColumns(rules, description string) []table.Column {
-	return []table.Column{
-		table.NameColumn,
+func PolicyColumns(rules, description string) []builtin.Column {
+	return []builtin.Column{
+		builtin.NameColumn,
 		{Name: rules, Type: "integer", Description: description},
 		{Name: "ParamKind", Type: "string", Description: "ParamKind specifies the kind of resources used to parameterize this policy"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	}
 }
 
@@ -35,16 +35,16 @@ func (p Policy) Row(rules int) metav1.TableRow {
 	if p.ParamKind != nil {
 		kind = p.ParamKind.APIVersion + "/" + p.ParamKind.Kind
 	}
-	return table.Row(p.Meta.Name, int64(rules), kind, table.Age(p.Meta.CreationTimestamp))
+	return builtin.Row(p.Meta.Name, int64(rules), kind, builtin.Age(p.Meta.CreationTimestamp))
 }
 
 // BindingColumns returns the columns of a binding.
-func BindingColumns() []table.Column {
-	return []table.Column{
-		table.NameColumn,
+func BindingColumns() []builtin.Column {
+	return []builtin.Column{
+		builtin.NameColumn,
 		{Name: "PolicyName", Type: "string", Description: "PolicyName indicates the policy definition which the policy binding binded to"},
 		{Name: "ParamRef", Type: "string", Description: "ParamRef indicates the param resource which sets the configuration param"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	}
 }
 
@@ -60,5 +60,5 @@ func (b Binding) Row() metav1.TableRow {
 	case ref.Selector != nil:
 		params = ref.Selector.String()
 	}
-	return table.Row(b.Meta.Name, b.PolicyName, params, table.Age(b.Meta.CreationTimestamp))
+	return builtin.Row(b.Meta.Name, b.PolicyName, params, builtin.Age(b.Meta.CreationTimestamp))
 }

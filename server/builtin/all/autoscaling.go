@@ -6,7 +6,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/autoscaling"
-	"github.com/kx-apiserver/kx/server/builtin/autoscaling/v1"
 )
 
 // autoscalingGroup also registers Scale, the kind of the subresource scale in every group.
@@ -14,7 +13,7 @@ func autoscalingGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(autoscalingv2.SchemeGroupVersion, autoscalingv2.AddToScheme),
-			{GroupVersion: autoscalingv1.SchemeGroupVersion, Types: autoscalingv1.AddToScheme, Convert: v1.AddToScheme},
+			{GroupVersion: autoscalingv1.SchemeGroupVersion, Types: autoscalingv1.AddToScheme, Convert: autoscaling.AddV1},
 		},
 		Resources: []builtin.Declaration{
 			builtin.Declare(autoscaling.HorizontalPodAutoscaler),

@@ -11,8 +11,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps"
-	"github.com/kx-apiserver/kx/server/builtin/apps/v1beta1"
-	"github.com/kx-apiserver/kx/server/builtin/apps/v1beta2"
 	"github.com/kx-apiserver/kx/server/builtin/batch"
 	"github.com/kx-apiserver/kx/server/builtin/policy"
 	"github.com/kx-apiserver/kx/server/builtin/scheduling"
@@ -22,9 +20,9 @@ func appsGroup() builtin.Group {
 	return builtin.Group{
 		Versions: []builtin.Version{
 			{GroupVersion: appsv1.SchemeGroupVersion, Types: appsv1.AddToScheme},
-			{GroupVersion: appsv1beta2.SchemeGroupVersion, Types: appsv1beta2.AddToScheme, Convert: v1beta2.AddToScheme,
+			{GroupVersion: appsv1beta2.SchemeGroupVersion, Types: appsv1beta2.AddToScheme, Convert: apps.AddV1beta2,
 				OffByDefault: true},
-			{GroupVersion: appsv1beta1.SchemeGroupVersion, Types: appsv1beta1.AddToScheme, Convert: v1beta1.AddToScheme,
+			{GroupVersion: appsv1beta1.SchemeGroupVersion, Types: appsv1beta1.AddToScheme, Convert: apps.AddV1beta1,
 				OffByDefault: true},
 		},
 		Resources: []builtin.Declaration{

@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // APIService declares apiservices.apiregistration.k8s.io. Each names the server of one version of a group: this
@@ -34,11 +33,11 @@ var APIService = builtin.Resource[*apiregistrationv1.APIService]{
 		},
 	},
 	ConditionalUpdate: true,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Service", Type: "string", Description: "The reference to the service that hosts this API endpoint."},
 		{Name: "Available", Type: "string", Description: "Whether this service is available."},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: apiServiceRow,
 }
@@ -75,5 +74,5 @@ func apiServiceRow(s *apiregistrationv1.APIService) metav1.TableRow {
 			available = fmt.Sprintf("%s (%s)", c.Status, c.Reason)
 		}
 	}
-	return table.Row(s.Name, service, available, table.Age(s.CreationTimestamp))
+	return builtin.Row(s.Name, service, available, builtin.Age(s.CreationTimestamp))
 }

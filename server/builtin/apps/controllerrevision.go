@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // ControllerRevision declares controllerrevisions.apps: earlier states of an object, to which its controller can roll
@@ -25,14 +24,14 @@ var ControllerRevision = builtin.Resource[*appsv1.ControllerRevision]{
 	Sample: `
 revision: 1
 data: {spec: {template: {}}}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Controller", Type: "string", Description: "Controller of the object"},
 		{Name: "Revision", Type: "string", Description: appsv1.ControllerRevision{}.SwaggerDoc()["revision"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(r *appsv1.ControllerRevision) metav1.TableRow {
-		return table.Row(r.Name, controllerCell(r), r.Revision, table.Age(r.CreationTimestamp))
+		return builtin.Row(r.Name, controllerCell(r), r.Revision, builtin.Age(r.CreationTimestamp))
 	},
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // DaemonSet is the resource daemonsets: a pod on each node.
@@ -63,15 +62,15 @@ spec:
   template:
     metadata: {labels: {app: NAME}}
     spec: {containers: [{name: main, image: nginx}]}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Desired", Type: "integer", Description: appsv1.DaemonSetStatus{}.SwaggerDoc()["desiredNumberScheduled"]},
 		{Name: "Current", Type: "integer", Description: appsv1.DaemonSetStatus{}.SwaggerDoc()["currentNumberScheduled"]},
 		{Name: "Ready", Type: "integer", Description: appsv1.DaemonSetStatus{}.SwaggerDoc()["numberReady"]},
 		{Name: "Up-to-date", Type: "integer", Description: appsv1.DaemonSetStatus{}.SwaggerDoc()["updatedNumberScheduled"]},
 		{Name: "Available", Type: "integer", Description: appsv1.DaemonSetStatus{}.SwaggerDoc()["numberAvailable"]},
 		{Name: "Node Selector", Type: "string", Description: corev1.PodSpec{}.SwaggerDoc()["nodeSelector"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		workload.ContainersColumn,
 		workload.ImagesColumn,
 		{Name: "Selector", Type: "string", Priority: 1, Description: appsv1.DaemonSetSpec{}.SwaggerDoc()["selector"]},
@@ -82,9 +81,9 @@ spec:
 func daemonSetRow(ds *appsv1.DaemonSet) metav1.TableRow {
 	s := &ds.Status
 	names, images := workload.ContainerCells(ds.Spec.Template.Spec.Containers)
-	return table.Row(ds.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
+	return builtin.Row(ds.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
 		int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(ds.Spec.Template.Spec.NodeSelector),
-		table.Age(ds.CreationTimestamp), names, images, metav1.FormatLabelSelector(ds.Spec.Selector))
+		builtin.Age(ds.CreationTimestamp), names, images, metav1.FormatLabelSelector(ds.Spec.Selector))
 }
 
 func setDaemonSetDefaults(ds *appsv1.DaemonSet) {

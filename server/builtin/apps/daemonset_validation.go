@@ -14,7 +14,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var daemonSetSpecPath = field.NewPath("spec")
@@ -28,7 +27,7 @@ func validateDaemonSetUpdate(ds, old *appsv1.DaemonSet) field.ErrorList {
 	mistakes := podspec.MistakesIn(&old.Spec.Template.Spec, old.Spec.Template.Annotations)
 	mistakes.SelectorValues = mistakes.SelectorValues || metav1validation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector)
 	errs := builtin.ValidateObjectMetaUpdate(&ds.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, quote.ValidateImmutable(ds.Spec.Selector, old.Spec.Selector, daemonSetSpecPath.Child("selector"))...)
+	errs = append(errs, builtin.ValidateImmutable(ds.Spec.Selector, old.Spec.Selector, daemonSetSpecPath.Child("selector"))...)
 	return append(errs, validateDaemonSetSpec(&ds.Spec, podspec.Options{Tolerated: mistakes})...)
 }
 
@@ -70,7 +69,7 @@ func validateDaemonSetStrategy(s *appsv1.DaemonSetUpdateStrategy, path *field.Pa
 		}
 		return validateDaemonSetRollingUpdate(s.RollingUpdate, path.Child("rollingUpdate"))
 	}
-	return field.ErrorList{field.NotSupported(path, quote.Internal(s), []appsv1.DaemonSetUpdateStrategyType{
+	return field.ErrorList{field.NotSupported(path, builtin.Quote(s), []appsv1.DaemonSetUpdateStrategyType{
 		appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 

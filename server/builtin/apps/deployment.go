@@ -16,7 +16,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/apps/scale"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // Deployment is the resource deployments: pods made from a template, replaced in steps when it changes.
@@ -70,12 +69,12 @@ spec:
   template:
     metadata: {labels: {app: NAME}}
     spec: {containers: [{name: main, image: nginx}]}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Ready", Type: "string", Description: "Number of the pod with ready state"},
 		{Name: "Up-to-date", Type: "string", Description: appsv1.DeploymentStatus{}.SwaggerDoc()["updatedReplicas"]},
 		{Name: "Available", Type: "string", Description: appsv1.DeploymentStatus{}.SwaggerDoc()["availableReplicas"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		workload.ContainersColumn,
 		workload.ImagesColumn,
 		{Name: "Selector", Type: "string", Priority: 1, Description: appsv1.DeploymentSpec{}.SwaggerDoc()["selector"]},
@@ -96,8 +95,8 @@ func deploymentRow(d *appsv1.Deployment) metav1.TableRow {
 	if s, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil {
 		selector = s.String()
 	}
-	return table.Row(d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, desired), int64(d.Status.UpdatedReplicas),
-		int64(d.Status.AvailableReplicas), table.Age(d.CreationTimestamp), names, images, selector)
+	return builtin.Row(d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, desired), int64(d.Status.UpdatedReplicas),
+		int64(d.Status.AvailableReplicas), builtin.Age(d.CreationTimestamp), names, images, selector)
 }
 
 func setDeploymentDefaults(d *appsv1.Deployment) {

@@ -12,7 +12,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var (
@@ -67,7 +66,7 @@ func validateDeploymentStrategy(s *appsv1.DeploymentStrategy, path *field.Path) 
 		}
 		return validateDeploymentRollingUpdate(s.RollingUpdate, at)
 	}
-	return field.ErrorList{field.NotSupported(path, quote.Internal(s), []appsv1.DeploymentStrategyType{
+	return field.ErrorList{field.NotSupported(path, builtin.Quote(s), []appsv1.DeploymentStrategyType{
 		appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
 }
 

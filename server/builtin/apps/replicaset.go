@@ -10,7 +10,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/apps/scale"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // ReplicaSet is the resource replicasets: a number of pods made from one template.
@@ -48,12 +47,12 @@ spec:
   template:
     metadata: {labels: {app: NAME}}
     spec: {containers: [{name: main, image: nginx}]}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Desired", Type: "integer", Description: appsv1.ReplicaSetSpec{}.SwaggerDoc()["replicas"]},
 		{Name: "Current", Type: "integer", Description: appsv1.ReplicaSetStatus{}.SwaggerDoc()["replicas"]},
 		{Name: "Ready", Type: "integer", Description: appsv1.ReplicaSetStatus{}.SwaggerDoc()["readyReplicas"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		workload.ContainersColumn,
 		workload.ImagesColumn,
 		{Name: "Selector", Type: "string", Priority: 1, Description: appsv1.ReplicaSetSpec{}.SwaggerDoc()["selector"]},
@@ -69,7 +68,7 @@ func replicaSetRow(rs *appsv1.ReplicaSet) metav1.TableRow {
 		desired = *rs.Spec.Replicas
 	}
 	names, images := workload.ContainerCells(rs.Spec.Template.Spec.Containers)
-	return table.Row(rs.Name, int64(desired), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas), table.Age(rs.CreationTimestamp),
+	return builtin.Row(rs.Name, int64(desired), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas), builtin.Age(rs.CreationTimestamp),
 		names, images, metav1.FormatLabelSelector(rs.Spec.Selector))
 }
 

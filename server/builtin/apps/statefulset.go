@@ -12,10 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/scale"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
-	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // StatefulSet is the resource statefulsets: pods with names and volumes of their own.
@@ -51,10 +48,10 @@ spec:
   template:
     metadata: {labels: {app: NAME}}
     spec: {containers: [{name: main, image: nginx}]}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Ready", Type: "string", Description: "Number of the pod with ready state"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		workload.ContainersColumn,
 		workload.ImagesColumn,
 	},
@@ -65,7 +62,7 @@ func statefulSetTemplate(obj *appsv1.StatefulSet) *corev1.PodTemplateSpec { retu
 
 func statefulSetRow(s *appsv1.StatefulSet) metav1.TableRow {
 	names, images := workload.ContainerCells(s.Spec.Template.Spec.Containers)
-	return table.Row(s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)), table.Age(s.CreationTimestamp),
+	return builtin.Row(s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)), builtin.Age(s.CreationTimestamp),
 		names, images)
 }
 
@@ -106,8 +103,8 @@ func setClaimDefaults(c *corev1.PersistentVolumeClaim) {
 	if c.Status.Phase == "" {
 		c.Status.Phase = corev1.ClaimPending
 	}
-	claim.SetDefaults(&c.Spec)
-	amount.RoundUp(c.Status.Capacity, c.Status.AllocatedResources)
+	podspec.SetClaimDefaults(&c.Spec)
+	podspec.RoundUpResources(c.Status.Capacity, c.Status.AllocatedResources)
 }
 
 func warnings(s, old *appsv1.StatefulSet) []string {
@@ -120,7 +117,7 @@ func warnings(s, old *appsv1.StatefulSet) []string {
 		if old != nil {
 			path = path.Child("Spec") // a kube-apiserver adds "Spec" to the path only in updates, with this capital
 		}
-		messages = append(messages, claim.Warnings(&s.Spec.VolumeClaimTemplates[i].Spec, path)...)
+		messages = append(messages, podspec.ClaimWarnings(&s.Spec.VolumeClaimTemplates[i].Spec, path)...)
 	}
 	if ptr.Deref(s.Spec.RevisionHistoryLimit, 0) < 0 {
 		messages = append(messages,

@@ -16,9 +16,7 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
-	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var (
@@ -45,12 +43,12 @@ func validateStatefulSetUpdate(s, old *appsv1.StatefulSet) field.ErrorList {
 	tolerated.template = len(validateStatefulSetSpec(&old.Spec, tolerated)) > 0
 	errs := builtin.ValidateObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, validateStatefulSetSpec(&s.Spec, tolerated)...)
-	errs = append(errs, quote.ValidateImmutable(s.Spec.Selector, old.Spec.Selector, statefulSetSpecPath.Child("selector"))...)
+	errs = append(errs, builtin.ValidateImmutable(s.Spec.Selector, old.Spec.Selector, statefulSetSpecPath.Child("selector"))...)
 	errs = append(errs,
-		quote.ValidateImmutable(withoutKinds(s.Spec.VolumeClaimTemplates), withoutKinds(old.Spec.VolumeClaimTemplates), claimsPath)...)
-	errs = append(errs, quote.ValidateImmutable(s.Spec.ServiceName, old.Spec.ServiceName, statefulSetSpecPath.Child("serviceName"))...)
+		builtin.ValidateImmutable(withoutKinds(s.Spec.VolumeClaimTemplates), withoutKinds(old.Spec.VolumeClaimTemplates), claimsPath)...)
+	errs = append(errs, builtin.ValidateImmutable(s.Spec.ServiceName, old.Spec.ServiceName, statefulSetSpecPath.Child("serviceName"))...)
 	return append(errs,
-		quote.ValidateImmutable(s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy,
+		builtin.ValidateImmutable(s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy,
 			statefulSetSpecPath.Child("podManagementPolicy"))...)
 }
 
@@ -70,7 +68,7 @@ func validateStatefulSetSpec(spec *appsv1.StatefulSetSpec, tolerated tolerance) 
 		validateRetention(spec.PersistentVolumeClaimRetentionPolicy, statefulSetSpecPath.Child("persistentVolumeClaimRetentionPolicy"))...)
 	if !tolerated.immutable {
 		for i := range spec.VolumeClaimTemplates {
-			errs = append(errs, claim.Validate(&spec.VolumeClaimTemplates[i].Spec, claimsPath.Index(i).Child("spec"), claim.Mistakes{})...)
+			errs = append(errs, podspec.ValidateClaim(&spec.VolumeClaimTemplates[i].Spec, claimsPath.Index(i).Child("spec"), podspec.ClaimMistakes{})...)
 		}
 	}
 	errs = append(errs,
@@ -115,10 +113,10 @@ func validateStatefulSetStrategy(s *appsv1.StatefulSetUpdateStrategy, path *fiel
 		if s.RollingUpdate == nil {
 			return nil
 		}
-		return field.ErrorList{field.Invalid(rolling, quote.Internal(quoted(s).RollingUpdate),
+		return field.ErrorList{field.Invalid(rolling, builtin.Quote(quoted(s).RollingUpdate),
 			fmt.Sprintf("only allowed for updateStrategy '%s'", appsv1.RollingUpdateStatefulSetStrategyType))}
 	}
-	return field.ErrorList{field.Invalid(path, quote.Internal(quoted(s)), fmt.Sprintf("must be '%s' or '%s'",
+	return field.ErrorList{field.Invalid(path, builtin.Quote(quoted(s)), fmt.Sprintf("must be '%s' or '%s'",
 		appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType))}
 }
 

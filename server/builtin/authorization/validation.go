@@ -9,7 +9,7 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 var specPath = field.NewPath("spec")
@@ -19,7 +19,7 @@ func validateOne(r *authorizationv1.ResourceAttributes, path *authorizationv1.No
 	if (r == nil) != (path == nil) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(specPath, quote.Internal(path),
+	return field.ErrorList{field.Invalid(specPath, builtin.Quote(path),
 		"exactly one of nonResourceAttributes or resourceAttributes must be specified")}
 }
 
@@ -90,7 +90,7 @@ func validateLocal(r *authorizationv1.LocalSubjectAccessReview) field.ErrorList 
 		errs = append(errs, field.Invalid(specPath.Child("resourceAttributes", "namespace"), a.Namespace, "must match metadata.namespace"))
 	}
 	if a := r.Spec.NonResourceAttributes; a != nil {
-		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), quote.Internal(a), "disallowed on this kind of request"))
+		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), builtin.Quote(a), "disallowed on this kind of request"))
 	}
 	return errs
 }

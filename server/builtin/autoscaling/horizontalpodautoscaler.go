@@ -12,9 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/autoscaling/v1"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var (
@@ -52,14 +50,14 @@ spec:
   metrics:
   - type: Resource
     resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Reference", Type: "string", Description: docs["scaleTargetRef"]},
 		{Name: "Targets", Type: "string", Description: docs["metrics"]},
 		{Name: "MinPods", Type: "string", Description: docs["minReplicas"]},
 		{Name: "MaxPods", Type: "string", Description: docs["maxReplicas"]},
 		{Name: "Replicas", Type: "string", Description: statusDocs["currentReplicas"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: autoscalerRow,
 }
@@ -69,20 +67,20 @@ func autoscalerRow(h *autoscalingv2.HorizontalPodAutoscaler) metav1.TableRow {
 	if h.Spec.MinReplicas != nil {
 		least = strconv.Itoa(int(*h.Spec.MinReplicas))
 	}
-	return table.Row(h.Name, fmt.Sprintf("%s/%s", h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name),
+	return builtin.Row(h.Name, fmt.Sprintf("%s/%s", h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name),
 		targetsCell(h.Spec.Metrics, h.Status.CurrentMetrics), least, int64(h.Spec.MaxReplicas), int64(h.Status.CurrentReplicas),
-		table.Age(h.CreationTimestamp))
+		builtin.Age(h.CreationTimestamp))
 }
 
 func setDefaults(h *autoscalingv2.HorizontalPodAutoscaler) {
 	// Annotations of autoscaling/v1 could contradict the fields.
-	h.Annotations = v1.WithoutAnnotations(h.Annotations)
+	h.Annotations = WithoutAnnotations(h.Annotations)
 	podspec.SetDefault(&h.Spec.MinReplicas, 1)
 	if len(h.Spec.Metrics) == 0 {
 		h.Spec.Metrics = []autoscalingv2.MetricSpec{{
 			Type: autoscalingv2.ResourceMetricSourceType,
 			Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{
-				Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](v1.DefaultUtilization)}},
+				Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](DefaultUtilization)}},
 		}}
 	}
 	if b := h.Spec.Behavior; b != nil {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // metricTypes lists the types in the order of the messages.
@@ -157,7 +157,7 @@ func validateResourceName(name corev1.ResourceName, path *field.Path) field.Erro
 	if name == "" {
 		return field.ErrorList{field.Required(path, "must specify a resource name")}
 	}
-	return amount.ValidateContainerName(name, path)
+	return podspec.ValidateContainerResource(name, path)
 }
 
 func validateResourceTarget(target autoscalingv2.MetricTarget, path *field.Path) field.ErrorList {

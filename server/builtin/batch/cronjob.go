@@ -11,7 +11,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/batch/jobspec"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // CronJob is the resource cronjobs: schedules by which a controller creates jobs.
@@ -43,14 +42,14 @@ spec:
     spec:
       template:
         spec: {restartPolicy: Never, containers: [{name: main, image: busybox, command: [date]}]}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Schedule", Type: "string", Description: batchv1.CronJobSpec{}.SwaggerDoc()["schedule"]},
 		{Name: "Timezone", Type: "string", Description: batchv1.CronJobSpec{}.SwaggerDoc()["timeZone"]},
 		{Name: "Suspend", Type: "boolean", Description: batchv1.CronJobSpec{}.SwaggerDoc()["suspend"]},
 		{Name: "Active", Type: "integer", Description: batchv1.CronJobStatus{}.SwaggerDoc()["active"]},
 		{Name: "Last Schedule", Type: "string", Description: batchv1.CronJobStatus{}.SwaggerDoc()["lastScheduleTime"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		workload.ContainersColumn,
 		workload.ImagesColumn,
 		{Name: "Selector", Type: "string", Priority: 1, Description: batchv1.JobSpec{}.SwaggerDoc()["selector"]},
@@ -89,13 +88,13 @@ func cronJobRow(c *batchv1.CronJob) metav1.TableRow {
 		zone = *c.Spec.TimeZone
 	}
 	if c.Status.LastScheduleTime != nil {
-		last = table.Age(*c.Status.LastScheduleTime)
+		last = builtin.Age(*c.Status.LastScheduleTime)
 	}
 	if c.Spec.Suspend != nil {
 		suspend = map[bool]string{true: "True", false: "False"}[*c.Spec.Suspend]
 	}
 	job := &c.Spec.JobTemplate.Spec
 	names, images := workload.ContainerCells(job.Template.Spec.Containers)
-	return table.Row(c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, table.Age(c.CreationTimestamp),
+	return builtin.Row(c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, builtin.Age(c.CreationTimestamp),
 		names, images, metav1.FormatLabelSelector(job.Selector))
 }

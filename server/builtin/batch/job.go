@@ -17,7 +17,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/batch/jobspec"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // Job is the resource jobs: pods that run until enough of them have succeeded.
@@ -61,12 +60,12 @@ var Job = builtin.Resource[*batchv1.Job]{
 spec:
   template:
     spec: {restartPolicy: Never, containers: [{name: main, image: busybox, command: [date]}]}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Status", Type: "string", Description: "Status of the job."},
 		{Name: "Completions", Type: "string", Description: batchv1.JobStatus{}.SwaggerDoc()["succeeded"]},
 		{Name: "Duration", Type: "string", Description: "Time required to complete the job."},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		workload.ContainersColumn,
 		workload.ImagesColumn,
 		{Name: "Selector", Type: "string", Priority: 1, Description: batchv1.JobSpec{}.SwaggerDoc()["selector"]},
@@ -154,7 +153,7 @@ func jobWarnings(j, old *batchv1.Job) []string {
 
 func jobRow(j *batchv1.Job) metav1.TableRow {
 	names, images := workload.ContainerCells(j.Spec.Template.Spec.Containers)
-	return table.Row(j.Name, jobState(j), completions(j), elapsed(&j.Status), table.Age(j.CreationTimestamp),
+	return builtin.Row(j.Name, jobState(j), completions(j), elapsed(&j.Status), builtin.Age(j.CreationTimestamp),
 		names, images, metav1.FormatLabelSelector(j.Spec.Selector))
 }
 

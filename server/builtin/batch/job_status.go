@@ -14,7 +14,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/batch/jobspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var statusPath = field.NewPath("status")
@@ -154,7 +153,7 @@ func finishedRules(now, was view) []rule {
 			required("startTime", "startTime is required for finished job")},
 		{finished || !apiequality.Semantic.DeepEqual(pods, was.Status.UncountedTerminatedPods),
 			now.finished && pods != nil && len(pods.Failed)+len(pods.Succeeded) > 0,
-			invalid("uncountedTerminatedPods", quote.Internal(pods), "must be empty for finished job")},
+			invalid("uncountedTerminatedPods", builtin.Quote(pods), "must be empty for finished job")},
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 // validateTemplateUpdate makes the template immutable. Only the placement and the resources of pods may change, while
@@ -17,14 +17,14 @@ func validateTemplateUpdate(j, old *batchv1.Job) field.ErrorList {
 	quiet := suspended && old.Status.Active == 0 && (old.Status.StartTime == nil || isTrue(old, batchv1.JobSuspended))
 	template, was := &j.Spec.Template, &old.Spec.Template
 	if !quiet {
-		return quote.ValidateImmutable(template, was, jobSpecPath.Child("template"))
+		return builtin.ValidateImmutable(template, was, jobSpecPath.Child("template"))
 	}
 	same := was.DeepCopy()
 	allowPlacement(same, template)
 	allowResources(same.Spec.Containers, template.Spec.Containers)
 	allowResources(same.Spec.InitContainers, template.Spec.InitContainers)
 	// Metadata that allowPlacement does not copy, such as a name, is not compared: upstream compares specs alone.
-	return quote.ValidateImmutable(template.Spec, same.Spec, jobSpecPath.Child("template.spec"))
+	return builtin.ValidateImmutable(template.Spec, same.Spec, jobSpecPath.Child("template.spec"))
 }
 
 // allowPlacement copies the fields about the placement of pods from template.

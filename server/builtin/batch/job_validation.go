@@ -16,7 +16,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/batch/jobspec"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var (
@@ -97,14 +96,14 @@ func validateJobUpdate(j, old *batchv1.Job) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&j.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, validateJobSpec(spec, podspec.Options{Tolerated: mistakes})...)
 	errs = append(errs, validateCompletionsUpdate(spec, was)...)
-	errs = append(errs, quote.ValidateImmutable(spec.Selector, was.Selector, jobSpecPath.Child("selector"))...)
+	errs = append(errs, builtin.ValidateImmutable(spec.Selector, was.Selector, jobSpecPath.Child("selector"))...)
 	errs = append(errs, validateTemplateUpdate(j, old)...)
-	errs = append(errs, quote.ValidateImmutable(spec.CompletionMode, was.CompletionMode, jobSpecPath.Child("completionMode"))...)
-	errs = append(errs, quote.ValidateImmutable(spec.PodFailurePolicy, was.PodFailurePolicy, jobSpecPath.Child("podFailurePolicy"))...)
+	errs = append(errs, builtin.ValidateImmutable(spec.CompletionMode, was.CompletionMode, jobSpecPath.Child("completionMode"))...)
+	errs = append(errs, builtin.ValidateImmutable(spec.PodFailurePolicy, was.PodFailurePolicy, jobSpecPath.Child("podFailurePolicy"))...)
 	errs = append(errs,
-		quote.ValidateImmutable(spec.BackoffLimitPerIndex, was.BackoffLimitPerIndex, jobSpecPath.Child("backoffLimitPerIndex"))...)
-	errs = append(errs, quote.ValidateImmutable(spec.ManagedBy, was.ManagedBy, jobSpecPath.Child("managedBy"))...)
-	errs = append(errs, quote.ValidateImmutable(spec.SuccessPolicy, was.SuccessPolicy, jobSpecPath.Child("successPolicy"))...)
+		builtin.ValidateImmutable(spec.BackoffLimitPerIndex, was.BackoffLimitPerIndex, jobSpecPath.Child("backoffLimitPerIndex"))...)
+	errs = append(errs, builtin.ValidateImmutable(spec.ManagedBy, was.ManagedBy, jobSpecPath.Child("managedBy"))...)
+	errs = append(errs, builtin.ValidateImmutable(spec.SuccessPolicy, was.SuccessPolicy, jobSpecPath.Child("successPolicy"))...)
 	return append(errs, validateHostnames(j)...)
 }
 
@@ -112,7 +111,7 @@ func validateJobUpdate(j, old *batchv1.Job) field.ErrorList {
 func validateCompletionsUpdate(spec, old *batchv1.JobSpec) field.ErrorList {
 	path := jobSpecPath.Child("completions")
 	if !jobspec.IsIndexed(spec) {
-		return quote.ValidateImmutable(spec.Completions, old.Completions, path)
+		return builtin.ValidateImmutable(spec.Completions, old.Completions, path)
 	}
 	if spec.Completions == nil || apiequality.Semantic.DeepEqual(spec.Completions, old.Completions) ||
 		*spec.Completions == *spec.Parallelism {

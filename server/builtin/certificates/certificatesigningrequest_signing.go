@@ -16,7 +16,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var (
@@ -65,9 +64,9 @@ var CertificateSigningRequest = builtin.Resource[*certificatesv1.CertificateSign
 			Check: checkUpdate(ofApproval),
 		})
 	})}},
-	Columns: []table.Column{
-		table.NameColumn,
-		table.AgeColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
+		builtin.AgeColumn,
 		{Name: "SignerName", Type: "string", Description: specDocs["signerName"]},
 		{Name: "Requestor", Type: "string", Description: specDocs["request"]},
 		{Name: "RequestedDuration", Type: "string", Description: specDocs["expirationSeconds"]},
@@ -163,7 +162,7 @@ func row(r *certificatesv1.CertificateSigningRequest) metav1.TableRow {
 	if s := r.Spec.ExpirationSeconds; s != nil {
 		lifetime = duration.HumanDuration(time.Duration(*s) * time.Second)
 	}
-	return table.Row(r.Name, table.Age(r.CreationTimestamp), signer, r.Spec.Username, lifetime, condition(r))
+	return builtin.Row(r.Name, builtin.Age(r.CreationTimestamp), signer, r.Spec.Username, lifetime, condition(r))
 }
 
 func condition(r *certificatesv1.CertificateSigningRequest) string {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // ClusterTrustBundle declares clustertrustbundles.certificates.k8s.io: the certificate authorities that a signer's
@@ -34,15 +33,15 @@ var ClusterTrustBundle = builtin.Resource[*certificatesv1beta1.ClusterTrustBundl
 	},
 	ValidateUpdate:    validateClusterTrustBundleUpdate,
 	ConditionalUpdate: true,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "SignerName", Type: "string", Description: certificatesv1.ClusterTrustBundleSpec{}.SwaggerDoc()["signerName"]},
 	},
 	Row: func(b *certificatesv1beta1.ClusterTrustBundle) metav1.TableRow {
 		if b.Spec.SignerName == "" {
-			return table.Row(b.Name, "<none>")
+			return builtin.Row(b.Name, "<none>")
 		}
-		return table.Row(b.Name, b.Spec.SignerName)
+		return builtin.Row(b.Name, b.Spec.SignerName)
 	},
 }
 

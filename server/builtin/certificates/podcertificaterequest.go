@@ -9,7 +9,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 type podCertificateRequest = certificatesv1beta1.PodCertificateRequest
@@ -50,8 +49,8 @@ func PodCertificateRequest(a authorizer.UnconditionalAuthorizer) builtin.Resourc
 				Allow: signer{a}.allow,
 			},
 		},
-		Columns: []table.Column{
-			table.NameColumn,
+		Columns: []builtin.Column{
+			builtin.NameColumn,
 			{Name: "PodName", Type: "string", Description: docs["podName"]},
 			{Name: "ServiceAccountName", Type: "string", Description: docs["serviceAccountName"]},
 			{Name: "NodeName", Type: "string", Description: docs["nodeName"]},
@@ -60,7 +59,7 @@ func PodCertificateRequest(a authorizer.UnconditionalAuthorizer) builtin.Resourc
 			{Name: "UnverifiedUserAnnotations", Type: "string", Description: docs["unverifiedUserAnnotations"]},
 		},
 		Row: func(r *podCertificateRequest) metav1.TableRow {
-			return table.Row(r.Name, r.Spec.PodName, r.Spec.ServiceAccountName, string(r.Spec.NodeName), r.Spec.SignerName, state(r),
+			return builtin.Row(r.Name, r.Spec.PodName, r.Spec.ServiceAccountName, string(r.Spec.NodeName), r.Spec.SignerName, state(r),
 				labels.FormatLabels(r.Spec.UnverifiedUserAnnotations))
 		},
 	}

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 const (
@@ -168,5 +167,5 @@ func weakness(public crypto.PublicKey, path *field.Path, curves string, value an
 
 func validatePodCertificateRequestUpdate(r, old *podCertificateRequest) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)
-	return append(errs, quote.ValidateImmutable(r.Spec, old.Spec, podCertificateRequestSpecPath)...)
+	return append(errs, builtin.ValidateImmutable(r.Spec, old.Spec, podCertificateRequestSpecPath)...)
 }

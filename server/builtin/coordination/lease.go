@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // Lease declares leases.coordination.k8s.io. Processes use them to elect a leader, and nodes to report that they are
@@ -26,13 +25,13 @@ var Lease = builtin.Resource[*coordinationv1.Lease]{
 	CreateOnUpdate:    true,
 	ConditionalUpdate: true,
 	Sample:            "spec: {holderIdentity: me, leaseDurationSeconds: 15}",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Holder", Type: "string", Description: coordinationv1.LeaseSpec{}.SwaggerDoc()["holderIdentity"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(l *coordinationv1.Lease) metav1.TableRow {
-		return table.Row(l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), table.Age(l.CreationTimestamp))
+		return builtin.Row(l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), builtin.Age(l.CreationTimestamp))
 	},
 }
 

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // LeaseCandidate declares leasecandidates.coordination.k8s.io, in which processes of several versions apply for a
@@ -29,17 +28,17 @@ var LeaseCandidate = builtin.Resource[*coordinationv1beta1.LeaseCandidate]{
   binaryVersion: 1.37.0
   emulationVersion: 1.37.0
   strategy: OldestEmulationVersion`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		// Kubernetes takes this description from an older version. It looks for the next two in the metadata, which
 		// lacks them.
 		{Name: "LeaseName", Type: "string", Description: coordinationv1alpha2.LeaseCandidateSpec{}.SwaggerDoc()["leaseName"]},
 		{Name: "BinaryVersion", Type: "string"},
 		{Name: "EmulationVersion", Type: "string"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(c *coordinationv1beta1.LeaseCandidate) metav1.TableRow {
-		return table.Row(c.Name, c.Spec.LeaseName, c.Spec.BinaryVersion, c.Spec.EmulationVersion, table.Age(c.CreationTimestamp))
+		return builtin.Row(c.Name, c.Spec.LeaseName, c.Spec.BinaryVersion, c.Spec.EmulationVersion, builtin.Age(c.CreationTimestamp))
 	},
 }
 

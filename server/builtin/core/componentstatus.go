@@ -19,7 +19,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
@@ -61,7 +60,7 @@ func (ComponentStatus) Manifest() string { return "" }
 
 func (d ComponentStatus) NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
 	return map[string]rest.Storage{"": &ComponentStatusREST{
-		TableConvertor: table.New(componentStatusColumns, componentStatusRow),
+		TableConvertor: builtin.NewTable(componentStatusColumns, componentStatusRow),
 		components: map[string]probe{
 			"controller-manager": healthz(10257),
 			"etcd-0":             etcd(d.Etcd),
@@ -115,8 +114,8 @@ func statusOf(ctx context.Context, name string, probe probe) *corev1.ComponentSt
 	return &corev1.ComponentStatus{ObjectMeta: metav1.ObjectMeta{Name: name}, Conditions: []corev1.ComponentCondition{condition}}
 }
 
-var componentStatusColumns = []table.Column{
-	table.NameColumn,
+var componentStatusColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Status", Type: "string", Description: "Status of the component conditions"},
 	{Name: "Message", Type: "string", Description: "Message of the component conditions"},
 	{Name: "Error", Type: "string", Description: "Error of the component conditions"},
@@ -127,10 +126,10 @@ func componentStatusRow(s *corev1.ComponentStatus) metav1.TableRow {
 		switch {
 		case c.Type != corev1.ComponentHealthy:
 		case c.Status == corev1.ConditionTrue:
-			return table.Row(s.Name, "Healthy", c.Message, c.Error)
+			return builtin.Row(s.Name, "Healthy", c.Message, c.Error)
 		default:
-			return table.Row(s.Name, "Unhealthy", c.Message, c.Error)
+			return builtin.Row(s.Name, "Unhealthy", c.Message, c.Error)
 		}
 	}
-	return table.Row(s.Name, "Unknown", "", "")
+	return builtin.Row(s.Name, "Unknown", "", "")
 }

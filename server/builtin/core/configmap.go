@@ -5,7 +5,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // ConfigMap is the resource configmaps: small data for programs. An author may declare one immutable.
@@ -17,13 +16,13 @@ var ConfigMap = builtin.Resource[*corev1.ConfigMap]{
 	Validate:       validateConfigMap,
 	ValidateUpdate: validateConfigMapUpdate,
 	Sample:         "data: {key: value}",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Data", Type: "string", Description: corev1.ConfigMap{}.SwaggerDoc()["data"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(cm *corev1.ConfigMap) metav1.TableRow {
-		return table.Row(cm.Name, int64(len(cm.Data)+len(cm.BinaryData)), table.Age(cm.CreationTimestamp))
+		return builtin.Row(cm.Name, int64(len(cm.Data)+len(cm.BinaryData)), builtin.Age(cm.CreationTimestamp))
 	},
 }
 

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // Endpoints is the resource endpoints: the addresses behind a service, in the form before endpoint slices.
@@ -31,13 +30,13 @@ var Endpoints = builtin.Resource[*corev1.Endpoints]{
 subsets:
 - addresses: [{ip: 10.1.2.3}]
   ports: [{name: http, port: 8080}]`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Endpoints", Type: "string", Description: corev1.Endpoints{}.SwaggerDoc()["subsets"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(e *corev1.Endpoints) metav1.TableRow {
-		return table.Row(e.Name, addresses(e), table.Age(e.CreationTimestamp))
+		return builtin.Row(e.Name, addresses(e), builtin.Age(e.CreationTimestamp))
 	},
 }
 

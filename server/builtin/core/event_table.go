@@ -6,12 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 var eventDocs = corev1.Event{}.SwaggerDoc()
 
-var eventColumns = []table.Column{
+var eventColumns = []builtin.Column{
 	{Name: "Last Seen", Type: "string", Description: eventDocs["lastTimestamp"]},
 	{Name: "Type", Type: "string", Description: eventDocs["type"]},
 	{Name: "Reason", Type: "string", Description: eventDocs["reason"]},
@@ -25,17 +25,17 @@ var eventColumns = []table.Column{
 }
 
 func eventRow(e *corev1.Event) metav1.TableRow {
-	first := table.Age(e.FirstTimestamp)
+	first := builtin.Age(e.FirstTimestamp)
 	if e.FirstTimestamp.IsZero() {
-		first = table.MicroAge(e.EventTime)
+		first = builtin.MicroAge(e.EventTime)
 	}
-	last := table.Age(e.LastTimestamp)
+	last := builtin.Age(e.LastTimestamp)
 	if e.LastTimestamp.IsZero() {
 		last = first
 	}
 	count := e.Count
 	if e.Series != nil {
-		last, count = table.MicroAge(e.Series.LastObservedTime), e.Series.Count
+		last, count = builtin.MicroAge(e.Series.LastObservedTime), e.Series.Count
 	} else if count == 0 {
 		// Events of the newer form have no count if they happened once.
 		count = 1
@@ -44,7 +44,7 @@ func eventRow(e *corev1.Event) metav1.TableRow {
 	if e.InvolvedObject.Name != "" {
 		object += "/" + e.InvolvedObject.Name
 	}
-	return table.Row(last, e.Type, e.Reason, object, e.InvolvedObject.FieldPath, source(e), strings.TrimSpace(e.Message),
+	return builtin.Row(last, e.Type, e.Reason, object, e.InvolvedObject.FieldPath, source(e), strings.TrimSpace(e.Message),
 		first, int64(count), e.Name)
 }
 

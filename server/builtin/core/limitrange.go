@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // LimitRange is the resource limitranges: bounds and defaults for the requests of each pod, container and claim of a
@@ -43,7 +43,7 @@ func setLimitRangeDefaults(l *corev1.LimitRange) {
 		if limit.Type == corev1.LimitTypeContainer {
 			setDefaultsContainer(limit)
 		}
-		amount.RoundUp(limit.Max, limit.Min, limit.Default, limit.DefaultRequest, limit.MaxLimitRequestRatio)
+		podspec.RoundUpResources(limit.Max, limit.Min, limit.Default, limit.DefaultRequest, limit.MaxLimitRequestRatio)
 	}
 }
 
@@ -56,7 +56,7 @@ func setDefaultsContainer(limit *corev1.LimitRangeItem) {
 	if limit.DefaultRequest == nil {
 		limit.DefaultRequest = corev1.ResourceList{}
 	}
-	amount.FillIn(limit.Default, limit.Max)
-	amount.FillIn(limit.DefaultRequest, limit.Default)
-	amount.FillIn(limit.DefaultRequest, limit.Min)
+	podspec.FillInResources(limit.Default, limit.Max)
+	podspec.FillInResources(limit.DefaultRequest, limit.Default)
+	podspec.FillInResources(limit.DefaultRequest, limit.Min)
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 func validateLimitRange(l *corev1.LimitRange) field.ErrorList {
@@ -47,13 +47,13 @@ func validateLimitRangeType(limitType corev1.LimitType, path *field.Path) field.
 
 // validateNames checks the names of a limit's resources, and which lists a limit of its type may have.
 func validateNames(limit *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
-	validateName := amount.ValidateName
+	validateName := podspec.ValidateResourceName
 	if limit.Type == corev1.LimitTypePod || limit.Type == corev1.LimitTypeContainer {
-		validateName = amount.ValidateContainerName
+		validateName = podspec.ValidateContainerResource
 	}
 	var errs field.ErrorList
 	check := func(name string, list corev1.ResourceList) {
-		for _, resource := range amount.Names(list) {
+		for _, resource := range podspec.ResourceNames(list) {
 			errs = append(errs, validateName(resource, path.Child(name).Key(string(resource)))...)
 		}
 	}
@@ -96,7 +96,7 @@ func validateLimitRangeAmounts(limit *corev1.LimitRangeItem, path *field.Path) f
 	}
 	all := sets.New[corev1.ResourceName]()
 	for _, list := range lists {
-		all.Insert(amount.Names(list)...)
+		all.Insert(podspec.ResourceNames(list)...)
 	}
 	var errs field.ErrorList
 	for _, name := range sets.List(all) {
@@ -104,7 +104,7 @@ func validateLimitRangeAmounts(limit *corev1.LimitRangeItem, path *field.Path) f
 		at := func(list string) *field.Path { return path.Child(list).Key(string(name)) }
 		errs = append(errs, b.validateOrder(at)...)
 		errs = append(errs, b.validateRatio(at("maxLimitRequestRatio"))...)
-		if !amount.IsOvercommitAllowed(name) && b.limit != nil && b.request != nil && b.limit.Cmp(*b.request) != 0 {
+		if !podspec.IsOvercommitAllowed(name) && b.limit != nil && b.request != nil && b.limit.Cmp(*b.request) != 0 {
 			errs = append(errs,
 				field.Invalid(at("defaultRequest"), *b.request,
 					fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s", b.limit, b.request, name)))

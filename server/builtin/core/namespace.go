@@ -9,7 +9,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
@@ -45,13 +44,13 @@ var Namespace = builtin.Resource[*corev1.Namespace]{
 	},
 	Sub:    []builtin.Sub{{Name: "finalize", New: builtin.Make(newFinalizeREST)}},
 	Sample: "{}",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Status", Type: "string", Description: "The status of the namespace"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(ns *corev1.Namespace) metav1.TableRow {
-		return table.Row(ns.Name, string(ns.Status.Phase), table.Age(ns.CreationTimestamp))
+		return builtin.Row(ns.Name, string(ns.Status.Phase), builtin.Age(ns.CreationTimestamp))
 	},
 	Hooks:               registry.Hooks{ShouldDeleteDuringUpdate: shouldDeleteDuringUpdate},
 	ReturnDeletedObject: true,

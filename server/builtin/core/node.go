@@ -10,7 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // Node is the resource nodes: the machines that pods run on.
@@ -53,7 +53,7 @@ func setNodeDefaults(n *corev1.Node) {
 	if n.Status.Allocatable == nil && n.Status.Capacity != nil {
 		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
 	}
-	amount.RoundUp(n.Status.Capacity, n.Status.Allocatable)
+	podspec.RoundUpResources(n.Status.Capacity, n.Status.Allocatable)
 	s := &n.Spec
 	if s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR) {
 		s.PodCIDRs = []string{s.PodCIDR}

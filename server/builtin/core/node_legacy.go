@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 // No component reads these annotations and fields any more. They are validated all the same.
@@ -80,7 +80,7 @@ func validateConfig(n *corev1.Node) field.ErrorList {
 func validateConfigSource(source *corev1.NodeConfigSource, known bool, path *field.Path) field.ErrorList {
 	m := source.ConfigMap
 	if m == nil {
-		return field.ErrorList{field.Invalid(path, quote.Internal(source), "exactly one reference subfield must be non-nil")}
+		return field.ErrorList{field.Invalid(path, builtin.Quote(source), "exactly one reference subfield must be non-nil")}
 	}
 	path = path.Child("configMap")
 	var errs field.ErrorList

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 var (
@@ -15,11 +15,11 @@ var (
 	infoDocs       = corev1.NodeSystemInfo{}.SwaggerDoc()
 )
 
-var nodeColumns = []table.Column{
-	table.NameColumn,
+var nodeColumns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Status", Type: "string", Description: "The status of the node"},
 	{Name: "Roles", Type: "string", Description: "The roles of the node"},
-	table.AgeColumn,
+	builtin.AgeColumn,
 	{Name: "Version", Type: "string", Description: infoDocs["kubeletVersion"]},
 	{Name: "Internal-IP", Type: "string", Priority: 1, Description: nodeStatusDocs["addresses"]},
 	{Name: "External-IP", Type: "string", Priority: 1, Description: nodeStatusDocs["addresses"]},
@@ -34,7 +34,7 @@ func nodeRow(n *corev1.Node) metav1.TableRow {
 	if info.Architecture != "" {
 		kernel += " (" + info.Architecture + ")"
 	}
-	return table.Row(n.Name, status(n), nodeRoles(n), table.Age(n.CreationTimestamp), info.KubeletVersion,
+	return builtin.Row(n.Name, status(n), nodeRoles(n), builtin.Age(n.CreationTimestamp), info.KubeletVersion,
 		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
 		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion))
 }

@@ -16,8 +16,7 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 var (
@@ -55,7 +54,7 @@ func validateChange(n, old *corev1.Node) field.ErrorList {
 	errs = append(errs, validateFeatures(n.Status.DeclaredFeatures)...)
 	for i, address := range n.Status.Addresses {
 		if slices.Contains(n.Status.Addresses[:i], address) {
-			errs = append(errs, field.Duplicate(nodeStatusPath.Child("addresses").Index(i), quote.Internal(address)))
+			errs = append(errs, field.Duplicate(nodeStatusPath.Child("addresses").Index(i), builtin.Quote(address)))
 		}
 	}
 	errs = append(errs, validatePodCIDRsChange(n.Spec.PodCIDRs, old.Spec.PodCIDRs)...)
@@ -76,11 +75,11 @@ func validateChange(n, old *corev1.Node) field.ErrorList {
 
 func validateResources(s *corev1.NodeStatus) field.ErrorList {
 	var errs field.ErrorList
-	for _, name := range amount.Names(s.Capacity) {
-		errs = append(errs, amount.Validate(name, s.Capacity[name], nodeStatusPath.Child("capacity", string(name)))...)
+	for _, name := range podspec.ResourceNames(s.Capacity) {
+		errs = append(errs, podspec.ValidateAmount(name, s.Capacity[name], nodeStatusPath.Child("capacity", string(name)))...)
 	}
-	for _, name := range amount.Names(s.Allocatable) {
-		errs = append(errs, amount.Validate(name, s.Allocatable[name], nodeStatusPath.Child("allocatable", string(name)))...)
+	for _, name := range podspec.ResourceNames(s.Allocatable) {
+		errs = append(errs, podspec.ValidateAmount(name, s.Allocatable[name], nodeStatusPath.Child("allocatable", string(name)))...)
 	}
 	return errs
 }
@@ -97,7 +96,7 @@ func validateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 		errs = append(errs, validateEffect(taint.Effect, at.Child("effect"))...)
 		id := corev1.Taint{Key: taint.Key, Effect: taint.Effect}
 		if seen.Has(id) {
-			twice := field.Duplicate(at, quote.Internal(taint))
+			twice := field.Duplicate(at, builtin.Quote(taint))
 			twice.Detail = "taints must be unique by key and effect pair"
 			errs = append(errs, twice)
 		}

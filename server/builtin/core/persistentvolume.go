@@ -7,9 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var (
@@ -45,8 +43,8 @@ spec:
   persistentVolumeReclaimPolicy: Retain
   storageClassName: manual
   hostPath: {path: /data/NAME}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Capacity", Type: "string", Description: persistentVolumeDocs["capacity"]},
 		{Name: "Access Modes", Type: "string", Description: persistentVolumeDocs["accessModes"]},
 		{Name: "Reclaim Policy", Type: "string", Description: persistentVolumeDocs["persistentVolumeReclaimPolicy"]},
@@ -55,7 +53,7 @@ spec:
 		{Name: "StorageClass", Type: "string", Description: "StorageClass of the pv"},
 		{Name: "VolumeAttributesClass", Type: "string", Description: "VolumeAttributesClass of the pv"},
 		{Name: "Reason", Type: "string", Description: persistentVolumeStatusDocs["reason"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		{Name: "VolumeMode", Type: "string", Priority: 1, Description: persistentVolumeDocs["volumeMode"]},
 	},
 	Row:                 persistentVolumeRow,
@@ -70,9 +68,9 @@ func persistentVolumeRow(pv *corev1.PersistentVolume) metav1.TableRow {
 	if pv.DeletionTimestamp != nil {
 		phase = "Terminating"
 	}
-	return table.Row(pv.Name, size.String(), claim.ModeCell(pv.Spec.AccessModes), string(pv.Spec.PersistentVolumeReclaimPolicy), phase,
-		claimed, claim.ClassCell(pv.Annotations, &pv.Spec.StorageClassName), claim.Cell(pv.Spec.VolumeAttributesClassName),
-		pv.Status.Reason, table.Age(pv.CreationTimestamp), claim.Cell(pv.Spec.VolumeMode))
+	return builtin.Row(pv.Name, size.String(), podspec.ModeCell(pv.Spec.AccessModes), string(pv.Spec.PersistentVolumeReclaimPolicy), phase,
+		claimed, podspec.ClassCell(pv.Annotations, &pv.Spec.StorageClassName), podspec.OptionalCell(pv.Spec.VolumeAttributesClassName),
+		pv.Status.Reason, builtin.Age(pv.CreationTimestamp), podspec.OptionalCell(pv.Spec.VolumeMode))
 }
 
 func setPersistentVolumeDefaults(pv *corev1.PersistentVolume) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var persistentVolumeSpecPath = field.NewPath("spec")
@@ -56,12 +55,12 @@ func validatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.Erro
 		errs = append(errs,
 			field.Forbidden(persistentVolumeSpecPath.Child("persistentvolumesource"),
 				fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%v",
-					diff.Diff(quote.Internal(old.Spec.PersistentVolumeSource), quote.Internal(source)))))
+					diff.Diff(builtin.Quote(old.Spec.PersistentVolumeSource), builtin.Quote(source)))))
 	}
 	errs = append(errs, apivalidation.ValidateImmutableField(pv.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
 	if affinity != nil && !sameNodes(pv.Spec.NodeAffinity, affinity) {
 		errs = append(errs,
-			field.Invalid(field.NewPath("nodeAffinity"), quote.Internal(pv.Spec.NodeAffinity),
+			field.Invalid(field.NewPath("nodeAffinity"), builtin.Quote(pv.Spec.NodeAffinity),
 				"field is immutable, except for updating from beta label to GA"))
 	}
 	if old.Spec.VolumeAttributesClassName != nil && pv.Spec.VolumeAttributesClassName == nil {

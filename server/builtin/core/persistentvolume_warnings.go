@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // persistentVolumeWarnings reports annotations that fields replaced, deprecated labels and policies, and types of
@@ -30,7 +30,7 @@ func persistentVolumeWarnings(pv, _ *corev1.PersistentVolume) []string {
 		for i, term := range a.Required.NodeSelectorTerms {
 			at := persistentVolumeSpecPath.Child("nodeAffinity", "required", "nodeSelectorTerms").Index(i).Child("matchExpressions")
 			for j, e := range term.MatchExpressions {
-				if message, old := nodelabel.Deprecated(e.Key); old {
+				if message, old := podspec.DeprecatedNodeLabel(e.Key); old {
 					add(at.Index(j).Child("key"), e.Key+" is "+message)
 				}
 			}

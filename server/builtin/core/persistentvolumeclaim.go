@@ -9,9 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
-	"github.com/kx-apiserver/kx/server/builtin/core/claim"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
@@ -44,15 +42,15 @@ var PersistentVolumeClaim = builtin.Resource[*corev1.PersistentVolumeClaim]{
 spec:
   accessModes: [ReadWriteOnce]
   resources: {requests: {storage: 1Gi}}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Status", Type: "string", Description: persistentVolumeClaimStatusDocs["phase"]},
 		{Name: "Volume", Type: "string", Description: persistentVolumeClaimDocs["volumeName"]},
 		{Name: "Capacity", Type: "string", Description: persistentVolumeClaimStatusDocs["capacity"]},
 		{Name: "Access Modes", Type: "string", Description: persistentVolumeClaimStatusDocs["accessModes"]},
 		{Name: "StorageClass", Type: "string", Description: "StorageClass of the pvc"},
 		{Name: "VolumeAttributesClass", Type: "string", Description: "VolumeAttributesClass of the pvc"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		{Name: "VolumeMode", Type: "string", Priority: 1, Description: persistentVolumeClaimDocs["volumeMode"]},
 	},
 	Row:                 persistentVolumeClaimRow,
@@ -67,18 +65,18 @@ func persistentVolumeClaimRow(c *corev1.PersistentVolumeClaim) metav1.TableRow {
 	}
 	if c.Spec.VolumeName != "" {
 		storage := c.Status.Capacity[corev1.ResourceStorage]
-		size, modes = storage.String(), claim.ModeCell(c.Status.AccessModes)
+		size, modes = storage.String(), podspec.ModeCell(c.Status.AccessModes)
 	}
-	return table.Row(c.Name, phase, c.Spec.VolumeName, size, modes, claim.ClassCell(c.Annotations, c.Spec.StorageClassName),
-		claim.Cell(c.Spec.VolumeAttributesClassName), table.Age(c.CreationTimestamp), claim.Cell(c.Spec.VolumeMode))
+	return builtin.Row(c.Name, phase, c.Spec.VolumeName, size, modes, podspec.ClassCell(c.Annotations, c.Spec.StorageClassName),
+		podspec.OptionalCell(c.Spec.VolumeAttributesClassName), builtin.Age(c.CreationTimestamp), podspec.OptionalCell(c.Spec.VolumeMode))
 }
 
 func setPersistentVolumeClaimDefaults(c *corev1.PersistentVolumeClaim) {
 	if c.Status.Phase == "" {
 		c.Status.Phase = corev1.ClaimPending
 	}
-	claim.SetDefaults(&c.Spec)
-	amount.RoundUp(c.Status.Capacity, c.Status.AllocatedResources)
+	podspec.SetClaimDefaults(&c.Spec)
+	podspec.RoundUpResources(c.Status.Capacity, c.Status.AllocatedResources)
 }
 
 // keepPersistentVolumeClaimInStatus also clears the field of a feature that is off by default, unless the stored
@@ -96,5 +94,5 @@ func persistentVolumeClaimWarnings(c, _ *corev1.PersistentVolumeClaim) []string 
 		messages = append(messages, fmt.Sprintf("%s: deprecated since v1.8; use \"storageClassName\" attribute instead",
 			field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation)))
 	}
-	return append(messages, claim.Warnings(&c.Spec, persistentVolumeClaimSpecPath)...)
+	return append(messages, podspec.ClaimWarnings(&c.Spec, persistentVolumeClaimSpecPath)...)
 }

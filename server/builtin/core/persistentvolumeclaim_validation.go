@@ -12,9 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
-	"github.com/kx-apiserver/kx/server/builtin/core/claim"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 var (
@@ -25,12 +23,12 @@ var (
 )
 
 func validatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorList {
-	return validatePersistentVolumeClaimAll(c, claim.Mistakes{})
+	return validatePersistentVolumeClaimAll(c, podspec.ClaimMistakes{})
 }
 
-func validatePersistentVolumeClaimAll(c *corev1.PersistentVolumeClaim, tolerated claim.Mistakes) field.ErrorList {
+func validatePersistentVolumeClaimAll(c *corev1.PersistentVolumeClaim, tolerated podspec.ClaimMistakes) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	return append(errs, claim.Validate(&c.Spec, persistentVolumeClaimSpecPath, tolerated)...)
+	return append(errs, podspec.ValidateClaim(&c.Spec, persistentVolumeClaimSpecPath, tolerated)...)
 }
 
 func validatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
@@ -38,7 +36,7 @@ func validatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 	was := old.DeepCopy()
 	completeSpec(&was.Spec)
 	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, validatePersistentVolumeClaimAll(c, claim.MistakesIn(&was.Spec))...)
+	errs = append(errs, validatePersistentVolumeClaimAll(c, podspec.ClaimMistakesIn(&was.Spec))...)
 	errs = append(errs, validateImmutable(c, was)...)
 	errs = append(errs, validateSize(c, was)...)
 	errs = append(errs, apivalidation.ValidateImmutableField(c.Spec.VolumeMode, was.Spec.VolumeMode, field.NewPath("volumeMode"))...)
@@ -82,7 +80,7 @@ func validateImmutable(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 		errs = append(errs,
 			field.Forbidden(persistentVolumeClaimSpecPath,
 				fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
-					diff.Diff(quote.Internal(was), quote.Internal(next)))))
+					diff.Diff(builtin.Quote(was), builtin.Quote(next)))))
 	}
 	return errs
 }
@@ -125,12 +123,12 @@ func validateSize(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 func validatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	capacity := persistentVolumeClaimStatusPath.Child("capacity")
-	for _, name := range amount.Names(c.Status.Capacity) {
+	for _, name := range podspec.ResourceNames(c.Status.Capacity) {
 		errs = append(errs, validateNotNegative(c.Status.Capacity, name, capacity)...)
 	}
 	errs = append(errs, validateResizes(c.Status.AllocatedResourceStatuses)...)
 	allocated := persistentVolumeClaimStatusPath.Child("allocatedResources")
-	for _, name := range amount.Names(c.Status.AllocatedResources) {
+	for _, name := range podspec.ResourceNames(c.Status.AllocatedResources) {
 		wrong := validateResource(string(name), allocated)
 		if len(wrong) == 0 {
 			wrong = validateNotNegative(c.Status.AllocatedResources, name, allocated)
@@ -172,7 +170,7 @@ func validateResource(name string, path *field.Path) field.ErrorList {
 	for _, message := range validation.IsQualifiedName(name) {
 		errs = append(errs, field.Invalid(path, name, message))
 	}
-	if len(errs) == 0 && amount.IsNative(corev1.ResourceName(name)) && name != string(corev1.ResourceStorage) {
+	if len(errs) == 0 && podspec.IsNativeResource(corev1.ResourceName(name)) && name != string(corev1.ResourceStorage) {
 		errs = append(errs, field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage}))
 	}
 	return errs

@@ -12,7 +12,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var podTemplatePath = field.NewPath("template")
@@ -37,15 +36,15 @@ var PodTemplate = builtin.Resource[*corev1.PodTemplate]{
 template:
   metadata: {labels: {app: NAME}}
   spec: {containers: [{name: main, image: nginx}]}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Containers", Type: "string", Description: "Names of each container in the template."},
 		{Name: "Images", Type: "string", Description: "Images referenced by each container in the template."},
 		{Name: "Pod Labels", Type: "string", Description: "The labels for the pod template."},
 	},
 	Row: func(t *corev1.PodTemplate) metav1.TableRow {
 		names, images := workload.ContainerCells(t.Template.Spec.Containers)
-		return table.Row(t.Name, names, images, labels.FormatLabels(t.Template.Labels))
+		return builtin.Row(t.Name, names, images, labels.FormatLabels(t.Template.Labels))
 	},
 	ReturnDeletedObject: true,
 }

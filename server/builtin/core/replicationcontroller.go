@@ -14,7 +14,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/apps/scale"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // ReplicationController is the resource replicationcontrollers, the predecessor of replica sets: a number of pods
@@ -59,12 +58,12 @@ spec:
   template:
     metadata: {labels: {app: NAME}}
     spec: {containers: [{name: main, image: nginx}]}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Desired", Type: "integer", Description: corev1.ReplicationControllerSpec{}.SwaggerDoc()["replicas"]},
 		{Name: "Current", Type: "integer", Description: corev1.ReplicationControllerStatus{}.SwaggerDoc()["replicas"]},
 		{Name: "Ready", Type: "integer", Description: corev1.ReplicationControllerStatus{}.SwaggerDoc()["readyReplicas"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		workload.ContainersColumn,
 		workload.ImagesColumn,
 		{Name: "Selector", Type: "string", Priority: 1, Description: corev1.ReplicationControllerSpec{}.SwaggerDoc()["selector"]},
@@ -78,8 +77,8 @@ func replicationControllerRow(rc *corev1.ReplicationController) metav1.TableRow 
 		containers = spec.Containers
 	}
 	names, images := workload.ContainerCells(containers)
-	return table.Row(rc.Name, int64(ptr.Deref(rc.Spec.Replicas, 0)), int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
-		table.Age(rc.CreationTimestamp), names, images, labels.FormatLabels(rc.Spec.Selector))
+	return builtin.Row(rc.Name, int64(ptr.Deref(rc.Spec.Replicas, 0)), int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
+		builtin.Age(rc.CreationTimestamp), names, images, labels.FormatLabels(rc.Spec.Selector))
 }
 
 // setReplicationControllerDefaults copies a missing selector, and missing labels, from the template.

@@ -8,8 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // ResourceQuota is the resource resourcequotas: limits on the total use of resources in a namespace.
@@ -19,7 +18,7 @@ var ResourceQuota = builtin.Resource[*corev1.ResourceQuota]{
 	Names:          builtin.Names{Plural: "resourcequotas", Singular: "resourcequota", Short: []string{"quota"}},
 	List:           &corev1.ResourceQuotaList{},
 	Stored:         corev1.SchemeGroupVersion,
-	Default:        func(q *corev1.ResourceQuota) { amount.RoundUp(q.Spec.Hard, q.Status.Hard, q.Status.Used) },
+	Default:        func(q *corev1.ResourceQuota) { podspec.RoundUpResources(q.Spec.Hard, q.Status.Hard, q.Status.Used) },
 	Validate:       validateResourceQuota,
 	ValidateUpdate: validateResourceQuotaUpdate,
 	Warnings:       resourceQuotaWarnings,
@@ -33,12 +32,12 @@ var ResourceQuota = builtin.Resource[*corev1.ResourceQuota]{
 	Sample: `
 spec:
   hard: {requests.cpu: "4", requests.memory: 8Gi, limits.cpu: "8", limits.memory: 16Gi, pods: "20"}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Request", Type: "string", Description: "Request represents a minimum amount of cpu/memory that a container may consume."},
 		{Name: "Limit", Type: "string",
 			Description: "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row:                 resourceQuotaRow,
 	ReturnDeletedObject: true,
@@ -47,7 +46,7 @@ spec:
 // resourceQuotaRow makes one cell for limits and one for everything else.
 func resourceQuotaRow(q *corev1.ResourceQuota) metav1.TableRow {
 	var requests, limits []string
-	for _, name := range amount.Names(q.Status.Hard) {
+	for _, name := range podspec.ResourceNames(q.Status.Hard) {
 		used, hard := q.Status.Used[name], q.Status.Hard[name]
 		text := fmt.Sprintf("%s: %s/%s", name, used.String(), hard.String())
 		if strings.HasPrefix(string(name), "limits.") {
@@ -56,7 +55,7 @@ func resourceQuotaRow(q *corev1.ResourceQuota) metav1.TableRow {
 			requests = append(requests, text)
 		}
 	}
-	return table.Row(q.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), table.Age(q.CreationTimestamp))
+	return builtin.Row(q.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), builtin.Age(q.CreationTimestamp))
 }
 
 // resourceQuotaWarnings warns the author of a new quota if it allows higher requests than limits.

@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 var (
@@ -40,10 +39,10 @@ func validateResourceQuotaStatusUpdate(q, old *corev1.ResourceQuota) field.Error
 
 func validateResourceQuotaAmounts(list corev1.ResourceList, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for _, name := range amount.Names(list) {
+	for _, name := range podspec.ResourceNames(list) {
 		at := path.Key(string(name))
-		errs = append(errs, amount.ValidateQuotaName(name, at)...)
-		errs = append(errs, amount.Validate(name, list[name], at)...)
+		errs = append(errs, podspec.ValidateQuotaResource(name, at)...)
+		errs = append(errs, podspec.ValidateAmount(name, list[name], at)...)
 	}
 	return errs
 }
@@ -78,8 +77,8 @@ func validateScoped(scope corev1.ResourceQuotaScope, spec *corev1.ResourceQuotaS
 		return nil
 	}
 	var errs field.ErrorList
-	for _, name := range amount.Names(spec.Hard) {
-		if amount.IsQuota(name) && !slices.Contains(of, name) {
+	for _, name := range podspec.ResourceNames(spec.Hard) {
+		if podspec.IsQuotaResource(name) && !slices.Contains(of, name) {
 			errs = append(errs, field.Invalid(path, value, "unsupported scope applied to resource"))
 		}
 	}
@@ -124,7 +123,7 @@ func validateSelector(spec *corev1.ResourceQuotaSpec, path *field.Path) field.Er
 		if !slices.Contains(QuotaScopes, r.ScopeName) {
 			errs = append(errs, field.Invalid(path.Child("scopeName"), r.ScopeName, "unsupported scope"))
 		}
-		errs = append(errs, validateScoped(r.ScopeName, spec, path, quote.Internal(spec.ScopeSelector))...)
+		errs = append(errs, validateScoped(r.ScopeName, spec, path, builtin.Quote(spec.ScopeSelector))...)
 		errs = append(errs, validateOperator(r, path)...)
 		all.Insert(r.ScopeName)
 	}

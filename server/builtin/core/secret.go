@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // Secret is the resource secrets: small confidential data.
@@ -26,14 +25,14 @@ var Secret = builtin.Resource[*corev1.Secret]{
 	Sample: `
 type: Opaque
 stringData: {key: value}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Type", Type: "string", Description: corev1.Secret{}.SwaggerDoc()["type"]},
 		{Name: "Data", Type: "string", Description: corev1.Secret{}.SwaggerDoc()["data"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(s *corev1.Secret) metav1.TableRow {
-		return table.Row(s.Name, string(s.Type), int64(len(s.Data)), table.Age(s.CreationTimestamp))
+		return builtin.Row(s.Name, string(s.Type), int64(len(s.Data)), builtin.Age(s.CreationTimestamp))
 	},
 }
 

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // enforceMountableSecrets is a deprecated annotation.
@@ -27,12 +26,12 @@ var ServiceAccount = builtin.Resource[*corev1.ServiceAccount]{
 	ValidateUpdate: validateServiceAccountUpdate,
 	Warnings:       serviceAccountWarnings,
 	Sample:         "automountServiceAccountToken: true",
-	Columns: []table.Column{
-		table.NameColumn,
-		table.AgeColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(sa *corev1.ServiceAccount) metav1.TableRow {
-		return table.Row(sa.Name, table.Age(sa.CreationTimestamp))
+		return builtin.Row(sa.Name, builtin.Age(sa.CreationTimestamp))
 	},
 	ReturnDeletedObject: true,
 }

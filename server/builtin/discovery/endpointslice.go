@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var docs = discoveryv1.EndpointSlice{}.SwaggerDoc()
@@ -33,12 +32,12 @@ var EndpointSlice = builtin.Resource[*discoveryv1.EndpointSlice]{
 addressType: IPv4
 endpoints: [{addresses: [192.0.2.1], conditions: {ready: true}}]
 ports: [{name: http, port: 80}]`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "AddressType", Type: "string", Description: docs["addressType"]},
 		{Name: "Ports", Type: "string", Description: docs["ports"]},
 		{Name: "Endpoints", Type: "string", Description: docs["endpoints"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: endpointSliceRow,
 }
@@ -94,7 +93,7 @@ func endpointSliceRow(s *discoveryv1.EndpointSlice) metav1.TableRow {
 	for _, e := range s.Endpoints {
 		addresses = append(addresses, e.Addresses...)
 	}
-	return table.Row(s.Name, string(s.AddressType), first(ports), first(addresses), table.Age(s.CreationTimestamp))
+	return builtin.Row(s.Name, string(s.AddressType), first(ports), first(addresses), builtin.Age(s.CreationTimestamp))
 }
 
 // first joins the first items, and adds the number of the others.

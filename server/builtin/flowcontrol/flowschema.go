@@ -5,7 +5,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // FlowSchema declares flowschemas.flowcontrol.apiserver.k8s.io, which assign requests to priority levels.
@@ -36,12 +35,12 @@ var FlowSchema = builtin.Resource[*flowcontrolv1.FlowSchema]{
   rules:
   - subjects: [{kind: Group, group: {name: system:authenticated}}]
     resourceRules: [{verbs: ["*"], apiGroups: [""], resources: [pods], namespaces: ["*"]}]`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "PriorityLevel", Type: "string", Description: flowcontrolv1.PriorityLevelConfigurationReference{}.SwaggerDoc()["name"]},
 		{Name: "MatchingPrecedence", Type: "string", Description: flowcontrolv1.FlowSchemaSpec{}.SwaggerDoc()["matchingPrecedence"]},
 		{Name: "DistinguisherMethod", Type: "string", Description: flowcontrolv1.FlowSchemaSpec{}.SwaggerDoc()["distinguisherMethod"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		{Name: "MissingPL", Type: "string", Description: "references a broken or non-existent PriorityLevelConfiguration"},
 	},
 	Row: flowSchemaRow,
@@ -58,8 +57,8 @@ func flowSchemaRow(s *flowcontrolv1.FlowSchema) metav1.TableRow {
 			break
 		}
 	}
-	return table.Row(s.Name, s.Spec.PriorityLevelConfiguration.Name, int64(s.Spec.MatchingPrecedence), method,
-		table.Age(s.CreationTimestamp), dangling)
+	return builtin.Row(s.Name, s.Spec.PriorityLevelConfiguration.Name, int64(s.Spec.MatchingPrecedence), method,
+		builtin.Age(s.CreationTimestamp), dangling)
 }
 
 func setFlowSchemaDefaults(s *flowcontrolv1.FlowSchema) {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var flowSchemaSpecPath = field.NewPath("spec")
@@ -21,7 +20,7 @@ func validateFlowSchema(s *flowcontrolv1.FlowSchema) field.ErrorList {
 	errs = append(errs, validateFlowSchemaSpec(s.Name, &s.Spec)...)
 	if fixed := Mandatory(bootstrap.MandatoryFlowSchemas, s.Name); fixed != nil && !apiequality.Semantic.DeepEqual(s.Spec, fixed.Spec) {
 		errs = append(errs,
-			field.Invalid(flowSchemaSpecPath, quote.Internal(s.Spec), fmt.Sprintf("spec of '%s' must equal the fixed value", s.Name)))
+			field.Invalid(flowSchemaSpecPath, builtin.Quote(s.Spec), fmt.Sprintf("spec of '%s' must equal the fixed value", s.Name)))
 	}
 	return append(errs, validateConditions(s)...)
 }
@@ -57,7 +56,7 @@ func validateFlowSchemaSpec(name string, s *flowcontrolv1.FlowSchemaSpec) (errs 
 	}
 	if m := s.DistinguisherMethod; m != nil && !methods.Has(m.Type) {
 		errs = append(errs,
-			field.NotSupported(flowSchemaSpecPath.Child("distinguisherMethod", "type"), quote.Internal(m), sets.List(methods)))
+			field.NotSupported(flowSchemaSpecPath.Child("distinguisherMethod", "type"), builtin.Quote(m), sets.List(methods)))
 	}
 	level := flowSchemaSpecPath.Child("priorityLevelConfiguration", "name")
 	if s.PriorityLevelConfiguration.Name == "" {

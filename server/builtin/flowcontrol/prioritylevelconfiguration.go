@@ -8,7 +8,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // PriorityLevelConfiguration declares prioritylevelconfigurations.flowcontrol.apiserver.k8s.io, which share an API
@@ -36,20 +35,20 @@ var PriorityLevelConfiguration = builtin.Resource[*flowcontrolv1.PriorityLevelCo
 	Sample: `spec:
   type: Limited
   limited: {nominalConcurrencyShares: 30, limitResponse: {type: Reject}}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		column("Type", flowcontrolv1.PriorityLevelConfigurationSpec{}.SwaggerDoc(), "type"),
 		column("NominalConcurrencyShares", flowcontrolv1.LimitedPriorityLevelConfiguration{}.SwaggerDoc(), "nominalConcurrencyShares"),
 		column("Queues", flowcontrolv1.QueuingConfiguration{}.SwaggerDoc(), "queues"),
 		column("HandSize", flowcontrolv1.QueuingConfiguration{}.SwaggerDoc(), "handSize"),
 		column("QueueLengthLimit", flowcontrolv1.QueuingConfiguration{}.SwaggerDoc(), "queueLengthLimit"),
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: priorityLevelConfigurationRow,
 }
 
-func column(name string, docs map[string]string, of string) table.Column {
-	return table.Column{Name: name, Type: "string", Description: docs[of]}
+func column(name string, docs map[string]string, of string) builtin.Column {
+	return builtin.Column{Name: name, Type: "string", Description: docs[of]}
 }
 
 func priorityLevelConfigurationRow(l *flowcontrolv1.PriorityLevelConfiguration) metav1.TableRow {
@@ -61,7 +60,7 @@ func priorityLevelConfigurationRow(l *flowcontrolv1.PriorityLevelConfiguration) 
 			queues, handSize, limit = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
 		}
 	}
-	return table.Row(l.Name, string(l.Spec.Type), shares, queues, handSize, limit, table.Age(l.CreationTimestamp))
+	return builtin.Row(l.Name, string(l.Spec.Type), shares, queues, handSize, limit, builtin.Age(l.CreationTimestamp))
 }
 
 func setPriorityLevelConfigurationDefaults(l *flowcontrolv1.PriorityLevelConfiguration) {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var (
@@ -70,7 +69,7 @@ func validateMandatory(l *flowcontrolv1.PriorityLevelConfiguration) field.ErrorL
 	if apiequality.Semantic.DeepEqual(have, fixed.Spec) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(priorityLevelConfigurationSpecPath, quote.Internal(l.Spec),
+	return field.ErrorList{field.Invalid(priorityLevelConfigurationSpecPath, builtin.Quote(l.Spec),
 		fmt.Sprintf("spec of '%s'%s must equal the fixed value", l.Name, but))}
 }
 

@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // classAnnotation holds the class in ingresses from before the field ingressClassName.
@@ -40,14 +39,14 @@ spec:
   rules:
   - host: example.com
     http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: NAME, port: {number: 80}}}}]}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Class", Type: "string",
 			Description: "The name of the IngressClass resource that should be used for additional configuration"},
 		{Name: "Hosts", Type: "string", Description: "Hosts that incoming requests are matched against before the ingress rule"},
 		{Name: "Address", Type: "string", Description: "Address is a list containing ingress points for the load-balancer"},
 		{Name: "Ports", Type: "string", Description: "Ports of TLS configurations that open"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: ingressRow,
 }
@@ -74,8 +73,8 @@ func ingressRow(i *networkingv1.Ingress) metav1.TableRow {
 	if len(i.Spec.TLS) > 0 {
 		ports = "80, 443"
 	}
-	return table.Row(i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), hosts(i.Spec.Rules), addresses(i), ports,
-		table.Age(i.CreationTimestamp))
+	return builtin.Row(i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), hosts(i.Spec.Rules), addresses(i), ports,
+		builtin.Age(i.CreationTimestamp))
 }
 
 // hostsShown limits the hosts in a cell.

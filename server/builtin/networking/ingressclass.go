@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 const (
@@ -28,11 +27,11 @@ var IngressClass = builtin.Resource[*networkingv1.IngressClass]{
 	ValidateUpdate: validateIngressClassUpdate,
 	Spec:           func(c *networkingv1.IngressClass) any { return &c.Spec },
 	Sample:         "spec: {controller: example.com/ingress-controller}",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Controller", Type: "string", Description: "Controller that is responsible for handling this class"},
 		{Name: "Parameters", Type: "string", Description: "A reference to a resource with additional parameters"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: ingressClassRow,
 }
@@ -96,5 +95,5 @@ func ingressClassRow(c *networkingv1.IngressClass) metav1.TableRow {
 		}
 		parameters += "/" + p.Name
 	}
-	return table.Row(name, c.Spec.Controller, parameters, table.Age(c.CreationTimestamp))
+	return builtin.Row(name, c.Spec.Controller, parameters, builtin.Age(c.CreationTimestamp))
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // IPAddress declares ipaddresses.networking.k8s.io: the object that uses an address. The name is the address.
@@ -28,8 +27,8 @@ var IPAddress = builtin.Resource[*networkingv1.IPAddress]{
 		s.NameGenerator = baseName{}
 		return s
 	}),
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "ParentRef", Type: "string", Description: networkingv1.IPAddressSpec{}.SwaggerDoc()["parentRef"]},
 	},
 	Row: ipAddressRow,
@@ -50,7 +49,7 @@ func ipAddressRow(a *networkingv1.IPAddress) metav1.TableRow {
 		}
 		parent = strings.Join(append(parts, ref.Name), "/")
 	}
-	return table.Row(a.Name, parent, table.Age(a.CreationTimestamp))
+	return builtin.Row(a.Name, parent, builtin.Age(a.CreationTimestamp))
 }
 
 var parentPath = field.NewPath("spec", "parentRef")

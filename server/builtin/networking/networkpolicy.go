@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // NetworkPolicy declares networkpolicies.networking.k8s.io: the allowed traffic from and to pods.
@@ -30,13 +29,13 @@ spec:
   podSelector: {matchLabels: {app: NAME}}
   policyTypes: [Ingress]
   ingress: [{from: [{podSelector: {}}], ports: [{port: 80}]}]`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Pod-Selector", Type: "string", Description: networkingv1.NetworkPolicySpec{}.SwaggerDoc()["podSelector"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(p *networkingv1.NetworkPolicy) metav1.TableRow {
-		return table.Row(p.Name, metav1.FormatLabelSelector(&p.Spec.PodSelector), table.Age(p.CreationTimestamp))
+		return builtin.Row(p.Name, metav1.FormatLabelSelector(&p.Spec.PodSelector), builtin.Age(p.CreationTimestamp))
 	},
 }
 

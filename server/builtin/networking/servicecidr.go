@@ -11,7 +11,6 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // ServiceCIDR declares servicecidrs.networking.k8s.io: the ranges from which services get their addresses.
@@ -36,13 +35,13 @@ var ServiceCIDR = builtin.Resource[*networkingv1.ServiceCIDR]{
 		},
 	},
 	Sample: "spec: {cidrs: [198.51.100.0/24]}",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "CIDRs", Type: "string", Description: networkingv1.ServiceCIDRSpec{}.SwaggerDoc()["cidrs"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(c *networkingv1.ServiceCIDR) metav1.TableRow {
-		return table.Row(c.Name, strings.Join(c.Spec.CIDRs, ","), table.Age(c.CreationTimestamp))
+		return builtin.Row(c.Name, strings.Join(c.Spec.CIDRs, ","), builtin.Age(c.CreationTimestamp))
 	},
 }
 

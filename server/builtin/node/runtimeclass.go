@@ -16,10 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // RuntimeClass declares runtimeclasses.node.k8s.io. A pod names one to choose the runtime for its containers.
@@ -34,14 +31,14 @@ var RuntimeClass = builtin.Resource[*nodev1.RuntimeClass]{
 	CreateOnUpdate:    true,
 	ConditionalUpdate: true,
 	Sample:            "handler: runc",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		// Kubernetes looks for the description in the metadata, which lacks it.
 		{Name: "Handler", Type: "string"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(c *nodev1.RuntimeClass) metav1.TableRow {
-		return table.Row(c.Name, c.Handler, table.Age(c.CreationTimestamp))
+		return builtin.Row(c.Name, c.Handler, builtin.Age(c.CreationTimestamp))
 	},
 }
 
@@ -56,7 +53,7 @@ func warnings(c *nodev1.RuntimeClass) (warnings []string) {
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Scheduling.NodeSelector)) {
-		if message, old := nodelabel.Deprecated(key); old {
+		if message, old := podspec.DeprecatedNodeLabel(key); old {
 			warnings = append(warnings, schedulingPath.Child("nodeSelector").String()+": "+message)
 		}
 	}
@@ -112,7 +109,7 @@ func validateTolerations(tolerations []corev1.Toleration, path *field.Path) fiel
 		key := t
 		key.TolerationSeconds = nil
 		if seen.Has(key) {
-			errs = append(errs, field.Duplicate(path.Index(i), quote.Internal(t)))
+			errs = append(errs, field.Duplicate(path.Index(i), builtin.Quote(t)))
 		}
 		seen.Insert(key)
 	}

@@ -13,8 +13,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // PodDisruptionBudget declares poddisruptionbudgets.policy, which limit the pods of a set that may be evicted at
@@ -47,16 +45,16 @@ var PodDisruptionBudget = builtin.Resource[*policyv1.PodDisruptionBudget]{
 spec:
   minAvailable: 1
   selector: {matchLabels: {app: NAME}}`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Min Available", Type: "string", Description: "The minimum number of pods that must be available."},
 		{Name: "Max Unavailable", Type: "string", Description: "The maximum number of pods that may be unavailable."},
 		{Name: "Allowed Disruptions", Type: "integer", Description: "Calculated number of pods that may be disrupted at this time."},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(b *policyv1.PodDisruptionBudget) metav1.TableRow {
-		return table.Row(b.Name, cell(b.Spec.MinAvailable), cell(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed),
-			table.Age(b.CreationTimestamp))
+		return builtin.Row(b.Name, cell(b.Spec.MinAvailable), cell(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed),
+			builtin.Age(b.CreationTimestamp))
 	},
 }
 
@@ -94,7 +92,7 @@ func validateSpec(spec *policyv1.PodDisruptionBudgetSpec, tolerant bool) field.E
 	var errs field.ErrorList
 	path := field.NewPath("spec")
 	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
-		errs = append(errs, field.Invalid(path, quote.Internal(spec), "minAvailable and maxUnavailable cannot be both set"))
+		errs = append(errs, field.Invalid(path, builtin.Quote(spec), "minAvailable and maxUnavailable cannot be both set"))
 	}
 	for _, n := range []struct {
 		name  string

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // Binding holds the common parts of RoleBindings and ClusterRoleBindings.
@@ -116,11 +115,11 @@ func validateSubject(s *rbacv1.Subject, namespaced bool, path *field.Path) (errs
 }
 
 // Columns returns kubectl's columns of a kind of bindings.
-func Columns(kind, roleRef string) []table.Column {
-	return []table.Column{
-		table.NameColumn,
+func Columns(kind, roleRef string) []builtin.Column {
+	return []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Role", Type: "string", Description: roleRef},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		{Name: "Users", Type: "string", Priority: 1, Description: "Users in the " + kind},
 		{Name: "Groups", Type: "string", Priority: 1, Description: "Groups in the " + kind},
 		{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "ServiceAccounts in the " + kind},
@@ -138,6 +137,6 @@ func (b Binding) Row() metav1.TableRow {
 		names[s.Kind] = append(names[s.Kind], name)
 	}
 	join := func(kind string) string { return strings.Join(names[kind], ", ") }
-	return table.Row(b.Meta.Name, b.Role.Kind+"/"+b.Role.Name, table.Age(b.Meta.CreationTimestamp),
+	return builtin.Row(b.Meta.Name, b.Role.Kind+"/"+b.Role.Name, builtin.Age(b.Meta.CreationTimestamp),
 		join(rbacv1.UserKind), join(rbacv1.GroupKind), join(rbacv1.ServiceAccountKind))
 }

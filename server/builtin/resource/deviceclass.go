@@ -10,7 +10,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // DeviceClass declares deviceclasses.resource.k8s.io.
@@ -28,8 +27,8 @@ var DeviceClass = builtin.Resource[*resourcev1.DeviceClass]{
 	Special:             builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy { return deviceClassStrategy{s} }),
 	ReturnDeletedObject: true,
 	Sample:              `spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}`,
-	Columns:             []table.Column{table.NameColumn, table.AgeColumn},
+	Columns:             []builtin.Column{builtin.NameColumn, builtin.AgeColumn},
 	Row: func(c *resourcev1.DeviceClass) metav1.TableRow {
-		return table.Row(c.Name, table.Age(c.CreationTimestamp))
+		return builtin.Row(c.Name, builtin.Age(c.CreationTimestamp))
 	},
 }

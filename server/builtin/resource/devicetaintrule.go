@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // DeviceTaintRule declares devicetaintrules.resource.k8s.io. They are stored in v1beta2, which the previous version
@@ -42,21 +41,21 @@ var DeviceTaintRule = builtin.Resource[*resourcev1beta2.DeviceTaintRule]{
 	Row: func(r *resourcev1beta2.DeviceTaintRule) metav1.TableRow {
 		taint, added := r.Spec.Taint, ""
 		if taint.TimeAdded != nil {
-			added = table.Age(*taint.TimeAdded)
+			added = builtin.Age(*taint.TimeAdded)
 		}
-		return table.Row(r.Name, taint.Key, taint.Value, string(taint.Effect), added, table.Age(r.CreationTimestamp))
+		return builtin.Row(r.Name, taint.Key, taint.Value, string(taint.Effect), added, builtin.Age(r.CreationTimestamp))
 	},
 }
 
-func columns() []table.Column {
+func columns() []builtin.Column {
 	doc := resourcev1.DeviceTaint{}.SwaggerDoc()
-	return []table.Column{
-		table.NameColumn,
+	return []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Key", Type: "string", Description: doc["key"]},
 		{Name: "Value", Type: "string", Description: doc["value"]},
 		{Name: "Effect", Type: "string", Description: doc["effect"]},
 		{Name: "TimeAdded", Type: "string", Description: doc["timeAdded"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	}
 }
 

@@ -16,8 +16,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var (
@@ -65,13 +63,13 @@ func ResourceClaim(access Access) builtin.Resource[*resourcev1.ResourceClaim] {
 		},
 		ReturnDeletedObject: true,
 		Sample:              `spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}`,
-		Columns: []table.Column{
-			table.NameColumn,
+		Columns: []builtin.Column{
+			builtin.NameColumn,
 			{Name: "State", Type: "string", Description: "A summary of the current state (allocated, pending, reserved, etc.)."},
-			table.AgeColumn,
+			builtin.AgeColumn,
 		},
 		Row: func(c *resourcev1.ResourceClaim) metav1.TableRow {
-			return table.Row(c.Name, state(c), table.Age(c.CreationTimestamp))
+			return builtin.Row(c.Name, state(c), builtin.Age(c.CreationTimestamp))
 		},
 	}
 }
@@ -116,7 +114,7 @@ func (s resourceClaimStrategy) ValidateUpdate(ctx context.Context, obj, oldObj r
 		return errs
 	}
 	if DeclaredIn(ctx).Flat && SameSpec(&c.Spec, &old.Spec) {
-		return append(errs, quote.ValidateImmutable(c.Spec, old.Spec, resourceClaimSpecPath)...)
+		return append(errs, builtin.ValidateImmutable(c.Spec, old.Spec, resourceClaimSpecPath)...)
 	}
 	return append(errs, builtin.Immutable(resourceClaimSpecPath))
 }

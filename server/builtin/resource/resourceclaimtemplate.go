@@ -15,8 +15,6 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var (
@@ -47,9 +45,9 @@ func ResourceClaimTemplate(access Access) builtin.Resource[*resourcev1.ResourceC
 		}),
 		ReturnDeletedObject: true,
 		Sample:              `spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}`,
-		Columns:             []table.Column{table.NameColumn, table.AgeColumn},
+		Columns:             []builtin.Column{builtin.NameColumn, builtin.AgeColumn},
 		Row: func(t *resourcev1.ResourceClaimTemplate) metav1.TableRow {
-			return table.Row(t.Name, table.Age(t.CreationTimestamp))
+			return builtin.Row(t.Name, builtin.Age(t.CreationTimestamp))
 		},
 	}
 }
@@ -82,5 +80,5 @@ func validateResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) field.Er
 // validateResourceClaimTemplateUpdate refuses a changed spec, and validates it all the same.
 func validateResourceClaimTemplateUpdate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	errs := append(validateResourceClaimTemplate(t), builtin.ValidateObjectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)...)
-	return append(errs, quote.ValidateImmutable(t.Spec, old.Spec, resourceClaimTemplateSpecPath)...)
+	return append(errs, builtin.ValidateImmutable(t.Spec, old.Spec, resourceClaimTemplateSpecPath)...)
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var (
@@ -63,15 +62,15 @@ spec:
   nodeName: node-1
   pool: {name: node-1, generation: 1, resourceSliceCount: 1}
   devices: [{name: gpu-0}]`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Node", Type: "string", Description: docs["nodeName"]},
 		{Name: "Driver", Type: "string", Description: docs["driver"]},
 		{Name: "Pool", Type: "string", Description: resourcev1.ResourcePool{}.SwaggerDoc()["name"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(s *resourcev1.ResourceSlice) metav1.TableRow {
-		return table.Row(s.Name, ptr.Deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, table.Age(s.CreationTimestamp))
+		return builtin.Row(s.Name, ptr.Deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, builtin.Age(s.CreationTimestamp))
 	},
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 // ValidateSlice checks the spec of a slice by the rules that its type does not declare. old is nil for a new slice.
@@ -63,7 +62,7 @@ func validateNodes(spec *resourcev1.ResourceSliceSpec, path *field.Path) (errs f
 		errs = append(errs, podspec.ValidateNodeSelector(s, false, at)...)
 		if len(s.NodeSelectorTerms) != 1 {
 			errs = append(errs,
-				field.Invalid(at.Child("nodeSelectorTerms"), quote.Internal(s.NodeSelectorTerms),
+				field.Invalid(at.Child("nodeSelectorTerms"), builtin.Quote(s.NodeSelectorTerms),
 					"must have exactly one node selector term"))
 		}
 	}

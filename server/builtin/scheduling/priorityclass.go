@@ -18,7 +18,6 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // PriorityClass declares priorityclasses.scheduling.k8s.io: named priorities of pods.
@@ -38,15 +37,15 @@ var PriorityClass = builtin.Resource[*schedulingv1.PriorityClass]{
 	Sample: `
 value: 1000
 description: More important than most.`,
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Value", Type: "integer", Description: schedulingv1.PriorityClass{}.SwaggerDoc()["value"]},
 		{Name: "Global-Default", Type: "boolean", Description: schedulingv1.PriorityClass{}.SwaggerDoc()["globalDefault"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 		{Name: "PreemptionPolicy", Type: "string", Description: schedulingv1.PriorityClass{}.SwaggerDoc()["preemptionPolicy"]},
 	},
 	Row: func(c *schedulingv1.PriorityClass) metav1.TableRow {
-		return table.Row(c.Name, int64(c.Value), c.GlobalDefault, table.Age(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, "")))
+		return builtin.Row(c.Name, int64(c.Value), c.GlobalDefault, builtin.Age(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, "")))
 	},
 	REST: builtin.Make(func(r *builtin.REST) rest.Storage { return &PriorityClassREST{r} }),
 }

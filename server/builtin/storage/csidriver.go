@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // CSIDriver declares csidrivers.storage.k8s.io: the capabilities and requirements of a volume driver.
@@ -27,21 +26,21 @@ var CSIDriver = builtin.Resource[*storagev1.CSIDriver]{
 	ConditionalUpdate:   true,
 	ReturnDeletedObject: true,
 	Sample:              "spec: {attachRequired: true, podInfoOnMount: false}",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		csiDriverColumn("AttachRequired", "boolean", "attachRequired"),
 		csiDriverColumn("PodInfoOnMount", "boolean", "podInfoOnMount"),
 		csiDriverColumn("StorageCapacity", "boolean", "storageCapacity"),
 		csiDriverColumn("TokenRequests", "string", "tokenRequests"),
 		csiDriverColumn("RequiresRepublish", "boolean", "requiresRepublish"),
 		csiDriverColumn("Modes", "string", "volumeLifecycleModes"),
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: row,
 }
 
-func csiDriverColumn(name, kind, of string) table.Column {
-	return table.Column{Name: name, Type: kind, Description: storagev1.CSIDriverSpec{}.SwaggerDoc()[of]}
+func csiDriverColumn(name, kind, of string) builtin.Column {
+	return builtin.Column{Name: name, Type: kind, Description: storagev1.CSIDriverSpec{}.SwaggerDoc()[of]}
 }
 
 func row(d *storagev1.CSIDriver) metav1.TableRow {
@@ -60,8 +59,8 @@ func row(d *storagev1.CSIDriver) metav1.TableRow {
 	if all == "" {
 		all = "<none>"
 	}
-	return table.Row(d.Name, ptr.Deref(d.Spec.AttachRequired, true), ptr.Deref(d.Spec.PodInfoOnMount, false),
-		ptr.Deref(d.Spec.StorageCapacity, false), tokens, ptr.Deref(d.Spec.RequiresRepublish, false), all, table.Age(d.CreationTimestamp))
+	return builtin.Row(d.Name, ptr.Deref(d.Spec.AttachRequired, true), ptr.Deref(d.Spec.PodInfoOnMount, false),
+		ptr.Deref(d.Spec.StorageCapacity, false), tokens, ptr.Deref(d.Spec.RequiresRepublish, false), all, builtin.Age(d.CreationTimestamp))
 }
 
 func setCSIDriverDefaults(d *storagev1.CSIDriver) {

@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // CSINode declares csinodes.storage.k8s.io, which list the volume drivers of a node.
@@ -33,13 +32,13 @@ var CSINode = builtin.Resource[*storagev1.CSINode]{
 	ConditionalUpdate:   true,
 	ReturnDeletedObject: true,
 	Sample:              "spec: {drivers: [{name: csi.example.com, nodeID: node-1}]}",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Drivers", Type: "integer", Description: "Drivers indicates the number of CSI drivers registered on the node"},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(n *storagev1.CSINode) metav1.TableRow {
-		return table.Row(n.Name, int64(len(n.Spec.Drivers)), table.Age(n.CreationTimestamp))
+		return builtin.Row(n.Name, int64(len(n.Spec.Drivers)), builtin.Age(n.CreationTimestamp))
 	},
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 const maxNodeID = 256
@@ -73,7 +72,7 @@ func validateCSINodeUpdate(n, old *storagev1.CSINode) field.ErrorList {
 				continue
 			}
 			was.Allocatable, now.Allocatable = nil, nil
-			errs = append(errs, quote.ValidateImmutable(now, was, driversPath)...)
+			errs = append(errs, builtin.ValidateImmutable(now, was, driversPath)...)
 		}
 	}
 	return errs

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // CSIStorageCapacity declares csistoragecapacities.storage.k8s.io: the space that a driver has for new volumes in a
@@ -21,7 +21,7 @@ var CSIStorageCapacity = builtin.Resource[*storagev1.CSIStorageCapacity]{
 	Validate:       func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCSIStorageCapacity(c, nil) },
 	ValidateUpdate: validateCSIStorageCapacityUpdate,
 	Warnings: func(c, _ *storagev1.CSIStorageCapacity) []string {
-		return nodelabel.Warnings(c.NodeTopology, topologyPath)
+		return podspec.NodeLabelWarnings(c.NodeTopology, topologyPath)
 	},
 	ConditionalUpdate: true,
 	Sample:            "storageClassName: fast\ncapacity: 10Gi\nnodeTopology: {}",

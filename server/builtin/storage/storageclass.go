@@ -11,8 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 // StorageClass declares storageclasses.storage.k8s.io. A claim names the class of the volume that it requests.
@@ -27,19 +26,19 @@ var StorageClass = builtin.Resource[*storagev1.StorageClass]{
 	Warnings:            func(c, _ *storagev1.StorageClass) []string { return storageClassWarnings(c) },
 	ReturnDeletedObject: true,
 	Sample:              "provisioner: csi.example.com",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		storageClassColumn("Provisioner", "provisioner"),
 		storageClassColumn("ReclaimPolicy", "reclaimPolicy"),
 		storageClassColumn("VolumeBindingMode", "volumeBindingMode"),
 		storageClassColumn("AllowVolumeExpansion", "allowVolumeExpansion"),
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	RowInList: storageClassRowInList,
 }
 
-func storageClassColumn(name, of string) table.Column {
-	return table.Column{Name: name, Type: "string", Description: storagev1.StorageClass{}.SwaggerDoc()[of]}
+func storageClassColumn(name, of string) builtin.Column {
+	return builtin.Column{Name: name, Type: "string", Description: storagev1.StorageClass{}.SwaggerDoc()[of]}
 }
 
 // defaultAnnotations mark the class for claims that name none. The second one is older.
@@ -82,9 +81,9 @@ func storageClassRowInList(list runtime.Object) func(*storagev1.StorageClass) me
 		if name == marked {
 			name += " (default)"
 		}
-		return table.Row(name, c.Provisioner, string(ptr.Deref(c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
+		return builtin.Row(name, c.Provisioner, string(ptr.Deref(c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
 			string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false),
-			table.Age(c.CreationTimestamp))
+			builtin.Age(c.CreationTimestamp))
 	}
 }
 
@@ -100,7 +99,7 @@ func setStorageClassDefaults(c *storagev1.StorageClass) {
 func storageClassWarnings(c *storagev1.StorageClass) (warnings []string) {
 	for i, term := range c.AllowedTopologies {
 		for j, e := range term.MatchLabelExpressions {
-			if message, old := nodelabel.Deprecated(e.Key); old {
+			if message, old := podspec.DeprecatedNodeLabel(e.Key); old {
 				path := topologiesPath.Index(i).Child("matchLabelExpressions").Index(j).Child("key")
 				warnings = append(warnings, fmt.Sprintf("%s: %s", path, message))
 			}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var (
@@ -39,17 +38,17 @@ var VolumeAttachment = builtin.Resource[*storagev1.VolumeAttachment]{
 	ConditionalUpdate:   true,
 	ReturnDeletedObject: true,
 	Sample:              "spec: {attacher: csi.example.com, nodeName: node-1, source: {persistentVolumeName: volume-1}}",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "Attacher", Type: "string", Format: "name", Description: specDocs["attacher"]},
 		{Name: "PV", Type: "string", Description: sourceDocs["persistentVolumeName"]},
 		{Name: "Node", Type: "string", Description: specDocs["nodeName"]},
 		{Name: "Attached", Type: "boolean", Description: statusDocs["attached"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(a *storagev1.VolumeAttachment) metav1.TableRow {
-		return table.Row(a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached,
-			table.Age(a.CreationTimestamp))
+		return builtin.Row(a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached,
+			builtin.Age(a.CreationTimestamp))
 	},
 }
 

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // VolumeAttributesClass declares volumeattributesclasses.storage.k8s.io: named sets of volume properties that can
@@ -26,13 +25,13 @@ var VolumeAttributesClass = builtin.Resource[*storagev1.VolumeAttributesClass]{
 	ValidateUpdate:      validateVolumeAttributesClassUpdate,
 	ReturnDeletedObject: true,
 	Sample:              "driverName: csi.example.com\nparameters: {iops: \"3000\"}",
-	Columns: []table.Column{
-		table.NameColumn,
+	Columns: []builtin.Column{
+		builtin.NameColumn,
 		{Name: "DriverName", Type: "string", Description: storagev1.VolumeAttributesClass{}.SwaggerDoc()["driverName"]},
-		table.AgeColumn,
+		builtin.AgeColumn,
 	},
 	Row: func(c *storagev1.VolumeAttributesClass) metav1.TableRow {
-		return table.Row(c.Name, c.DriverName, table.Age(c.CreationTimestamp))
+		return builtin.Row(c.Name, c.DriverName, builtin.Age(c.CreationTimestamp))
 	},
 }
 

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 // StorageVersionMigration declares storageversionmigrations.storagemigration.k8s.io: requests to write all objects of
@@ -34,7 +33,7 @@ var StorageVersionMigration = builtin.Resource[*migrationv1beta1.StorageVersionM
 	},
 	ConditionalUpdate: true,
 	Sample:            "spec: {resource: {group: apps, resource: deployments}}",
-	Columns: []table.Column{
+	Columns: []builtin.Column{
 		{Name: "Name", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
 		{Name: "Resource", Type: "string", Description: "GroupResource to migrate"},
 		{Name: "Status", Type: "string", Description: "Status of the migration"},
@@ -52,5 +51,5 @@ func migrationRow(m *migrationv1beta1.StorageVersionMigration) metav1.TableRow {
 			}
 		}
 	}
-	return table.Row(m.Name, m.Spec.Resource.String(), status)
+	return builtin.Row(m.Name, m.Spec.Resource.String(), status)
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 func validateMigration(m *migrationv1beta1.StorageVersionMigration) field.ErrorList {
@@ -35,7 +34,7 @@ func validateMigration(m *migrationv1beta1.StorageVersionMigration) field.ErrorL
 
 func validateUpdate(m, old *migrationv1beta1.StorageVersionMigration) field.ErrorList {
 	errs := append(validateMigration(m), builtin.ValidateObjectMetaUpdate(&m.ObjectMeta, &old.ObjectMeta)...)
-	return append(errs, quote.ValidateImmutable(m.Spec, old.Spec, field.NewPath("spec"))...)
+	return append(errs, builtin.ValidateImmutable(m.Spec, old.Spec, field.NewPath("spec"))...)
 }
 
 // validateStatus lets a migration succeed or fail only once, and refuses changes of the revision at which it began.

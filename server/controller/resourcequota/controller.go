@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/quota"
 	"github.com/kx-apiserver/kx/store/admin"
@@ -303,13 +303,13 @@ func (c *Controller) spare(s *space, q *corev1.ResourceQuota, sum corev1.Resourc
 
 // differ returns the names whose amounts differ between two lists.
 func differ(a, b corev1.ResourceList) (names []string) {
-	for _, name := range amount.Names(a) {
+	for _, name := range podspec.ResourceNames(a) {
 		had := a[name]
 		if has, ok := b[name]; !ok || had.Cmp(has) != 0 {
 			names = append(names, string(name))
 		}
 	}
-	for _, name := range amount.Names(b) {
+	for _, name := range podspec.ResourceNames(b) {
 		if _, ok := a[name]; !ok {
 			names = append(names, string(name))
 		}

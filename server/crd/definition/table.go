@@ -8,15 +8,15 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var columns = []table.Column{
-	table.NameColumn,
+var columns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Scope", Type: "string", Description: "Cluster/Namespaced"},
 	{Name: "Versions", Type: "string", Description: "Served versions"},
 	// A client may show a date as an age.
-	{Name: "Created At", Type: "date", Description: table.AgeColumn.Description},
+	{Name: "Created At", Type: "date", Description: builtin.AgeColumn.Description},
 	{Name: "Group", Type: "string", Priority: 1, Description: "API group"},
 	{Name: "Kind", Type: "string", Priority: 1, Description: "CustomResource kind"},
 	{Name: "ShortNames", Type: "string", Priority: 1, Description: "Short names"},
@@ -24,8 +24,8 @@ var columns = []table.Column{
 }
 
 // Table has kubectl's columns.
-var Table = table.New(columns, func(d *crd) metav1.TableRow {
-	return table.Row(d.Name, string(d.Spec.Scope), servedVersions(d), d.CreationTimestamp.UTC().Format(time.RFC3339),
+var Table = builtin.NewTable(columns, func(d *crd) metav1.TableRow {
+	return builtin.Row(d.Name, string(d.Spec.Scope), servedVersions(d), d.CreationTimestamp.UTC().Format(time.RFC3339),
 		d.Spec.Group, d.Spec.Names.Kind, strings.Join(d.Spec.Names.ShortNames, ","),
 		apiextensions.IsCRDConditionTrue(d, apiextensions.Established))
 })

@@ -25,7 +25,6 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
@@ -106,16 +105,16 @@ func (*ScaleREST) ConvertToTable(ctx context.Context, object, tableOptions runti
 }
 
 // The name column lacks a format, as in a kube-apiserver's table of scales.
-var columns = []table.Column{
+var columns = []builtin.Column{
 	{Name: "Name", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
 	{Name: "Desired", Type: "integer", Description: autoscalingv1.ScaleSpec{}.SwaggerDoc()["replicas"]},
 	{Name: "Available", Type: "integer", Description: autoscalingv1.ScaleStatus{}.SwaggerDoc()["replicas"]},
-	table.AgeColumn,
+	builtin.AgeColumn,
 }
 
 // Table makes kubectl's tables of scales.
-var Table = table.New(columns, func(s *autoscalingv1.Scale) metav1.TableRow {
-	return table.Row(s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), table.Age(s.CreationTimestamp))
+var Table = builtin.NewTable(columns, func(s *autoscalingv1.Scale) metav1.TableRow {
+	return builtin.Row(s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), builtin.Age(s.CreationTimestamp))
 })
 
 // answer converts a stored object to its Scale.

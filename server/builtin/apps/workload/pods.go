@@ -10,7 +10,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var templatePath = field.NewPath("spec", "template")
@@ -57,9 +56,9 @@ func NameWarnings(name string) []string {
 
 // ContainersColumn and ImagesColumn describe the cells of [ContainerCells].
 var (
-	ContainersColumn = table.Column{Name: "Containers", Type: "string", Priority: 1,
+	ContainersColumn = builtin.Column{Name: "Containers", Type: "string", Priority: 1,
 		Description: "Names of each container in the template."}
-	ImagesColumn = table.Column{Name: "Images", Type: "string", Priority: 1,
+	ImagesColumn = builtin.Column{Name: "Images", Type: "string", Priority: 1,
 		Description: "Images referenced by each container in the template."}
 )
 

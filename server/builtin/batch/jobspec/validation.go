@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 // Limits keep the lists of indexes in a job's status short.
@@ -45,7 +45,7 @@ func Validate(spec *batchv1.JobSpec, path *field.Path, opts podspec.Options) fie
 		if IsIndexed(spec) {
 			errs = append(errs, validateSuccessPolicy(spec, at)...)
 		} else {
-			errs = append(errs, field.Invalid(at, quote.Internal(spec.SuccessPolicy), "requires indexed completion mode"))
+			errs = append(errs, field.Invalid(at, builtin.Quote(spec.SuccessPolicy), "requires indexed completion mode"))
 		}
 	}
 	errs = append(errs, validateReplacementPolicy(spec, path.Child("podReplacementPolicy"))...)

@@ -13,7 +13,6 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 // ephemeral declares the subresource ephemeralcontainers, which adds containers to a running pod.
@@ -56,7 +55,7 @@ func validateEphemeralUpdate(pod, old *corev1.Pod) field.ErrorList {
 			errs = append(errs,
 				field.Forbidden(path,
 					fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", was.Name,
-						diff.Diff(quote.Internal(was), quote.Internal(is)))))
+						diff.Diff(builtin.Quote(was), builtin.Quote(is)))))
 		}
 	}
 	return errs

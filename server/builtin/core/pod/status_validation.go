@@ -13,7 +13,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var statusPath = field.NewPath("status")
@@ -198,7 +197,7 @@ func validateIPs(pod, old *corev1.Pod) field.ErrorList {
 	switch ip := pod.Status.PodIP; {
 	case (ip != "") != (len(podIPs) > 0):
 		errs = append(errs,
-			field.Invalid(path, quote.Internal(pod.Status.PodIPs), "podIP and podIPs must either both be set or both be unset"))
+			field.Invalid(path, builtin.Quote(pod.Status.PodIPs), "podIP and podIPs must either both be set or both be unset"))
 	case ip != "" && ip != podIPs[0]:
 		errs = append(errs, field.Invalid(path.Index(0).Child("ip"), podIPs[0], "must be equal to `podIP`"))
 	}
@@ -241,7 +240,7 @@ func validateIPList(ips, had []string, value any, path *field.Path) field.ErrorL
 		errs = append(errs, field.InternalError(path, fmt.Errorf("failed to check for dual stack with error:%w", err)))
 	}
 	if !dualStack || len(ips) > 2 {
-		errs = append(errs, field.Invalid(path, quote.Internal(value), "may specify no more than one IP for each IP family"))
+		errs = append(errs, field.Invalid(path, builtin.Quote(value), "may specify no more than one IP for each IP family"))
 	}
 	return errs
 }

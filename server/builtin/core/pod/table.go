@@ -7,18 +7,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-var columns = []table.Column{
-	table.NameColumn,
+var columns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Ready", Type: "string", Description: "The aggregate readiness state of this pod for accepting traffic."},
 	{Name: "Status", Type: "string", Description: "The aggregate status of the containers in this pod."},
 	{Name: "Restarts", Type: "string",
 		Description: "The number of times the containers in this pod have been restarted " +
 			"and when the last container in this pod has restarted."},
-	table.AgeColumn,
+	builtin.AgeColumn,
 	{Name: "IP", Type: "string", Priority: 1, Description: corev1.PodStatus{}.SwaggerDoc()["podIP"]},
 	{Name: "Node", Type: "string", Priority: 1, Description: corev1.PodSpec{}.SwaggerDoc()["nodeName"]},
 	{Name: "Nominated Node", Type: "string", Priority: 1, Description: corev1.PodStatus{}.SwaggerDoc()["nominatedNodeName"]},
@@ -31,7 +31,7 @@ func row(pod *corev1.Pod) metav1.TableRow {
 	if len(pod.Status.PodIPs) > 0 {
 		podIP = pod.Status.PodIPs[0].IP
 	}
-	row := table.Row(pod.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, s.restartsCell(), table.Age(pod.CreationTimestamp),
+	row := builtin.Row(pod.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, s.restartsCell(), builtin.Age(pod.CreationTimestamp),
 		orNone(podIP), orNone(pod.Spec.NodeName), orNone(pod.Status.NominatedNodeName), readinessGates(pod))
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded:
@@ -167,7 +167,7 @@ func (s *summary) restartsCell() string {
 	if s.restarts == 0 || s.lastRestart.IsZero() {
 		return strconv.Itoa(s.restarts)
 	}
-	return fmt.Sprintf("%d (%s ago)", s.restarts, table.Age(s.lastRestart))
+	return fmt.Sprintf("%d (%s ago)", s.restarts, builtin.Age(s.lastRestart))
 }
 
 func later(last *metav1.Time, c *corev1.ContainerStatus) {

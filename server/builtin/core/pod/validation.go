@@ -16,7 +16,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var (
@@ -111,7 +110,7 @@ func validateUpdate(pod, old *corev1.Pod) field.ErrorList {
 	errs = append(errs, gated...)
 	if !apiequality.Semantic.DeepEqual(*same, old.Spec) {
 		errs = append(errs, field.Forbidden(specPath, fmt.Sprintf("pod updates may not change fields other than %s\n%v",
-			updatableFields, diff.Diff(quote.Internal(old.Spec), quote.Internal(*same)))))
+			updatableFields, diff.Diff(builtin.Quote(old.Spec), builtin.Quote(*same)))))
 	}
 	return errs
 }

@@ -10,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 func (v *validator) validateContainers(path *field.Path) field.ErrorList {
@@ -144,7 +142,7 @@ func (v *validator) validateContainer(c *corev1.Container, path *field.Path) fie
 	errs = append(errs, v.validateMounts(c, path.Child("volumeMounts"))...)
 	errs = append(errs, v.validateDevices(c, path.Child("volumeDevices"))...)
 	errs = append(errs, validatePullPolicy(c.ImagePullPolicy, path.Child("imagePullPolicy"))...)
-	errs = append(errs, v.validateResources(&c.Resources, amount.ValidateContainerName, path.Child("resources"))...)
+	errs = append(errs, v.validateResources(&c.Resources, ValidateContainerResource, path.Child("resources"))...)
 	errs = append(errs, v.validateResizePolicy(c.ResizePolicy, path.Child("resizePolicy"))...)
 	return append(errs, v.validateSecurityContext(c.SecurityContext, path.Child("securityContext"))...)
 }

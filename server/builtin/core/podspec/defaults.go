@@ -2,8 +2,6 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 // SetDefaultsPod fills in a whole pod: first the defaults of pods, then those of every pod spec.
@@ -26,9 +24,9 @@ func SetDefaultsPod(pod *corev1.Pod) {
 	for _, statuses := range [][]corev1.ContainerStatus{
 		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses} {
 		for i := range statuses {
-			amount.RoundUp(statuses[i].AllocatedResources)
+			RoundUpResources(statuses[i].AllocatedResources)
 			if r := statuses[i].Resources; r != nil {
-				amount.RoundUp(r.Limits, r.Requests)
+				RoundUpResources(r.Limits, r.Requests)
 			}
 		}
 	}
@@ -63,9 +61,9 @@ func SetDefaultsPodSpec(spec *corev1.PodSpec) {
 	for i := range spec.EphemeralContainers {
 		setDefaultsContainer((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
 	}
-	amount.RoundUp(spec.Overhead)
+	RoundUpResources(spec.Overhead)
 	if spec.Resources != nil {
-		amount.RoundUp(spec.Resources.Limits, spec.Resources.Requests)
+		RoundUpResources(spec.Resources.Limits, spec.Resources.Requests)
 	}
 }
 
@@ -86,7 +84,7 @@ func setDefaultsContainer(c *corev1.Container) {
 			}
 		}
 	}
-	amount.RoundUp(c.Resources.Limits, c.Resources.Requests)
+	RoundUpResources(c.Resources.Limits, c.Resources.Requests)
 	for _, p := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 		setDefaultsProbe(p)
 	}
@@ -135,7 +133,7 @@ func requestLimits(r *corev1.ResourceRequirements) {
 	if r.Requests == nil {
 		r.Requests = corev1.ResourceList{}
 	}
-	amount.FillIn(r.Requests, r.Limits)
+	FillInResources(r.Requests, r.Limits)
 }
 
 // hostPorts copies the container ports to missing host ports, for a pod on its host's network.

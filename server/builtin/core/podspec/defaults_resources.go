@@ -2,8 +2,6 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 // CompletePodResources completes pod-level resources if the client gave some of them. The order of the steps matters:
@@ -29,7 +27,7 @@ func limitHugePages(spec *corev1.PodSpec) {
 	}
 	fillIn(limits, sumLimits(spec), func(name corev1.ResourceName) bool {
 		_, requested := spec.Resources.Requests[name]
-		return !requested && amount.IsHugePage(name)
+		return !requested && IsHugePageResource(name)
 	})
 	if len(limits) > 0 {
 		spec.Resources.Limits = limits
@@ -45,7 +43,7 @@ func requestForPod(spec *corev1.PodSpec) {
 		requests = corev1.ResourceList{}
 	}
 	fillIn(requests, sumRequests(spec), func(name corev1.ResourceName) bool {
-		return isPodLevel(name) && amount.IsOvercommitAllowed(name)
+		return isPodLevel(name) && IsOvercommitAllowed(name)
 	})
 	fillIn(requests, spec.Resources.Limits, isPodLevel)
 	if len(requests) > 0 {
@@ -151,5 +149,5 @@ func IsSidecar(c *corev1.Container) bool {
 
 // isPodLevel reports whether a resource is allowed in pod-level resources.
 func isPodLevel(name corev1.ResourceName) bool {
-	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || amount.IsHugePage(name)
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || IsHugePageResource(name)
 }

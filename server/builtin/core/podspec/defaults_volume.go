@@ -2,8 +2,6 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 )
 
 const (
@@ -35,7 +33,7 @@ func setDefaultsVolume(v *corev1.Volume) {
 		}
 	}
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-		claim.SetDefaults(&v.Ephemeral.VolumeClaimTemplate.Spec)
+		SetClaimDefaults(&v.Ephemeral.VolumeClaimTemplate.Spec)
 	}
 	SetDefaultsSource(&v.VolumeSource)
 }

@@ -9,8 +9,6 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 // Mistakes holds mistakes that older servers accepted. Updates of a stored object may keep them.
@@ -88,7 +86,7 @@ func hasOddHugePages(spec *corev1.PodSpec) bool {
 	VisitContainers(spec, field.NewPath("spec"), func(c *corev1.Container, _ *field.Path) {
 		for _, list := range []corev1.ResourceList{c.Resources.Limits, c.Resources.Requests} {
 			for name, quantity := range list {
-				found = found || amount.IsHugePage(name) && !isWholePages(name, quantity)
+				found = found || IsHugePageResource(name) && !isWholePages(name, quantity)
 			}
 		}
 	})

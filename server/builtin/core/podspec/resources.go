@@ -9,13 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 // podResourceName requires the name of a resource that is allowed at pod level.
 func podResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
-	if errs := amount.ValidateName(name, path); len(errs) > 0 {
+	if errs := ValidateResourceName(name, path); len(errs) > 0 {
 		return errs
 	}
 	if !isPodLevel(name) {
@@ -30,13 +28,13 @@ func (v *validator) validateResources(r *corev1.ResourceRequirements, validateNa
 	var errs field.ErrorList
 	compute, hugePages := false, false
 	each := func(list corev1.ResourceList, path *field.Path, also func(corev1.ResourceName, resource.Quantity)) {
-		for _, name := range amount.Names(list) {
+		for _, name := range ResourceNames(list) {
 			quantity, at := list[name], path.Key(string(name))
 			errs = append(errs, validateName(name, at)...)
-			errs = append(errs, amount.Validate(name, quantity, at)...)
+			errs = append(errs, ValidateAmount(name, quantity, at)...)
 			also(name, quantity)
 			compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
-			if amount.IsHugePage(name) {
+			if IsHugePageResource(name) {
 				hugePages = true
 				if !v.Tolerated.HugePages && !isWholePages(name, quantity) {
 					errs = append(errs, field.Invalid(at, quantity.String(),
@@ -50,9 +48,9 @@ func (v *validator) validateResources(r *corev1.ResourceRequirements, validateNa
 	each(r.Requests, requests, func(name corev1.ResourceName, quantity resource.Quantity) {
 		limit, limited := r.Limits[name]
 		switch {
-		case !limited && !amount.IsOvercommitAllowed(name):
+		case !limited && !IsOvercommitAllowed(name):
 			errs = append(errs, field.Required(path.Child("limits"), "Limit must be set for non overcommitable resources"))
-		case limited && !amount.IsOvercommitAllowed(name) && quantity.Cmp(limit) != 0:
+		case limited && !IsOvercommitAllowed(name) && quantity.Cmp(limit) != 0:
 			errs = append(errs,
 				field.Invalid(requests, quantity.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
 		case limited && quantity.Cmp(limit) > 0:
@@ -69,7 +67,7 @@ func (v *validator) validateResources(r *corev1.ResourceRequirements, validateNa
 
 // ValidateOverhead checks the resources that a pod uses in addition to its containers.
 func ValidateOverhead(overhead corev1.ResourceList, path *field.Path) field.ErrorList {
-	return (&validator{}).validateResources(&corev1.ResourceRequirements{Limits: overhead}, amount.ValidateContainerName, path)
+	return (&validator{}).validateResources(&corev1.ResourceRequirements{Limits: overhead}, ValidateContainerResource, path)
 }
 
 // isWholePages reports whether a quantity is a multiple of the page size in the resource's name.
@@ -134,7 +132,7 @@ func (v *validator) validatePodResources(path *field.Path) field.ErrorList {
 	}
 	errs = append(errs, v.validateResources(r, podResourceName, path)...)
 	sum := sumRequests(v.spec)
-	for _, name := range amount.Names(sum) {
+	for _, name := range ResourceNames(sum) {
 		of := sum[name]
 		have, given := r.Requests[name]
 		if given && of.Cmp(have) > 0 {
@@ -143,7 +141,7 @@ func (v *validator) validatePodResources(path *field.Path) field.ErrorList {
 		}
 	}
 	for i, c := range v.spec.Containers {
-		for _, name := range amount.Names(c.Resources.Limits) {
+		for _, name := range ResourceNames(c.Resources.Limits) {
 			limit := c.Resources.Limits[name]
 			if most, ok := r.Limits[name]; ok && limit.Cmp(most) > 0 {
 				errs = append(errs, field.Invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 func (v *validator) validatePodSecurityContext(path *field.Path) field.ErrorList {
@@ -73,11 +73,11 @@ func (v *validator) validateSecurityContext(c *corev1.SecurityContext, path *fie
 	if c.AllowPrivilegeEscalation != nil && !*c.AllowPrivilegeEscalation {
 		if c.Privileged != nil && *c.Privileged {
 			errs = append(errs,
-				field.Invalid(path, quote.Internal(c), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
+				field.Invalid(path, builtin.Quote(c), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
 		}
 		if c.Capabilities != nil && slices.Contains(c.Capabilities.Add, "CAP_SYS_ADMIN") {
 			errs = append(errs,
-				field.Invalid(path, quote.Internal(c),
+				field.Invalid(path, builtin.Quote(c),
 					"cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
 		}
 	}
@@ -103,7 +103,7 @@ func validateSeccomp(p *corev1.SeccompProfile, path *field.Path) field.ErrorList
 	case local:
 		errs = append(errs, descendingPath(*p.LocalhostProfile, at)...)
 	case p.LocalhostProfile != nil:
-		errs = append(errs, field.Invalid(at, quote.Internal(p), "can only be set when seccomp type is Localhost"))
+		errs = append(errs, field.Invalid(at, builtin.Quote(p), "can only be set when seccomp type is Localhost"))
 	}
 	return errs
 }

@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 // Options describes the owner of a spec.
@@ -98,7 +97,7 @@ func ValidatePodSpec(spec *corev1.PodSpec, meta *metav1.ObjectMeta, path *field.
 	}
 	if spec.Overhead != nil {
 		errs = append(errs,
-			v.validateResources(&corev1.ResourceRequirements{Limits: spec.Overhead}, amount.ValidateContainerName,
+			v.validateResources(&corev1.ResourceRequirements{Limits: spec.Overhead}, ValidateContainerResource,
 				path.Child("overhead"))...)
 	}
 	errs = append(errs, v.validateOS(path)...)
@@ -176,12 +175,12 @@ func (v *validator) validateResourceClaims(path *field.Path) field.ErrorList {
 		direct, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
 		if direct != nil && template != nil {
 			errs = append(errs,
-				field.Invalid(p, quote.Internal(claim),
+				field.Invalid(p, builtin.Quote(claim),
 					"at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
 		}
 		if direct == nil && template == nil {
 			errs = append(errs,
-				field.Invalid(p, quote.Internal(claim), "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
+				field.Invalid(p, builtin.Quote(claim), "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
 		}
 		if direct != nil {
 			errs = append(errs, invalid(p.Child("resourceClaimName"), *direct, apivalidation.NameIsDNSSubdomain(*direct, false))...)

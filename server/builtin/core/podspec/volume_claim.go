@@ -7,8 +7,6 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 )
 
 // claimMetaFields lists the fields of a claim template's metadata that are copied to the claim.
@@ -20,7 +18,7 @@ func validateEphemeral(_ *validator, v *corev1.Volume, path *field.Path) field.E
 		return field.ErrorList{field.Required(at, "")}
 	}
 	errs := ValidateTemplateMeta(&template.ObjectMeta, at.Child("metadata"))
-	return append(errs, claim.Validate(&template.Spec, at.Child("spec"), claim.Mistakes{})...)
+	return append(errs, ValidateClaim(&template.Spec, at.Child("spec"), ClaimMistakes{})...)
 }
 
 // ValidateTemplateMeta checks the metadata of a template of claims. Only labels and annotations are allowed, since

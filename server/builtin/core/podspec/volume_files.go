@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 // The kubelet writes the files of these volumes: secrets, config maps, the downward API, tokens, bundles,
@@ -153,7 +152,7 @@ func validateTrustBundle(s *corev1.ClusterTrustBundleProjection, path *field.Pat
 	var errs field.ErrorList
 	switch {
 	case s.Name != nil && s.SignerName != nil:
-		errs = append(errs, field.Invalid(path, quote.Internal(s), "only one of name and signerName may be used"))
+		errs = append(errs, field.Invalid(path, builtin.Quote(s), "only one of name and signerName may be used"))
 	case s.Name != nil:
 		if *s.Name == "" {
 			errs = append(errs, field.Required(path.Child("name"), "must be a valid object name"))

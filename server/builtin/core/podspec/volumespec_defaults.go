@@ -2,13 +2,11 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 // SetDefaults fills in the spec of a persistent volume. Sources with the same types as in pods get the same defaults.
 func SetDefaults(spec *corev1.PersistentVolumeSpec) {
-	amount.RoundUp(spec.Capacity)
+	RoundUpResources(spec.Capacity)
 	SetDefaultsSource(&corev1.VolumeSource{HostPath: spec.HostPath, AzureDisk: spec.AzureDisk})
 	setDefault := func(field *string, value string) {
 		if *field == "" {

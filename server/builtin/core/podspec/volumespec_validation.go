@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
-	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 )
 
 // volumeSpecVolume is a spec with the name of its object and its path in the object. An inline spec has no name.
@@ -46,7 +44,7 @@ func Validate(spec *corev1.PersistentVolumeSpec, name string, anyValue bool, pat
 	if class := v.StorageClassName; class != "" {
 		errs = append(errs, builtin.Invalids(path.Child("storageClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))...)
 	}
-	errs = append(errs, claim.ValidateVolumeMode(v.VolumeMode, path.Child("volumeMode"))...)
+	errs = append(errs, ValidateVolumeMode(v.VolumeMode, path.Child("volumeMode"))...)
 	return append(errs, v.validateAttributesClass()...)
 }
 
@@ -83,7 +81,7 @@ func (v volumeSpecVolume) validateAccessModes() (errs field.ErrorList) {
 	if len(v.AccessModes) == 0 {
 		errs = append(errs, field.Required(at, ""))
 	}
-	return append(errs, claim.ValidateAccessModes(v.AccessModes, at)...)
+	return append(errs, ValidateAccessModes(v.AccessModes, at)...)
 }
 
 func (v volumeSpecVolume) validateCapacity() (errs field.ErrorList) {
@@ -94,12 +92,12 @@ func (v volumeSpecVolume) validateCapacity() (errs field.ErrorList) {
 	if _, ok := v.Capacity[corev1.ResourceStorage]; !ok || len(v.Capacity) > 1 {
 		errs = append(errs, field.NotSupported(capacity, v.Capacity, []corev1.ResourceName{corev1.ResourceStorage}))
 	}
-	for _, name := range amount.Names(v.Capacity) {
+	for _, name := range ResourceNames(v.Capacity) {
 		size, at := v.Capacity[name], capacity.Key(string(name))
 		if size.Value() < 0 {
 			errs = append(errs, field.Invalid(at, size.Value(), "must be a valid resource quantity"))
 		}
-		errs = append(errs, claim.ValidatePositive(size, at)...)
+		errs = append(errs, ValidatePositive(size, at)...)
 	}
 	return errs
 }

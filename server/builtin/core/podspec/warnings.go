@@ -8,8 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
 )
 
 // PodWarnings returns the warnings for the author of a valid pod.
@@ -51,7 +49,7 @@ func warnings(path *field.Path, spec *corev1.PodSpec, meta *metav1.ObjectMeta) [
 	w.oldNodeLabels()
 	for i, c := range spec.TopologySpreadConstraints {
 		at := w.at("topologySpreadConstraints").Index(i)
-		if message, old := nodelabel.Deprecated(c.TopologyKey); old {
+		if message, old := DeprecatedNodeLabel(c.TopologyKey); old {
 			w.add(at.Child("topologyKey"), c.TopologyKey+" is "+message)
 		}
 		if c.LabelSelector == nil {
@@ -111,7 +109,7 @@ func (w *warner) annotation(key string) *field.Path {
 
 func (w *warner) oldNodeLabels() {
 	for _, key := range sets.List(sets.KeySet(w.spec.NodeSelector)) {
-		if message, old := nodelabel.Deprecated(key); old {
+		if message, old := DeprecatedNodeLabel(key); old {
 			w.add(w.at("nodeSelector").Key(key), message)
 		}
 	}
@@ -120,7 +118,7 @@ func (w *warner) oldNodeLabels() {
 	}
 	term := func(term corev1.NodeSelectorTerm, at *field.Path) {
 		for i, e := range term.MatchExpressions {
-			if message, old := nodelabel.Deprecated(e.Key); old {
+			if message, old := DeprecatedNodeLabel(e.Key); old {
 				w.add(at.Child("matchExpressions").Index(i).Child("key"), e.Key+" is "+message)
 			}
 		}

@@ -9,18 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 var docs = corev1.ServiceSpec{}.SwaggerDoc()
 
-var columns = []table.Column{
-	table.NameColumn,
+var columns = []builtin.Column{
+	builtin.NameColumn,
 	{Name: "Type", Type: "string", Description: docs["type"]},
 	{Name: "Cluster-IP", Type: "string", Description: docs["clusterIP"]},
 	{Name: "External-IP", Type: "string", Description: docs["externalIPs"]},
 	{Name: "Port(s)", Type: "string", Description: docs["ports"]},
-	table.AgeColumn,
+	builtin.AgeColumn,
 	{Name: "Selector", Type: "string", Priority: 1, Description: docs["selector"]},
 }
 
@@ -29,7 +29,7 @@ func row(svc *corev1.Service) metav1.TableRow {
 	if len(svc.Spec.ClusterIPs) > 0 {
 		internal = svc.Spec.ClusterIPs[0]
 	}
-	return table.Row(svc.Name, string(svc.Spec.Type), internal, external(svc), ports(svc), table.Age(svc.CreationTimestamp),
+	return builtin.Row(svc.Name, string(svc.Spec.Type), internal, external(svc), ports(svc), builtin.Age(svc.CreationTimestamp),
 		labels.FormatLabels(svc.Spec.Selector))
 }
 

@@ -1,7 +1,6 @@
-package v1beta2_test
+package apps_test
 
 import (
-	"encoding/json"
 	"math/rand"
 	"testing"
 
@@ -18,10 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 )
 
-const rounds = 200
-
-// TestRoundTrip converts random objects to the other version and back, and finds them as they were.
-func TestRoundTrip(t *testing.T) {
+// TestV1beta2RoundTrip converts random objects to the other version and back, and finds them as they were.
+func TestV1beta2RoundTrip(t *testing.T) {
 	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), scheme.Codecs)
 	for name, pair := range map[string]struct{ from, over func() runtime.Object }{
 		"deployment, over apps/v1": {
@@ -37,7 +34,7 @@ func TestRoundTrip(t *testing.T) {
 			for range rounds {
 				object := pair.from()
 				fill.Fill(object)
-				stripKinds(object)
+				stripKindsV1beta2(object)
 				before := object.DeepCopyObject()
 				over, back := pair.over(), pair.from()
 				convert(t, object, over)
@@ -53,15 +50,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func convert(t *testing.T, in, out runtime.Object) {
-	t.Helper()
-	if err := scheme.Scheme.Convert(in, out, nil); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// stripKinds clears apiVersion and kind, which conversion is not about.
-func stripKinds(object runtime.Object) {
+// stripKindsV1beta2 clears apiVersion and kind, which conversion is not about.
+func stripKindsV1beta2(object runtime.Object) {
 	switch o := object.(type) {
 	case *v1beta2.Deployment:
 		o.TypeMeta = metav1.TypeMeta{}
@@ -70,17 +60,17 @@ func stripKinds(object runtime.Object) {
 	case *v1beta2.DeploymentList:
 		o.TypeMeta = metav1.TypeMeta{}
 		for i := range o.Items {
-			stripKinds(&o.Items[i])
+			stripKindsV1beta2(&o.Items[i])
 		}
 	case *appsv1.DeploymentList:
 		o.TypeMeta = metav1.TypeMeta{}
 		for i := range o.Items {
-			stripKinds(&o.Items[i])
+			stripKindsV1beta2(&o.Items[i])
 		}
 	}
 }
 
-func TestScale(t *testing.T) {
+func TestV1beta2Scale(t *testing.T) {
 	for name, tc := range map[string]struct {
 		selector string
 		want     v1beta2.ScaleStatus
@@ -115,7 +105,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
+func TestV1beta2Defaults(t *testing.T) {
 	d := &v1beta2.Deployment{}
 	unmarshal(t, `{"spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}`, d)
 	scheme.Scheme.Default(d)
@@ -139,12 +129,5 @@ func TestDefaults(t *testing.T) {
 	scheme.Scheme.Default(list)
 	if *list.Items[0].Spec.Replicas != 1 {
 		t.Error("a list's items got no defaults")
-	}
-}
-
-func unmarshal(t *testing.T, data string, into any) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(data), into); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package v1beta1_test
+package apps_test
 
 import (
 	"encoding/json"
@@ -20,8 +20,8 @@ import (
 
 const rounds = 200
 
-// TestRoundTrip converts random objects to the other version and back, and finds them as they were.
-func TestRoundTrip(t *testing.T) {
+// TestV1beta1RoundTrip converts random objects to the other version and back, and finds them as they were.
+func TestV1beta1RoundTrip(t *testing.T) {
 	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), scheme.Codecs)
 	for name, pair := range map[string]struct{ from, over func() runtime.Object }{
 		"deployment, over apps/v1": {
@@ -80,7 +80,7 @@ func stripKinds(object runtime.Object) {
 	}
 }
 
-func TestScale(t *testing.T) {
+func TestV1beta1Scale(t *testing.T) {
 	for name, tc := range map[string]struct {
 		selector string
 		want     v1beta1.ScaleStatus
@@ -115,7 +115,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
+func TestV1beta1Defaults(t *testing.T) {
 	d := &v1beta1.Deployment{}
 	unmarshal(t, `{"spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}`, d)
 	scheme.Scheme.Default(d)
@@ -149,7 +149,7 @@ func unmarshal(t *testing.T, data string, into any) {
 	}
 }
 
-func TestRollback(t *testing.T) {
+func TestV1beta1Rollback(t *testing.T) {
 	const key = "deprecated.deployment.rollback.to"
 	old := &v1beta1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}},
 		Spec: v1beta1.DeploymentSpec{RollbackTo: &v1beta1.RollbackConfig{Revision: 7}}}

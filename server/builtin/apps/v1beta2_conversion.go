@@ -1,4 +1,4 @@
-package v1beta2
+package apps
 
 import (
 	"errors"
@@ -14,26 +14,26 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// AddToScheme registers the defaults of this version and its conversions from and to apps/v1.
-func AddToScheme(s *runtime.Scheme) error {
-	s.AddTypeDefaultingFunc(&v1beta2.Deployment{}, func(obj any) { setDefaults(obj.(*v1beta2.Deployment)) })
+// AddV1beta2 registers the defaults of apps/v1beta2 and its conversions from and to apps/v1.
+func AddV1beta2(s *runtime.Scheme) error {
+	s.AddTypeDefaultingFunc(&v1beta2.Deployment{}, func(obj any) { setV1beta2Defaults(obj.(*v1beta2.Deployment)) })
 	s.AddTypeDefaultingFunc(&v1beta2.DeploymentList{}, func(obj any) {
 		list := obj.(*v1beta2.DeploymentList)
 		for i := range list.Items {
-			setDefaults(&list.Items[i])
+			setV1beta2Defaults(&list.Items[i])
 		}
 	})
 	return errors.Join(
-		builtin.AddConversion(s, toHub),
-		builtin.AddConversion(s, fromHub),
-		builtin.AddConversion(s, listToHub),
-		builtin.AddConversion(s, listFromHub),
-		builtin.AddConversion(s, scaleToHub),
-		builtin.AddConversion(s, scaleFromHub),
+		builtin.AddConversion(s, v1beta2ToHub),
+		builtin.AddConversion(s, v1beta2FromHub),
+		builtin.AddConversion(s, v1beta2ListToHub),
+		builtin.AddConversion(s, v1beta2ListFromHub),
+		builtin.AddConversion(s, v1beta2ScaleToHub),
+		builtin.AddConversion(s, v1beta2ScaleFromHub),
 	)
 }
 
-func toHub(in *v1beta2.Deployment, out *appsv1.Deployment) error {
+func v1beta2ToHub(in *v1beta2.Deployment, out *appsv1.Deployment) error {
 	*out = appsv1.Deployment{
 		ObjectMeta: in.ObjectMeta,
 		Spec: appsv1.DeploymentSpec{
@@ -69,7 +69,7 @@ func toHub(in *v1beta2.Deployment, out *appsv1.Deployment) error {
 	return nil
 }
 
-func fromHub(in *appsv1.Deployment, out *v1beta2.Deployment) error {
+func v1beta2FromHub(in *appsv1.Deployment, out *v1beta2.Deployment) error {
 	*out = v1beta2.Deployment{
 		ObjectMeta: in.ObjectMeta,
 		Spec: v1beta2.DeploymentSpec{
@@ -105,20 +105,20 @@ func fromHub(in *appsv1.Deployment, out *v1beta2.Deployment) error {
 	return nil
 }
 
-func listToHub(in *v1beta2.DeploymentList, out *appsv1.DeploymentList) (err error) {
+func v1beta2ListToHub(in *v1beta2.DeploymentList, out *appsv1.DeploymentList) (err error) {
 	*out = appsv1.DeploymentList{ListMeta: in.ListMeta}
-	out.Items, err = builtin.ConvertList(in.Items, toHub)
+	out.Items, err = builtin.ConvertList(in.Items, v1beta2ToHub)
 	return err
 }
 
-func listFromHub(in *appsv1.DeploymentList, out *v1beta2.DeploymentList) (err error) {
+func v1beta2ListFromHub(in *appsv1.DeploymentList, out *v1beta2.DeploymentList) (err error) {
 	*out = v1beta2.DeploymentList{ListMeta: in.ListMeta}
-	out.Items, err = builtin.ConvertList(in.Items, fromHub)
+	out.Items, err = builtin.ConvertList(in.Items, v1beta2FromHub)
 	return err
 }
 
-// scaleToHub prefers the newer of the two selector fields.
-func scaleToHub(in *v1beta2.Scale, out *autoscalingv1.Scale) error {
+// v1beta2ScaleToHub prefers the newer of the two selector fields.
+func v1beta2ScaleToHub(in *v1beta2.Scale, out *autoscalingv1.Scale) error {
 	*out = autoscalingv1.Scale{
 		ObjectMeta: in.ObjectMeta,
 		Spec:       autoscalingv1.ScaleSpec{Replicas: in.Spec.Replicas},
@@ -130,8 +130,8 @@ func scaleToHub(in *v1beta2.Scale, out *autoscalingv1.Scale) error {
 	return nil
 }
 
-// scaleFromHub also fills the older selector field, if it can express the selector.
-func scaleFromHub(in *autoscalingv1.Scale, out *v1beta2.Scale) error {
+// v1beta2ScaleFromHub also fills the older selector field, if it can express the selector.
+func v1beta2ScaleFromHub(in *autoscalingv1.Scale, out *v1beta2.Scale) error {
 	*out = v1beta2.Scale{
 		ObjectMeta: in.ObjectMeta,
 		Spec:       v1beta2.ScaleSpec{Replicas: in.Spec.Replicas},

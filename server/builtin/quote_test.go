@@ -1,4 +1,4 @@
-package quote
+package builtin
 
 import (
 	"testing"
@@ -34,7 +34,7 @@ func TestInternal(t *testing.T) {
 			`{"Limits":{"cpu":"1","memory":"1Gi"},"Requests":null,"Claims":null}`},
 		"bytes": {struct{ Data []byte }{[]byte("a")}, `{"Data":"YQ=="}`},
 	} {
-		got := field.Invalid(nil, Internal(tc.value), "").ErrorBody()
+		got := field.Invalid(nil, Quote(tc.value), "").ErrorBody()
 		if want := "Invalid value: " + tc.want; got != want {
 			t.Errorf("%s: got\n%s, want\n%s", name, got, want)
 		}

@@ -1,4 +1,4 @@
-package v1
+package autoscaling
 
 import (
 	"encoding/json"
@@ -26,15 +26,15 @@ const (
 var annotations = [...]string{metricsAnnotation, currentMetricsAnnotation, conditionsAnnotation, behaviorAnnotation,
 	"autoscaling.alpha.kubernetes.io/scale-down-tolerance", "autoscaling.alpha.kubernetes.io/scale-up-tolerance"}
 
-// AddToScheme registers the defaults of this version and its conversions from and to autoscaling/v2.
-func AddToScheme(s *runtime.Scheme) error {
+// AddV1 registers the defaults of autoscaling/v1 and its conversions from and to autoscaling/v2.
+func AddV1(s *runtime.Scheme) error {
 	s.AddTypeDefaultingFunc(&autoscalingv1.HorizontalPodAutoscaler{}, func(obj any) {
-		setDefaults(obj.(*autoscalingv1.HorizontalPodAutoscaler))
+		setV1Defaults(obj.(*autoscalingv1.HorizontalPodAutoscaler))
 	})
 	s.AddTypeDefaultingFunc(&autoscalingv1.HorizontalPodAutoscalerList{}, func(obj any) {
 		list := obj.(*autoscalingv1.HorizontalPodAutoscalerList)
 		for i := range list.Items {
-			setDefaults(&list.Items[i])
+			setV1Defaults(&list.Items[i])
 		}
 	})
 	return errors.Join(
@@ -45,8 +45,8 @@ func AddToScheme(s *runtime.Scheme) error {
 	)
 }
 
-// setDefaults leaves the target to the conversion: only that sees all metrics.
-func setDefaults(h *autoscalingv1.HorizontalPodAutoscaler) {
+// setV1Defaults leaves the target to the conversion: only that sees all metrics.
+func setV1Defaults(h *autoscalingv1.HorizontalPodAutoscaler) {
 	if h.Spec.MinReplicas == nil {
 		h.Spec.MinReplicas = ptr.To[int32](1)
 	}

@@ -1,4 +1,4 @@
-package v1_test
+package autoscaling_test
 
 import (
 	"encoding/json"

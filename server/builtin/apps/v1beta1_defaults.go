@@ -1,4 +1,4 @@
-package v1beta1
+package apps
 
 import (
 	"maps"
@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-func setDefaults(d *v1beta1.Deployment) {
+func setV1beta1Defaults(d *v1beta1.Deployment) {
 	spec := &d.Spec
 	// A missing selector, and missing labels of the deployment, are the template's labels.
 	if template := spec.Template.Labels; template != nil {

@@ -1,4 +1,4 @@
-package quote
+package builtin
 
 import (
 	"bytes"
@@ -13,21 +13,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Value wraps a value of a versioned type and marshals as its internal type would.
-type Value struct{ value any }
+// QuotedValue wraps a value of a versioned type and marshals as its internal type would.
+type QuotedValue struct{ value any }
 
-// Internal wraps value for the value of an error.
-func Internal(value any) Value { return Value{value} }
+// Quote wraps value, so that an error about a field quotes it as every Kubernetes API server does.
+//
+// Kubernetes validates objects of internal types, which have the same fields as the versioned ones but no JSON names:
+// clients read {"Name":"a","Command":null}. The wrapped value of a versioned type marshals with the names of the Go
+// fields, and with empty fields. Types of k8s.io/apimachinery, such as metadata, selectors, quantities and times, have
+// no internal form and keep theirs.
+func Quote(value any) QuotedValue { return QuotedValue{value} }
 
 // ValidateImmutable requires that value equals old, and quotes it otherwise.
 func ValidateImmutable[T any](value, old T, path *field.Path) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(value, old) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, Internal(value), validation.FieldImmutableErrorMsg)}
+	return field.ErrorList{field.Invalid(path, Quote(value), validation.FieldImmutableErrorMsg)}
 }
 
-func (v Value) MarshalJSON() ([]byte, error) {
+func (v QuotedValue) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	if err := write(&out, reflect.ValueOf(v.value)); err != nil {
 		return nil, err
@@ -36,7 +41,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 }
 
 // String returns the text for the message of a value that can't be marshalled.
-func (v Value) String() string { return fmt.Sprintf("%#v", v.value) }
+func (v QuotedValue) String() string { return fmt.Sprintf("%#v", v.value) }
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 

@@ -1,7 +1,4 @@
-// Package nodelabel warns of deprecated labels of nodes.
-//
-// It holds a table of these labels with the text of the warning for each.
-package nodelabel
+package podspec
 
 import (
 	"fmt"
@@ -23,25 +20,25 @@ var deprecated = map[string]string{
 	"node-role.kubernetes.io/master":                `use "node-role.kubernetes.io/control-plane" instead`,
 }
 
-// Deprecated returns the warning for a deprecated label.
-func Deprecated(key string) (string, bool) {
+// DeprecatedNodeLabel returns the warning for a deprecated label.
+func DeprecatedNodeLabel(key string) (string, bool) {
 	message, ok := deprecated[key]
 	return message, ok
 }
 
-// Warnings returns warnings for a node selector at path.
-func Warnings(selector *metav1.LabelSelector, path *field.Path) []string {
+// NodeLabelWarnings returns warnings for a node selector at path.
+func NodeLabelWarnings(selector *metav1.LabelSelector, path *field.Path) []string {
 	if selector == nil {
 		return nil
 	}
 	var warnings []string
 	for i, e := range selector.MatchExpressions {
-		if message, ok := Deprecated(e.Key); ok {
+		if message, ok := DeprecatedNodeLabel(e.Key); ok {
 			warnings = append(warnings, fmt.Sprintf("%s: %s is %s", path.Child("matchExpressions").Index(i).Child("key"), e.Key, message))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(selector.MatchLabels)) {
-		if message, ok := Deprecated(key); ok {
+		if message, ok := DeprecatedNodeLabel(key); ok {
 			warnings = append(warnings, fmt.Sprintf("%s: %s", path.Child("matchLabels").Child(key), message))
 		}
 	}

@@ -1,4 +1,4 @@
-package claim
+package podspec
 
 import (
 	"fmt"
@@ -12,28 +12,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
-
-	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// SetDefaults fills in a claim's spec.
-func SetDefaults(spec *corev1.PersistentVolumeClaimSpec) {
+// SetClaimDefaults fills in a claim's spec.
+func SetClaimDefaults(spec *corev1.PersistentVolumeClaimSpec) {
 	if spec.VolumeMode == nil {
 		spec.VolumeMode = ptr.To(corev1.PersistentVolumeFilesystem)
 	}
-	amount.RoundUp(spec.Resources.Limits, spec.Resources.Requests)
+	RoundUpResources(spec.Resources.Limits, spec.Resources.Requests)
 }
 
-// Mistakes holds mistakes that older servers accepted. Updates of a stored claim may keep them.
-type Mistakes struct {
+// ClaimMistakes holds mistakes that older servers accepted. Updates of a stored claim may keep them.
+type ClaimMistakes struct {
 	SelectorValues bool
 	SourceGroup    bool
 }
 
-// MistakesIn finds the mistakes that updates of a stored claim may keep. Any group of a stored data source counts,
+// ClaimMistakesIn finds the mistakes that updates of a stored claim may keep. Any group of a stored data source counts,
 // valid or not.
-func MistakesIn(spec *corev1.PersistentVolumeClaimSpec) Mistakes {
-	return Mistakes{
+func ClaimMistakesIn(spec *corev1.PersistentVolumeClaimSpec) ClaimMistakes {
+	return ClaimMistakes{
 		SelectorValues: len(metav1validation.ValidateLabelSelector(spec.Selector,
 			metav1validation.LabelSelectorValidationOptions{}, nil)) > 0,
 		SourceGroup: spec.DataSource != nil && spec.DataSource.APIGroup != nil ||
@@ -41,8 +39,8 @@ func MistakesIn(spec *corev1.PersistentVolumeClaimSpec) Mistakes {
 	}
 }
 
-// Validate validates a claim's spec.
-func Validate(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, tolerated Mistakes) field.ErrorList {
+// ValidateClaim validates a claim's spec.
+func ValidateClaim(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, tolerated ClaimMistakes) field.ErrorList {
 	var errs field.ErrorList
 	if len(spec.AccessModes) == 0 {
 		errs = append(errs, field.Required(path.Child("accessModes"), "at least 1 access mode is required"))
@@ -160,8 +158,8 @@ func validateSource(group *string, kind, name string, path *field.Path, anyGroup
 	return errs
 }
 
-// Warnings reports sizes that no volume can have.
-func Warnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
+// ClaimWarnings reports sizes that no volume can have.
+func ClaimWarnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
 	var messages []string
 	for _, list := range []struct {
 		name string
@@ -200,8 +198,8 @@ func ClassCell(annotations map[string]string, class *string) string {
 	return ptr.Deref(class, "")
 }
 
-// Cell returns the cell of an optional field of a volume or a claim.
-func Cell[T ~string](value *T) string {
+// OptionalCell returns the cell of an optional field of a volume or a claim.
+func OptionalCell[T ~string](value *T) string {
 	if value == nil {
 		return "<unset>"
 	}

@@ -1,4 +1,4 @@
-package v1
+package autoscaling
 
 import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"

@@ -1,4 +1,4 @@
-package v1beta2
+package apps
 
 import (
 	"k8s.io/api/apps/v1beta2"
@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-func setDefaults(d *v1beta2.Deployment) {
+func setV1beta2Defaults(d *v1beta2.Deployment) {
 	spec := &d.Spec
 	podspec.SetDefault(&spec.Replicas, 1)
 	if spec.Strategy.Type == "" {

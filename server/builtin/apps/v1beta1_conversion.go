@@ -1,4 +1,4 @@
-package v1beta1
+package apps
 
 import (
 	"errors"
@@ -16,26 +16,27 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// AddToScheme registers the defaults of this version and its conversions from and to apps/v1.
-func AddToScheme(s *runtime.Scheme) error {
-	s.AddTypeDefaultingFunc(&v1beta1.Deployment{}, func(obj any) { setDefaults(obj.(*v1beta1.Deployment)) })
+// AddV1beta1 registers the defaults of apps/v1beta1 and its conversions from and to apps/v1. Only this version has a
+// rollback in the spec. The others have an annotation instead.
+func AddV1beta1(s *runtime.Scheme) error {
+	s.AddTypeDefaultingFunc(&v1beta1.Deployment{}, func(obj any) { setV1beta1Defaults(obj.(*v1beta1.Deployment)) })
 	s.AddTypeDefaultingFunc(&v1beta1.DeploymentList{}, func(obj any) {
 		list := obj.(*v1beta1.DeploymentList)
 		for i := range list.Items {
-			setDefaults(&list.Items[i])
+			setV1beta1Defaults(&list.Items[i])
 		}
 	})
 	return errors.Join(
-		builtin.AddConversion(s, toHub),
-		builtin.AddConversion(s, fromHub),
-		builtin.AddConversion(s, listToHub),
-		builtin.AddConversion(s, listFromHub),
-		builtin.AddConversion(s, scaleToHub),
-		builtin.AddConversion(s, scaleFromHub),
+		builtin.AddConversion(s, v1beta1ToHub),
+		builtin.AddConversion(s, v1beta1FromHub),
+		builtin.AddConversion(s, v1beta1ListToHub),
+		builtin.AddConversion(s, v1beta1ListFromHub),
+		builtin.AddConversion(s, v1beta1ScaleToHub),
+		builtin.AddConversion(s, v1beta1ScaleFromHub),
 	)
 }
 
-func toHub(in *v1beta1.Deployment, out *appsv1.Deployment) error {
+func v1beta1ToHub(in *v1beta1.Deployment, out *appsv1.Deployment) error {
 	*out = appsv1.Deployment{
 		ObjectMeta: in.ObjectMeta,
 		Spec: appsv1.DeploymentSpec{
@@ -71,7 +72,7 @@ func toHub(in *v1beta1.Deployment, out *appsv1.Deployment) error {
 	return rollbackToHub(in, out)
 }
 
-func fromHub(in *appsv1.Deployment, out *v1beta1.Deployment) error {
+func v1beta1FromHub(in *appsv1.Deployment, out *v1beta1.Deployment) error {
 	*out = v1beta1.Deployment{
 		ObjectMeta: in.ObjectMeta,
 		Spec: v1beta1.DeploymentSpec{
@@ -107,20 +108,20 @@ func fromHub(in *appsv1.Deployment, out *v1beta1.Deployment) error {
 	return rollbackFromHub(in, out)
 }
 
-func listToHub(in *v1beta1.DeploymentList, out *appsv1.DeploymentList) (err error) {
+func v1beta1ListToHub(in *v1beta1.DeploymentList, out *appsv1.DeploymentList) (err error) {
 	*out = appsv1.DeploymentList{ListMeta: in.ListMeta}
-	out.Items, err = builtin.ConvertList(in.Items, toHub)
+	out.Items, err = builtin.ConvertList(in.Items, v1beta1ToHub)
 	return err
 }
 
-func listFromHub(in *appsv1.DeploymentList, out *v1beta1.DeploymentList) (err error) {
+func v1beta1ListFromHub(in *appsv1.DeploymentList, out *v1beta1.DeploymentList) (err error) {
 	*out = v1beta1.DeploymentList{ListMeta: in.ListMeta}
-	out.Items, err = builtin.ConvertList(in.Items, fromHub)
+	out.Items, err = builtin.ConvertList(in.Items, v1beta1FromHub)
 	return err
 }
 
-// scaleToHub prefers the newer of the two selector fields.
-func scaleToHub(in *v1beta1.Scale, out *autoscalingv1.Scale) error {
+// v1beta1ScaleToHub prefers the newer of the two selector fields.
+func v1beta1ScaleToHub(in *v1beta1.Scale, out *autoscalingv1.Scale) error {
 	*out = autoscalingv1.Scale{
 		ObjectMeta: in.ObjectMeta,
 		Spec:       autoscalingv1.ScaleSpec{Replicas: in.Spec.Replicas},
@@ -132,8 +133,8 @@ func scaleToHub(in *v1beta1.Scale, out *autoscalingv1.Scale) error {
 	return nil
 }
 
-// scaleFromHub also fills the older selector field, if it can express the selector.
-func scaleFromHub(in *autoscalingv1.Scale, out *v1beta1.Scale) error {
+// v1beta1ScaleFromHub also fills the older selector field, if it can express the selector.
+func v1beta1ScaleFromHub(in *autoscalingv1.Scale, out *v1beta1.Scale) error {
 	*out = v1beta1.Scale{
 		ObjectMeta: in.ObjectMeta,
 		Spec:       v1beta1.ScaleSpec{Replicas: in.Spec.Replicas},

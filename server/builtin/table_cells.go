@@ -1,4 +1,4 @@
-package table
+package builtin
 
 import (
 	"time"

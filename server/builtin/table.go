@@ -1,4 +1,4 @@
-package table
+package builtin
 
 import (
 	"context"
@@ -14,8 +14,11 @@ import (
 // Column describes one column.
 type Column = metav1.TableColumnDefinition
 
-// Generator makes tables of objects of one type and of lists of them. It is a rest.TableConvertor.
-type Generator struct {
+// Table makes kubectl's tables of objects of one type and of lists of them. It is a rest.TableConvertor.
+//
+// Every row holds its whole object; the handler decides how much of it is sent: nothing, its metadata, or all. Tables
+// hold every column. The client leaves out columns of a priority above 0 unless the user requests a wide table.
+type Table struct {
 	columns []Column
 	row     anyRow
 }
@@ -33,33 +36,33 @@ func rowOf[T runtime.Object](row func(obj T) metav1.TableRow) anyRow {
 	}
 }
 
-// New makes a Generator. row returns an object's cells, in the order of columns, and optionally its conditions.
-func New[T runtime.Object](columns []Column, row func(obj T) metav1.TableRow) *Generator {
-	return &Generator{columns, rowOf(row)}
+// NewTable makes a Table. row returns an object's cells, in the order of columns, and optionally its conditions.
+func NewTable[T runtime.Object](columns []Column, row func(obj T) metav1.TableRow) *Table {
+	return &Table{columns, rowOf(row)}
 }
 
-// NewInList makes a Generator for objects whose cells depend on the other items of a list. rowIn gets the list, or
+// NewTableInList makes a ListTable for objects whose cells depend on the other items of a list. rowIn gets the list, or
 // nil for a single object.
-func NewInList[T runtime.Object](columns []Column, rowIn func(list runtime.Object) func(T) metav1.TableRow) *ListGenerator {
-	return &ListGenerator{*New(columns, rowIn(nil)), func(list runtime.Object) anyRow { return rowOf(rowIn(list)) }}
+func NewTableInList[T runtime.Object](columns []Column, rowIn func(list runtime.Object) func(T) metav1.TableRow) *ListTable {
+	return &ListTable{*NewTable(columns, rowIn(nil)), func(list runtime.Object) anyRow { return rowOf(rowIn(list)) }}
 }
 
-// ListGenerator is a Generator that reads the whole list first. It is a rest.ListTableConvertor.
-type ListGenerator struct {
-	Generator
+// ListTable is a Table that reads the whole list first. It is a rest.ListTableConvertor.
+type ListTable struct {
+	Table
 	rowIn func(list runtime.Object) anyRow
 }
 
 // InList returns a convertor for the items of list.
-func (g *ListGenerator) InList(list runtime.Object) rest.TableConvertor {
-	return &Generator{columns: g.columns, row: g.rowIn(list)}
+func (g *ListTable) InList(list runtime.Object) rest.TableConvertor {
+	return &Table{columns: g.columns, row: g.rowIn(list)}
 }
 
 // Row makes a row without conditions. Cells are strings, int64s, float64s and bools.
 func Row(cells ...any) metav1.TableRow { return metav1.TableRow{Cells: cells} }
 
 // ConvertToTable makes a table of one object or of a list.
-func (g *Generator) ConvertToTable(_ context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+func (g *Table) ConvertToTable(_ context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
 	table := &metav1.Table{}
 	switch options := tableOptions.(type) {
 	case nil:
@@ -93,7 +96,7 @@ func (g *Generator) ConvertToTable(_ context.Context, object, tableOptions runti
 	return table, nil
 }
 
-func (g *Generator) add(table *metav1.Table, object runtime.Object) error {
+func (g *Table) add(table *metav1.Table, object runtime.Object) error {
 	row, err := g.row(object)
 	if err != nil {
 		return err

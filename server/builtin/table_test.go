@@ -1,4 +1,4 @@
-package table
+package builtin
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-var names = New([]Column{NameColumn, AgeColumn}, func(cm *corev1.ConfigMap) metav1.TableRow {
+var names = NewTable([]Column{NameColumn, AgeColumn}, func(cm *corev1.ConfigMap) metav1.TableRow {
 	return Row(cm.Name, Age(cm.CreationTimestamp))
 })
 
