@@ -22,8 +22,8 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 // log is what a server logs, as kx serve does.
@@ -177,7 +177,7 @@ func (r *running) get(t *testing.T, path string, headers ...string) []byte {
 func TestHostileWebhook(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	hook := webhooktest.New(t, func(*unstructured.Unstructured, string) error { return errors.New("no: " + escapetest.All()) })
+	hook := peertest.NewWebhook(t, func(*unstructured.Unstructured, string) error { return errors.New("no: " + escapetest.All()) })
 	crd := cronTab("hostile.example.com")
 	two := crd.Spec.Versions[0].DeepCopy()
 	two.Name, two.Storage = "v9", false

@@ -15,8 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx/server/internal/issuertest"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 // tokenWebhook knows the token told-to-ann as ann, and no other.
@@ -49,7 +49,7 @@ current-context: x`, server.URL+"/review"), 0o600))
 func TestTokensOfOthers(t *testing.T) {
 	t.Parallel()
 	const word = "0123456789abcdef"
-	one, stranger := issuertest.New(t), issuertest.New(t)
+	one, stranger := peertest.NewIssuer(t), peertest.NewIssuer(t)
 	file := filepath.Join(t.TempDir(), "authentication.yaml")
 	ca, err := json.Marshal(one.CA)
 	must(t, err)

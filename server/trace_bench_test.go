@@ -12,7 +12,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/tracing/collectortest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 // ways are the ways in which requests are recorded, compared by the benchmarks below.
@@ -97,7 +97,7 @@ func record(b *testing.B, control *trace.Control, text string) (stop func()) {
 // BenchmarkExported reports the median of whole requests, to a server without --tracing-config-file, to one that samples nothing, and
 // to one that exports all.
 func BenchmarkExported(b *testing.B) {
-	collector := collectortest.New(b)
+	collector := peertest.NewCollector(b)
 	servers := []struct {
 		name string
 		*bench

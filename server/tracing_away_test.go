@@ -25,7 +25,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/server/tracing/collectortest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 // tracedCollector is in the environment of the process that is a traced etcd: where its spans go.
@@ -33,7 +33,7 @@ const tracedCollector = "KX_TEST_TRACED_ETCD"
 
 // tracedEtcd starts an etcd that exports its own spans of requests that are sampled. It is a process of its own: such an etcd sets a
 // variable of its library that each etcd of the process reads.
-func tracedEtcd(t *testing.T, to *collectortest.Collector) (endpoint string) {
+func tracedEtcd(t *testing.T, to *peertest.Collector) (endpoint string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
 	child.Env, child.Stderr = append(os.Environ(), tracedCollector+"="+to.Address), os.Stderr
@@ -84,7 +84,7 @@ func beTracedEtcd(collector string) error {
 // TestTracingStop has what waits be exported before the server has stopped, and a watch when it ends.
 func TestTracingStop(t *testing.T) {
 	t.Parallel()
-	collector := collectortest.New(t)
+	collector := peertest.NewCollector(t)
 	r, stop, err := launch(exporting(t, collector, 1_000_000))
 	must(t, err)
 	client := r.httpClient(t)
@@ -97,7 +97,7 @@ func TestTracingStop(t *testing.T) {
 	_, j := r.traced(t, client, "GET", "/version", "")
 	collector.Journey(t, j.Name, len(j.Status.Steps))
 	exported := func(name string) bool {
-		return slices.ContainsFunc(collector.Spans(), func(s collectortest.Span) bool { return s.Attributes["kx.journey"] == name })
+		return slices.ContainsFunc(collector.Spans(), func(s peertest.Span) bool { return s.Attributes["kx.journey"] == name })
 	}
 	if exported(watch) {
 		t.Error("a watch was exported before its end")
@@ -121,8 +121,8 @@ func TestTracingAway(t *testing.T) {
 	near, err := net.Dial("tcp", far.Addr().String())
 	must(t, err)
 	t.Cleanup(func() { must(t, near.Close()) })
-	away := collectortest.File(t, "apiVersion: apiserver.config.k8s.io/v1alpha1\nkind: TracingConfiguration\nendpoint: "+near.LocalAddr().String()+"\nsamplingRatePerMillion: 1000000\n")
-	hanging, refusing := collectortest.New(t), collectortest.New(t)
+	away := peertest.File(t, "apiVersion: apiserver.config.k8s.io/v1alpha1\nkind: TracingConfiguration\nendpoint: "+near.LocalAddr().String()+"\nsamplingRatePerMillion: 1000000\n")
+	hanging, refusing := peertest.NewCollector(t), peertest.NewCollector(t)
 	hung := make(chan struct{}, 1000)
 	hanging.Answer(func(ctx context.Context) error {
 		hung <- struct{}{}
@@ -171,7 +171,7 @@ func TestTracingAway(t *testing.T) {
 // TestTracingAgain: a collector that comes back gets spans again.
 func TestTracingAgain(t *testing.T) {
 	t.Parallel()
-	collector := collectortest.New(t)
+	collector := peertest.NewCollector(t)
 	collector.Answer(func(context.Context) error { return status.Error(codes.Unimplemented, "not yet") })
 	text := &log{}
 	r, stop, err := launchLogging(slog.New(slog.NewTextHandler(text, nil)), nil, exporting(t, collector, 1_000_000))
@@ -189,7 +189,7 @@ func TestTracingAgain(t *testing.T) {
 // TestTracingLarge: a journey of many steps comes in messages that a collector takes.
 func TestTracingLarge(t *testing.T) {
 	t.Parallel()
-	collector := collectortest.New(t)
+	collector := peertest.NewCollector(t)
 	r := start(t, exporting(t, collector, 1_000_000))
 	client := r.httpClient(t)
 	for i := range 150 {
@@ -218,7 +218,7 @@ func TestTracingConfiguration(t *testing.T) {
 		"apiVersion: apiserver.config.k8s.io/v2\nkind: TracingConfiguration\n":   `no kind "TracingConfiguration" is registered for version "apiserver.config.k8s.io/v2"`,
 		"apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n": "kind: it must have a TracingConfiguration",
 	} {
-		file := collectortest.File(t, text)
+		file := peertest.File(t, text)
 		_, stop, err := launch(func(o *options.Options) { o.TracingConfigFile = file })
 		if err == nil {
 			t.Errorf("a server started with %q", text)

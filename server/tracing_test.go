@@ -23,11 +23,11 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/options"
-	"github.com/kx-apiserver/kx/server/tracing/collectortest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 // exporting has a server export to a collector so many of a million traces.
-func exporting(t testing.TB, to *collectortest.Collector, perMillion int) func(*options.Options) {
+func exporting(t testing.TB, to *peertest.Collector, perMillion int) func(*options.Options) {
 	file := to.File(t, perMillion)
 	return func(o *options.Options) { o.TracingConfigFile = file }
 }
@@ -56,7 +56,7 @@ func (r *running) traced(t testing.TB, client *http.Client, method, path, body s
 // TestTracing has the spans of a request be its journey.
 func TestTracing(t *testing.T) {
 	t.Parallel()
-	collector, hook := collectortest.New(t), newReviewer(t)
+	collector, hook := peertest.NewCollector(t), newReviewer(t)
 	r := start(t, exporting(t, collector, 1_000_000))
 	admin := r.httpClient(t)
 	hook.admit(t, r, admin)
@@ -118,7 +118,7 @@ func TestTracing(t *testing.T) {
 }
 
 // sameSteps compares spans with the steps of the journey.
-func sameSteps(t *testing.T, j *v1alpha1.Journey, request collectortest.Span, spans []collectortest.Span) {
+func sameSteps(t *testing.T, j *v1alpha1.Journey, request peertest.Span, spans []peertest.Span) {
 	t.Helper()
 	if len(spans) != len(j.Status.Steps) {
 		t.Fatalf("%d spans of %d steps", len(spans), len(j.Status.Steps))
@@ -174,7 +174,7 @@ func (r *running) metric(t testing.TB, name string) float64 {
 // TestTracingMarks: what the watch cache did with a write, and what was done to a request, are events.
 func TestTracingMarks(t *testing.T) {
 	t.Parallel()
-	collector := collectortest.New(t)
+	collector := peertest.NewCollector(t)
 	r := start(t, exporting(t, collector, 1_000_000), func(o *options.Options) { o.Allow.Faults, o.WatchCache.Prefill = options.Always, true })
 	admin := r.httpClient(t)
 	until(t, "the server is ready", func() bool {
@@ -189,7 +189,7 @@ func TestTracingMarks(t *testing.T) {
 		var names []string
 		for _, e := range request.GetEvents() {
 			names = append(names, e.GetName())
-			attributes := collectortest.Texts(e.GetAttributes())
+			attributes := peertest.Texts(e.GetAttributes())
 			if e.GetTimeUnixNano() < request.GetStartTimeUnixNano() || attributes["kx.revision"] != strconv.FormatInt(j.Status.Revision, 10) || attributes["code.file.path"] == "" {
 				t.Errorf("an event at %d: %v", e.GetTimeUnixNano(), attributes)
 			}
@@ -200,7 +200,7 @@ func TestTracingMarks(t *testing.T) {
 	r.kx(t, "POST", "faults", &v1alpha1.Fault{ObjectMeta: named("broken"), Spec: v1alpha1.FaultSpec{Filter: "step:etcd.txn agent:unlucky", Effect: v1alpha1.FaultFail, Code: 503}}, 201, nil)
 	_, j := r.traced(t, admin, "POST", tracedMaps, fmt.Sprintf(newMap, "unlucky"), "User-Agent: unlucky")
 	_, steps := collector.Journey(t, j.Name, len(j.Status.Steps))
-	i := slices.IndexFunc(steps, func(s collectortest.Span) bool { return s.Name == "etcd.txn" })
+	i := slices.IndexFunc(steps, func(s peertest.Span) bool { return s.Name == "etcd.txn" })
 	if i < 0 || len(steps[i].GetEvents()) != 1 || steps[i].GetEvents()[0].GetName() != "kx.failed" || steps[i].GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR {
 		t.Errorf("the injected error is not to be told from a real one: %v", steps)
 	}
@@ -209,7 +209,7 @@ func TestTracingMarks(t *testing.T) {
 // TestTracingContext: who is believed is in the client's trace, and whoever is not begins one.
 func TestTracingContext(t *testing.T) {
 	t.Parallel()
-	collector := collectortest.New(t)
+	collector := peertest.NewCollector(t)
 	r := start(t, exporting(t, collector, 1_000_000),
 		tokens(t, "ann,ann,1\nmonitor,prometheus,2,\"system:monitoring\"\n"))
 	parent := func(flags string) string { return "Traceparent: 00-" + aTrace + "-" + aSpan + "-" + flags }
@@ -266,8 +266,8 @@ func TestTracingContext(t *testing.T) {
 func TestTracingSampling(t *testing.T) {
 	t.Parallel()
 	const sampled = "Traceparent: 00-" + aTrace + "-" + aSpan + "-01"
-	collector := collectortest.New(t)
-	unset := collectortest.File(t, "apiVersion: apiserver.config.k8s.io/v1beta1\nkind: TracingConfiguration\nendpoint: "+collector.Address+"\n")
+	collector := peertest.NewCollector(t)
+	unset := peertest.File(t, "apiVersion: apiserver.config.k8s.io/v1beta1\nkind: TracingConfiguration\nendpoint: "+collector.Address+"\n")
 	for _, edit := range []func(*options.Options){exporting(t, collector, 0), func(o *options.Options) { o.TracingConfigFile = unset }} {
 		r := start(t, edit)
 		admin := r.httpClient(t)
@@ -425,7 +425,7 @@ const convertedTabs = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomRes
 // TestTracingOnward: whoever the server asks gets the trace, below the step that asks.
 func TestTracingOnward(t *testing.T) {
 	t.Parallel()
-	collector, v := collectortest.New(t), newReviewer(t)
+	collector, v := peertest.NewCollector(t), newReviewer(t)
 	etcd := tracedEtcd(t, collector)
 	edits := []func(*options.Options){tokens(t, "ann,ann,1\n"), func(o *options.Options) {
 		o.Authorization.Modes = []string{authz.RBAC, authz.WebhookMode}
@@ -481,7 +481,7 @@ func TestTracingOnward(t *testing.T) {
 		}
 		j, header := send(r, 1, "Traceparent: "+sampled, "Tracestate: "+state)
 		request, steps := collector.Journey(t, j.Name, len(j.Status.Steps))
-		k := slices.IndexFunc(steps, func(s collectortest.Span) bool { return s.Name == way.step })
+		k := slices.IndexFunc(steps, func(s peertest.Span) bool { return s.Name == way.step })
 		if k < 0 {
 			t.Fatalf("%s: there is no span %s", way.name, way.step)
 		}
@@ -515,9 +515,9 @@ func TestTracingOnward(t *testing.T) {
 	// etcd's own spans are below those of the steps that ask it.
 	_, j := r.traced(t, r.httpClient(t), "POST", tracedMaps, fmt.Sprintf(newMap, "kept"))
 	_, steps := collector.Journey(t, j.Name, len(j.Status.Steps))
-	i := slices.IndexFunc(steps, func(s collectortest.Span) bool { return s.Name == "etcd.txn" })
-	collector.Wait(t, "the span of etcd's transaction", func(all []collectortest.Span) bool {
-		return slices.ContainsFunc(all, func(s collectortest.Span) bool {
+	i := slices.IndexFunc(steps, func(s peertest.Span) bool { return s.Name == "etcd.txn" })
+	collector.Wait(t, "the span of etcd's transaction", func(all []peertest.Span) bool {
+		return slices.ContainsFunc(all, func(s peertest.Span) bool {
 			return s.Resource["service.name"] == "etcd" && s.Trace == steps[i].Trace && s.Parent == steps[i].ID
 		})
 	})

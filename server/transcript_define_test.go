@@ -11,13 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 // define makes a definition, and returns when it is served.
 func (p *performer) define(input string) (string, error) {
 	if strings.Contains(input, "{webhook}") {
-		webhook := webhooktest.New(p.t, func(obj *unstructured.Unstructured, to string) error {
+		webhook := peertest.NewWebhook(p.t, func(obj *unstructured.Unstructured, to string) error {
 			labels := obj.GetLabels()
 			if labels == nil {
 				labels = map[string]string{}

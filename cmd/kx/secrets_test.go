@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/tracing/collectortest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 const kxRoot = "/apis/kx.dev/v1alpha1/"
@@ -75,7 +75,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		return path
 	}
 	auditLog := filepath.Join(dir, "audit.log")
-	collector := collectortest.New(t)
+	collector := peertest.NewCollector(t)
 	p := serve(t, "--ephemeral", "--allow-breakpoints", "--tracing-config-file="+collector.File(t, 1_000_000), "--audit-log-path="+auditLog, "--audit-policy-file="+file("policy.yaml", auditPolicy),
 		"--token-auth-file="+file("tokens.csv", tokenMarker+"known,ann,1\n"))
 	c := p.corpusClient(t)
@@ -102,8 +102,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	seen["the audit log at level Metadata"], seen["the audit log at level Request and above"] = auditEvents(t, auditLog, namespaces[1:])
 	seen["a screen"] = p.screens(t)
 	c.do("GET", "/last", "", nil)
-	collector.Wait(t, "the last request", func(all []collectortest.Span) bool {
-		return slices.ContainsFunc(all, func(s collectortest.Span) bool { return s.Attributes["url.path"] == "/last" })
+	collector.Wait(t, "the last request", func(all []peertest.Span) bool {
+		return slices.ContainsFunc(all, func(s peertest.Span) bool { return s.Attributes["url.path"] == "/last" })
 	})
 	seen["exported traces"] = collector.Text()
 	check(t, seen)

@@ -13,13 +13,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/tracing/collectortest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 // TestCollectorOfManyWords: a collector that refuses spans with a novel costs the spans, and one line of the log.
 func TestCollectorOfManyWords(t *testing.T) {
 	t.Parallel()
-	collector, registry := collectortest.New(t), prometheus.NewRegistry()
+	collector, registry := peertest.NewCollector(t), prometheus.NewRegistry()
 	collector.Answer(func(context.Context) error {
 		return status.Error(codes.InvalidArgument, strings.Repeat("words \x1b[31m", 100_000))
 	})

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/tracing/collectortest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 // TestBounded: what waits for a collector that hangs is bounded, also while it is sent, and is exported when the collector goes on.
@@ -26,7 +26,7 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%v of %d were dropped", dropped, ended)
 	}
 	close(h.goOn)
-	h.collector.Wait(t, "all that waited", func(all []collectortest.Span) bool { return len(all) == 2*(journeysMost+1) })
+	h.collector.Wait(t, "all that waited", func(all []peertest.Span) bool { return len(all) == 2*(journeysMost+1) })
 	h.stop()
 	h.empty(2 * (journeysMost + 1))
 }
@@ -35,7 +35,7 @@ func TestBounded(t *testing.T) {
 type hanging struct {
 	t         *testing.T
 	tracer    *Tracer
-	collector *collectortest.Collector
+	collector *peertest.Collector
 	registry  *prometheus.Registry
 	recorder  *trace.Recorder
 	goOn      chan struct{}
@@ -44,7 +44,7 @@ type hanging struct {
 }
 
 func hang(t *testing.T) *hanging {
-	h := &hanging{t: t, collector: collectortest.New(t), registry: prometheus.NewRegistry(), goOn: make(chan struct{})}
+	h := &hanging{t: t, collector: peertest.NewCollector(t), registry: prometheus.NewRegistry(), goOn: make(chan struct{})}
 	h.recorder = trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 20, Changes: 10})
 	hangs := make(chan struct{}, 1)
 	h.collector.Answer(func(context.Context) error {
@@ -99,7 +99,7 @@ func TestAddedWhileTheLastIsSent(t *testing.T) {
 
 // TestLateParts: a request whose journey records more after the response is exported with its own end, whenever that is done.
 func TestLateParts(t *testing.T) {
-	collector := collectortest.New(t)
+	collector := peertest.NewCollector(t)
 	tracer, err := New(t.Context(), Config{File: collector.File(t, 1_000_000), Process: "p", Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestLateParts(t *testing.T) {
 	step.End(nil)
 	j.Finish(trace.Response{Code: 201})
 	tracer.Ended(j)
-	collector.Wait(t, "both spans", func(all []collectortest.Span) bool { return len(all) == 2 })
+	collector.Wait(t, "both spans", func(all []peertest.Span) bool { return len(all) == 2 })
 	took := j.Summary().Took
 	for _, span := range collector.Spans() {
 		if lasts := time.Duration(span.EndTimeUnixNano - span.StartTimeUnixNano); lasts <= 0 || lasts > took {
@@ -156,7 +156,7 @@ var endless = trace.Limits{Journeys: 1, Bytes: 1 << 50, JourneyBytes: 1 << 48, C
 
 // BenchmarkDecision is what a request pays before it is known whether it is exported, beside its journey.
 func BenchmarkDecision(b *testing.B) {
-	collector := collectortest.New(b)
+	collector := peertest.NewCollector(b)
 	make := func(perMillion int) *Tracer {
 		t, err := New(b.Context(), Config{File: collector.File(b, perMillion), Process: "b", Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 		if err != nil {

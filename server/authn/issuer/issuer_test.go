@@ -18,7 +18,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn/bearer"
-	"github.com/kx-apiserver/kx/server/internal/issuertest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 const (
@@ -46,7 +46,7 @@ func quoted(text string) string {
 	return string(data)
 }
 
-func of(i *issuertest.Issuer, rest string) string {
+func of(i *peertest.Issuer, rest string) string {
 	return fmt.Sprintf("- issuer: {url: %q, audiences: [kx, also], audienceMatchPolicy: MatchAny, certificateAuthority: %s}\n%s\n", i.URL, quoted(i.CA), rest)
 }
 
@@ -109,7 +109,7 @@ func meets(got, want string) bool {
 
 // TestTokens has tokens of two issuers, one of which maps claims by expressions.
 func TestTokens(t *testing.T) {
-	plain, clever, stranger := issuertest.New(t), issuertest.New(t), issuertest.New(t)
+	plain, clever, stranger := peertest.NewIssuer(t), peertest.NewIssuer(t), peertest.NewIssuer(t)
 	i, _, err := fromFile(t, configured("jwt:\n"+of(plain, `  claimValidationRules: [{claim: hd, requiredValue: example.com}]
   claimMappings:
     username: {claim: sub, prefix: "login:"}
@@ -181,7 +181,7 @@ func TestTokens(t *testing.T) {
 
 // TestFlags has the issuer of the flags, with the prefixes that a kube-apiserver gives.
 func TestFlags(t *testing.T) {
-	one := issuertest.New(t)
+	one := peertest.NewIssuer(t)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
 	write(t, ca, one.CA)
 	flags := func(edit func(*Flags)) *Flags {
@@ -231,7 +231,7 @@ func TestFlags(t *testing.T) {
 
 // TestWrongFiles: the start ends with the file and the field.
 func TestWrongFiles(t *testing.T) {
-	one := issuertest.New(t)
+	one := peertest.NewIssuer(t)
 	for text, want := range map[string]string{
 		"":                               "it is empty",
 		"jwt: []":                        "Kind",
@@ -260,7 +260,7 @@ func TestIssuerAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	away, there := issuertest.New(t), issuertest.New(t)
+	away, there := peertest.NewIssuer(t), peertest.NewIssuer(t)
 	away.URL = "https://" + silent.Addr().String()
 	i, _, err := fromFile(t, configured("jwt:\n"+of(away, "  claimMappings: {username: {claim: sub, prefix: ''}}")+of(there, "  claimMappings: {username: {claim: sub, prefix: ''}}")))
 	if err != nil {
@@ -279,9 +279,9 @@ func TestIssuerAway(t *testing.T) {
 
 // TestReload: a file counts when it is valid and its issuers are reached. Else the one before counts, and the metrics and Ready say so.
 func TestReload(t *testing.T) {
-	first, second, away := issuertest.New(t), issuertest.New(t), issuertest.New(t)
+	first, second, away := peertest.NewIssuer(t), peertest.NewIssuer(t), peertest.NewIssuer(t)
 	away.Leave()
-	text := func(i *issuertest.Issuer) string {
+	text := func(i *peertest.Issuer) string {
 		return configured("anonymous: {enabled: true}\njwt:\n" + of(i, "  claimMappings: {username: {claim: sub, prefix: ''}}"))
 	}
 	i, file, err := fromFile(t, text(first))
@@ -289,9 +289,9 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	reached(t, i)
-	serves := func(want *issuertest.Issuer) {
+	serves := func(want *peertest.Issuer) {
 		t.Helper()
-		for _, one := range []*issuertest.Issuer{first, second, away} {
+		for _, one := range []*peertest.Issuer{first, second, away} {
 			if got := shown(i, one.Token(t, nil)); (got == "ann|||") != (one == want) {
 				t.Errorf("%v: %s", one == want, got)
 			}

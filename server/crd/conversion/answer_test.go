@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 func TestWrongAnswers(t *testing.T) {
@@ -69,7 +69,7 @@ func TestWrongAnswers(t *testing.T) {
 		{"another review", func(r *apiextensionsv1.ConversionReview) { r.APIVersion = "apiextensions.k8s.io/v1beta1" },
 			"failed: ", "failed: "},
 	} {
-		hook := webhooktest.New(t, rename)
+		hook := peertest.NewWebhook(t, rename)
 		hook.Spoil(tc.spoil)
 		c := converterFor(t, definition(hook.ClientConfig(), "v1"))
 		a, b := widget(v1, "a", map[string]any{"size": int64(1)}), widget(v1, "b", map[string]any{"size": int64(2)})
@@ -85,7 +85,7 @@ func TestWrongAnswers(t *testing.T) {
 }
 
 func TestWebhooksThatDoNotAnswer(t *testing.T) {
-	hook := webhooktest.New(t, rename)
+	hook := peertest.NewWebhook(t, rename)
 	crd := definition(hook.ClientConfig(), "v1")
 	in := widget(v1, "a", map[string]any{"size": int64(1)})
 	try := func(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) string {
@@ -174,7 +174,7 @@ func TestRedirects(t *testing.T) {
 		t.Errorf("%s %s was asked", r.Method, r.URL)
 	}))
 	defer elsewhere.Close()
-	hook := webhooktest.New(t, rename)
+	hook := peertest.NewWebhook(t, rename)
 	in := widget(v1, "a", map[string]any{"size": int64(1)})
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		hook.Reply(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, code) })
@@ -192,7 +192,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"x","result":{"status":"Success"},"convertedObjects":[{"apiVersion":"example.com/v2","kind":"Widget","metadata":{"name":"a","labels":{"a":1}}}]}}`))
 	f.Add([]byte(`{"response":null}`))
 	var answer []byte
-	hook := webhooktest.New(f, rename)
+	hook := peertest.NewWebhook(f, rename)
 	hook.Reply(func(w http.ResponseWriter, _ *http.Request) { w.Write(answer) })
 	c := converterFor(f, definition(hook.ClientConfig(), "v1beta1"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
-	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 var (
@@ -143,7 +143,7 @@ func TestVersionsThatTheDefinitionDoesNotHave(t *testing.T) {
 
 func TestWebhook(t *testing.T) {
 	for _, reviews := range [][]string{{"v1"}, {"v9", "v1beta1", "v1"}} {
-		hook := webhooktest.New(t, rename)
+		hook := peertest.NewWebhook(t, rename)
 		c := converterFor(t, definition(hook.ClientConfig(), reviews...))
 		in := widget(v1, "a", map[string]any{"size": int64(1)})
 		out, err := c.Convert(t.Context(), &in, v2)
@@ -171,7 +171,7 @@ func TestWebhook(t *testing.T) {
 		if got, _, _ := unstructured.NestedInt64(all.Items[2].Object, "spec", "length"); got != 2 {
 			t.Errorf("got %v", all.Items[2])
 		}
-		if diff := cmp.Diff([]webhooktest.Call{{Objects: 1, To: v2.String()}, {Objects: 2, To: v2.String()}}, hook.Calls()); diff != "" {
+		if diff := cmp.Diff([]peertest.Call{{Objects: 1, To: v2.String()}, {Objects: 2, To: v2.String()}}, hook.Calls()); diff != "" {
 			t.Errorf("a list is one call: %s", diff)
 		}
 		empty := &unstructured.Unstructured{Object: map[string]any{"apiVersion": v1.String(), "kind": "Widget"}}
@@ -193,7 +193,7 @@ func (s *serviceAt) ResolveEndpoint(namespace, name string, port int32) (*url.UR
 }
 
 func TestWebhookOfAService(t *testing.T) {
-	hook := webhooktest.New(t, rename)
+	hook := peertest.NewWebhook(t, rename)
 	services := &serviceAt{host: strings.TrimPrefix(hook.Server.URL, "https://")}
 	factory, err := conversion.NewFactory(services, nil)
 	if err != nil {
@@ -217,7 +217,7 @@ func TestWebhookOfAService(t *testing.T) {
 }
 
 func TestDefinitionsThatCanNotBeConverted(t *testing.T) {
-	hook := webhooktest.New(t, rename)
+	hook := peertest.NewWebhook(t, rename)
 	factory, err := conversion.NewFactory(nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -296,7 +296,7 @@ func TestWithinForLibraries(t *testing.T) {
 }
 
 func TestJourney(t *testing.T) {
-	hook := webhooktest.New(t, rename)
+	hook := peertest.NewWebhook(t, rename)
 	c := converterFor(t, definition(hook.ClientConfig(), "v1"))
 	recorder := trace.NewRecorder("test", trace.DefaultLimits)
 	ctx, journey := recorder.Begin(t.Context(), trace.Request{Method: "GET"})

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
+	"github.com/kx-apiserver/kx/server/peertest"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
@@ -90,13 +90,13 @@ func rename(obj *unstructured.Unstructured, to string) error {
 }
 
 // withWebhook serves the definition with a webhook.
-func withWebhook(t testing.TB, changes ...func(*apiextensionsv1.CustomResourceDefinition)) (*testServer, *webhooktest.Webhook) {
+func withWebhook(t testing.TB, changes ...func(*apiextensionsv1.CustomResourceDefinition)) (*testServer, *peertest.Webhook) {
 	t.Helper()
-	hook := webhooktest.New(t, rename)
+	hook := peertest.NewWebhook(t, rename)
 	return serve(t, definition(t, converted, append(changes, uses(hook))...)), hook
 }
 
-func uses(hook *webhooktest.Webhook) func(*apiextensionsv1.CustomResourceDefinition) {
+func uses(hook *peertest.Webhook) func(*apiextensionsv1.CustomResourceDefinition) {
 	return func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,
@@ -106,7 +106,7 @@ func uses(hook *webhooktest.Webhook) func(*apiextensionsv1.CustomResourceDefinit
 }
 
 // called is how many objects each call had since the last time.
-func called(hook *webhooktest.Webhook) string {
+func called(hook *peertest.Webhook) string {
 	var sizes []string
 	for _, call := range hook.Calls() {
 		sizes = append(sizes, fmt.Sprintf("%d→%s", call.Objects, strings.TrimPrefix(call.To, "stable.example.com/")))
@@ -331,7 +331,7 @@ func TestAWebhookThatIsSlow(t *testing.T) {
 func TestStoredInSeveralVersions(t *testing.T) { eachStorage(t, testStoredInSeveralVersions) }
 
 func testStoredInSeveralVersions(t *testing.T) {
-	hook := webhooktest.New(t, rename)
+	hook := peertest.NewWebhook(t, rename)
 	prefix := embedtest.Prefix()
 	before := serveAt(t, definition(t, converted, uses(hook)), prefix)
 	for _, name := range []string{"a", "b", "c"} {

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
+	"github.com/kx-apiserver/kx/server/peertest"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
@@ -35,7 +35,7 @@ func etcd(t *testing.T, names ...string) (*clientv3.Client, admin.Source, *admin
 }
 
 // pandas is a definition with two versions, converted by a webhook.
-func pandas(t *testing.T, webhook *webhooktest.Webhook) *Definition {
+func pandas(t *testing.T, webhook *peertest.Webhook) *Definition {
 	t.Helper()
 	schema := func(field string) *apiextensionsv1.CustomResourceValidation {
 		return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
@@ -76,7 +76,7 @@ func pandas(t *testing.T, webhook *webhooktest.Webhook) *Definition {
 // TestWebhook has a webhook that converts all objects but one, to which the new version loses something.
 func TestWebhook(t *testing.T) {
 	_, source, decoder := etcd(t, "a", "b", "stubborn")
-	webhook := webhooktest.New(t, func(obj *unstructured.Unstructured, _ string) error {
+	webhook := peertest.NewWebhook(t, func(obj *unstructured.Unstructured, _ string) error {
 		if obj.GetName() == "stubborn" {
 			return errors.New("it does not want to")
 		}
@@ -116,7 +116,7 @@ func TestWebhookGone(t *testing.T) {
 		names = append(names, fmt.Sprint("p", i))
 	}
 	_, source, decoder := etcd(t, names...)
-	webhook := webhooktest.New(t, nil)
+	webhook := peertest.NewWebhook(t, nil)
 	trial, err := NewTrial(pandas(t, webhook))
 	if err != nil {
 		t.Fatal(err)

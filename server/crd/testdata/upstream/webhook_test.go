@@ -15,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
 	"github.com/kx-apiserver/kx/server/internal/crdtest"
 	"github.com/kx-apiserver/kx/server/internal/wiretest"
+	"github.com/kx-apiserver/kx/server/peertest"
 )
 
 // lamps are stored in v1, where watts are what v2 calls power. Their webhook is put in.
@@ -152,7 +152,7 @@ var corrupt = regexp.MustCompile(`StorageError: corrupt object, Code: 7, Key: [^
 // TestConversion asks both for objects whose versions a webhook converts. It is the same webhook for both.
 func TestConversion(t *testing.T) {
 	up, kx := startUpstream(t), startKX(t)
-	hook := webhooktest.New(t, renameWatts)
+	hook := peertest.NewWebhook(t, renameWatts)
 	config := hook.ClientConfig()
 	define := func(v1IsStored bool) string {
 		return fmt.Sprintf(strings.ReplaceAll(lamps, "\n", ""), *config.URL, base64.StdEncoding.EncodeToString(config.CABundle), v1IsStored, !v1IsStored)

@@ -1,7 +1,4 @@
-// Package webhooktest is a conversion webhook for tests: an HTTPS server of its own, with its own certificate.
-//
-// It answers ConversionReviews by a function from object to object, records its calls, and can misbehave.
-package webhooktest
+package peertest
 
 import (
 	"encoding/json"
@@ -20,7 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Webhook is a running webhook. mu guards calls, spoil and reply.
+// Webhook is an HTTPS server with its own certificate. It answers ConversionReviews by a function from object to object,
+// records its calls, and can misbehave. mu guards calls, spoil and reply.
 type Webhook struct {
 	// Server is its HTTPS server. Close it to make the webhook unreachable.
 	Server  *httptest.Server
@@ -38,8 +36,8 @@ type Call struct {
 	To      string
 }
 
-// New starts a webhook that ends with the test. convert changes an object that already has the wanted apiVersion.
-func New(t testing.TB, convert func(obj *unstructured.Unstructured, to string) error) *Webhook {
+// NewWebhook starts a webhook that ends with the test. convert changes an object that already has the wanted apiVersion.
+func NewWebhook(t testing.TB, convert func(obj *unstructured.Unstructured, to string) error) *Webhook {
 	t.Helper()
 	w := &Webhook{convert: convert}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(w.serve))

@@ -1,6 +1,4 @@
-// Package collectortest is a collector of OpenTelemetry for tests: a gRPC server that takes spans by OTLP, keeps them,
-// and can hang or refuse.
-package collectortest
+package peertest
 
 import (
 	"context"
@@ -35,7 +33,7 @@ type Span struct {
 	Resource          map[string]string
 }
 
-// Collector is a running collector. mu guards the fields below it.
+// Collector is a gRPC server that takes spans by OTLP, keeps them, and can hang or refuse. mu guards the fields below it.
 type Collector struct {
 	// Address is the address that it listens on.
 	Address string
@@ -47,8 +45,8 @@ type Collector struct {
 	answer  func(context.Context) error
 }
 
-// New starts a collector that ends with the test.
-func New(t testing.TB) *Collector {
+// NewCollector starts a collector that ends with the test.
+func NewCollector(t testing.TB) *Collector {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

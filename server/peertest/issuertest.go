@@ -1,7 +1,4 @@
-// Package issuertest is an issuer of tokens for tests, which speaks OpenID Connect over TLS.
-//
-// In come claims. Out go tokens, and the documents by which they are verified, at [Issuer.URL]. It ends with its test.
-package issuertest
+package peertest
 
 import (
 	"crypto/ecdsa"
@@ -19,7 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// Issuer signs tokens by ES256.
+// Issuer signs tokens by ES256, and serves the documents by which they are verified over TLS, at URL.
 type Issuer struct {
 	URL string
 	// CA is its authority in PEM.
@@ -29,8 +26,8 @@ type Issuer struct {
 	away atomic.Bool
 }
 
-// New starts an issuer.
-func New(t testing.TB) *Issuer {
+// NewIssuer starts an issuer.
+func NewIssuer(t testing.TB) *Issuer {
 	t.Helper()
 	i := &Issuer{}
 	var err error
