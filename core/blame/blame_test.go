@@ -108,7 +108,7 @@ func TestJourney(t *testing.T) {
 	}
 	early := all["rec-7"].DeepCopy() // as it is held at its first step
 	early.Status.Steps = early.Status.Steps[:1]
-	for phase, want := range map[v1alpha1.JourneyPhase]string{v1alpha1.JourneyHeld: NotYet, v1alpha1.JourneyRunning: NotYet, v1alpha1.JourneyComplete: NoWrite} {
+	for phase, want := range map[v1alpha1.JourneyPhase]string{v1alpha1.JourneyHeld: notYet, v1alpha1.JourneyRunning: notYet, v1alpha1.JourneyComplete: noWrite} {
 		early.Status.Phase = phase
 		if r, err := Journey(early); err != nil || r.Nothing != want {
 			t.Errorf("%s: %+v, %v", phase, r, err)
@@ -132,7 +132,7 @@ func TestStep(t *testing.T) {
 		{"handler.managed-fields", "metadata.managedFields handler.managed-fields"},
 		{"store.before-update", "metadata.creationTimestamp store.before-update\nmetadata.uid store.before-update"},
 		{"etcd3.decode", ""},
-		{"etcd.txn", NoChange},
+		{"etcd.txn", noChange},
 	} {
 		i := slices.IndexFunc(j.Status.Steps, func(s v1alpha1.Step) bool { return s.ID == test.id })
 		r, err := Step(j, i)

@@ -61,10 +61,10 @@ func (r *Report) Count() (all, client int) {
 const (
 	NoObjects  = "objects were not recorded: kx trace record switches that on for the next requests"
 	OnlyReads  = "the request changed no object: it only reads"
-	NotYet     = "the request has changed no object yet"
-	NoWrite    = "the request changed no object"
-	ManyWrites = "the request wrote several objects: see what each step changed"
-	NoChange   = "this step changes no object"
+	notYet     = "the request has changed no object yet"
+	noWrite    = "the request changed no object"
+	manyWrites = "the request wrote several objects: see what each step changed"
+	noChange   = "this step changes no object"
 )
 
 // Journey compares the object that was stored before the request with the one after it.
@@ -86,7 +86,7 @@ func Journey(j *v1alpha1.Journey) (*Report, error) {
 	r.Revision = f.revision
 	switch {
 	case f.writes > 1:
-		r.Nothing = ManyWrites
+		r.Nothing = manyWrites
 		return r, nil
 	case f.after.step < 0 && !f.deleted:
 		r.Nothing = unchanged(j)
@@ -109,9 +109,9 @@ func unchanged(j *v1alpha1.Journey) string {
 	case j.Spec.Method == "GET" || j.Spec.Method == "HEAD":
 		return OnlyReads
 	case j.Status.Phase != v1alpha1.JourneyComplete:
-		return NotYet
+		return notYet
 	}
-	return NoWrite
+	return noWrite
 }
 
 // form returns an object that a step recorded.
@@ -137,7 +137,7 @@ func Step(j *v1alpha1.Journey, i int) (*Report, error) {
 		r.Nothing = NoObjects
 		return r, nil
 	case !saw.hasBefore && !saw.hasAfter || does(&o.steps[i]).Compares:
-		r.Nothing = NoChange
+		r.Nothing = noChange
 		return r, nil
 	case saw.hasBefore:
 		r.BeforeStep, r.Before = i, o.steps[i].Before.Raw

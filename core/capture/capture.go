@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// Version is the version of the format that this package writes, and the latest that it reads.
-const Version = 1
+// version is the version of the format that this package writes, and the latest that it reads.
+const version = 1
 
 // LineMost limits the length of a line. A recorded journey has at most a mebibyte, and JSON escapes make it longer.
 const LineMost = 16 << 20
@@ -38,7 +38,7 @@ type Writer struct{ lines *json.Encoder }
 func NewWriter(w io.Writer, server string, saved time.Time) (*Writer, error) {
 	lines := json.NewEncoder(visible{w})
 	lines.SetEscapeHTML(false)
-	if err := lines.Encode(Header{Kind: kind, Version: Version, Saved: saved.UTC(), Server: server}); err != nil {
+	if err := lines.Encode(Header{Kind: kind, Version: version, Saved: saved.UTC(), Server: server}); err != nil {
 		return nil, fmt.Errorf("write the capture: %w", err)
 	}
 	return &Writer{lines}, nil
@@ -89,9 +89,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 	switch {
 	case reader.Header.Kind != kind:
 		return nil, fmt.Errorf("this is no capture: its first line does not say it is a %s", kind)
-	case reader.Header.Version > Version:
+	case reader.Header.Version > version:
 		return nil, fmt.Errorf("the capture has version %d, and this kx reads versions up to %d: use a later kx", reader.Header.Version,
-			Version)
+			version)
 	case reader.Header.Version < 1:
 		return nil, fmt.Errorf("the capture has version %d, which there never was", reader.Header.Version)
 	}

@@ -70,7 +70,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !header.Saved.Equal(saved) || header.Server != "https://127.0.0.1:7443" || header.Version != Version {
+	if !header.Saved.Equal(saved) || header.Server != "https://127.0.0.1:7443" || header.Version != version {
 		t.Errorf("header %+v", header)
 	}
 	if !reflect.DeepEqual(asJSON(t, got), asJSON(t, want)) {

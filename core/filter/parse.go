@@ -11,7 +11,7 @@ import (
 // Limits of a filter.
 const (
 	MaxLength = 4096 // bytes
-	MaxDepth  = 64   // parentheses and negations within each other
+	maxDepth  = 64   // parentheses and negations within each other
 )
 
 // Error has the column of a mistake in a filter, and what was expected there.
@@ -162,8 +162,8 @@ func (p *parser) and(depth int) (node, error) {
 }
 
 func (p *parser) not(depth int) (node, error) {
-	if depth > MaxDepth {
-		return nil, p.errorf(p.at, "at most "+strconv.Itoa(MaxDepth)+" levels", "too many levels of ! and (")
+	if depth > maxDepth {
+		return nil, p.errorf(p.at, "at most "+strconv.Itoa(maxDepth)+" levels", "too many levels of ! and (")
 	}
 	start := p.at
 	if p.take('!') {

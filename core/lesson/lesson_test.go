@@ -256,7 +256,7 @@ func TestErrors(t *testing.T) {
 	if _, err := Parse("x.md", []byte(strings.ReplaceAll(good, "\n", "\r\n"))); err != nil {
 		t.Errorf("with the line ends of Windows: %v", err)
 	}
-	if _, err := Parse("x.md", make([]byte, MaxSize+1)); err == nil {
+	if _, err := Parse("x.md", make([]byte, maxSize+1)); err == nil {
 		t.Error("a file of more than a megabyte was read")
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// MaxSize limits the size of a file.
-const MaxSize = 1 << 20
+// maxSize limits the size of a file.
+const maxSize = 1 << 20
 
 // Parse reads a lesson. name is the file's, for errors.
 func Parse(name string, data []byte) (*Lesson, error) {
 	p := &parser{file: name}
-	if len(data) > MaxSize {
-		return nil, p.errorf(1, "the file has %d bytes; a lesson has at most %d", len(data), MaxSize)
+	if len(data) > maxSize {
+		return nil, p.errorf(1, "the file has %d bytes; a lesson has at most %d", len(data), maxSize)
 	}
 	p.lines = strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 	l := &Lesson{}

@@ -34,7 +34,7 @@ func Error(err error) string {
 	var carrier apierrors.APIStatus
 	if errors.As(err, &carrier) {
 		status := carrier.Status()
-		return Message(&status)
+		return message(&status)
 	}
 	return fmt.Sprintf("masked: an error of type %T, which may quote what is secret", err)
 }
@@ -46,8 +46,8 @@ func errorOfContext(err error) error {
 	return context.DeadlineExceeded
 }
 
-// Message masks the message of a confidential request's Status.
-func Message(s *metav1.Status) string {
+// message masks the message of a confidential request's Status.
+func message(s *metav1.Status) string {
 	if s.Message == "" || s.Status == metav1.StatusSuccess || composed(s) {
 		return s.Message
 	}
@@ -86,7 +86,7 @@ func composed(s *metav1.Status) bool {
 // Status masks a confidential request's Status.
 func Status(s *metav1.Status) *metav1.Status {
 	out := *s
-	out.Message = Message(s)
+	out.Message = message(s)
 	if s.Details != nil && len(s.Details.Causes) > 0 {
 		details := *s.Details
 		details.Causes = nil

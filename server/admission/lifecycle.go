@@ -20,9 +20,9 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// NamespaceLifecycle refuses to create objects in a namespace that does not exist or is being deleted. It also
+// namespaceLifecycle refuses to create objects in a namespace that does not exist or is being deleted. It also
 // refuses to delete the namespaces that every cluster needs.
-type NamespaceLifecycle struct {
+type namespaceLifecycle struct {
 	// namespaces is nil if the server has no namespaces: then everything is admitted.
 	namespaces rest.Getter
 	// lastDeletion is the time in Unix seconds at which this process last admitted the deletion of a namespace.
@@ -93,12 +93,12 @@ var (
 )
 
 // plugin leaves out updates: their objects exist, so their namespace does.
-func (l *NamespaceLifecycle) plugin() plugin.Plugin {
+func (l *namespaceLifecycle) plugin() plugin.Plugin {
 	return plugin.Plugin{Operations: []admission.Operation{admission.Create, admission.Delete}, Admit: l.admit}
 }
 
 // admit changes nothing. It refuses early, before other plugins do their work.
-func (l *NamespaceLifecycle) admit(ctx context.Context, a plugin.Write) error {
+func (l *namespaceLifecycle) admit(ctx context.Context, a plugin.Write) error {
 	isNamespace := a.GetKind().GroupKind() == namespaceKind
 	if a.GetOperation() == admission.Delete {
 		if isNamespace && immortal[a.GetName()] {
@@ -117,7 +117,7 @@ func (l *NamespaceLifecycle) admit(ctx context.Context, a plugin.Write) error {
 
 // admitInto reads the namespace of a new object from etcd. A cache may not know yet that the namespace was
 // deleted, and the object would stay for ever. Concurrent creates share one read.
-func (l *NamespaceLifecycle) admitInto(ctx context.Context, a plugin.Write) (err error) {
+func (l *namespaceLifecycle) admitInto(ctx context.Context, a plugin.Write) (err error) {
 	name, now := a.GetNamespace(), time.Now()
 	if now.Sub(time.Unix(l.lastDeletion.Load(), 0)) > unseenDeletion {
 		if !l.looks.begin(name, now) {
@@ -148,7 +148,7 @@ func (l *NamespaceLifecycle) admitInto(ctx context.Context, a plugin.Write) (err
 	return err
 }
 
-func (l *NamespaceLifecycle) get(ctx context.Context, name string) (*corev1.Namespace, error) {
+func (l *namespaceLifecycle) get(ctx context.Context, name string) (*corev1.Namespace, error) {
 	obj, err := l.namespaces.Get(request.WithRequestInfo(ctx, readNamespace), name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func namespaceAutoProvision(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// namespaceExists refuses writes in a namespace that does not exist. NamespaceLifecycle checks only new
+// namespaceExists refuses writes in a namespace that does not exist. namespaceLifecycle checks only new
 // objects.
 func namespaceExists(kit *plugin.Kit) plugin.Plugin {
 	namespaces := namespacesOf(kit)

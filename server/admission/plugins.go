@@ -45,7 +45,7 @@ type Config struct {
 // Plugins is the admission chain of a server.
 type Plugins struct {
 	kit       *plugin.Kit
-	lifecycle *NamespaceLifecycle
+	lifecycle *namespaceLifecycle
 	webhooks  *webhook.Webhooks
 	policies  *policy.Policies
 	chain     []plugin.Plugin
@@ -64,7 +64,7 @@ func New(c Config) (_ *Plugins, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugins{kit: &plugin.Kit{Authorizer: plugin.UnlessTrusted(c.Authorizer)}, lifecycle: &NamespaceLifecycle{}}
+	p := &Plugins{kit: &plugin.Kit{Authorizer: plugin.UnlessTrusted(c.Authorizer)}, lifecycle: &namespaceLifecycle{}}
 	if p.webhooks, err = webhook.New(webhook.Config{Namespace: p.Namespace, Authorizer: c.Authorizer, Services: c.Services}); err != nil {
 		return nil, err
 	}

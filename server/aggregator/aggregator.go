@@ -57,7 +57,7 @@ type Server struct {
 // New returns a server that passes no request to other servers until Run.
 func New(c Config) *Server {
 	s := &Server{config: c, seats: make(chan struct{}, checksMost),
-		registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, c.Kit.Self(controllerName), Resource)}
+		registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, c.Kit.Self(controllerName), resource)}
 	s.remotes.Store(&map[schema.GroupVersion]*remote{})
 	return s
 }
@@ -176,7 +176,7 @@ func (s *Server) Run(ctx context.Context) {
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		work.Changes(ctx, s.config.Kit.Storages, Resource, work.All, changes)
+		work.Changes(ctx, s.config.Kit.Storages, resource, work.All, changes)
 	}()
 	defer func() { <-followed }()
 	s.follow(ctx, changes)

@@ -28,8 +28,8 @@ import (
 	"github.com/kx-apiserver/kx/server/webhook"
 )
 
-// Resource is the resource of APIServices.
-var Resource = apiregistrationv1.SchemeGroupVersion.WithResource("apiservices")
+// resource is the resource of APIServices.
+var resource = apiregistrationv1.SchemeGroupVersion.WithResource("apiservices")
 
 const (
 	controllerName = "apiservice-status-remote-available-controller"

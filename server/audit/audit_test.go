@@ -57,7 +57,7 @@ func TestFormats(t *testing.T) {
 				t.Errorf("%s, %s: %q", format, mode, text)
 			}
 			for i, line := range lines {
-				want := map[string]string{FormatJSON: fmt.Sprintf(`"auditID":"id-%d"`, i), FormatLegacy: fmt.Sprintf(`AUDIT: id="id-%d" stage="ResponseComplete"`, i)}[format]
+				want := map[string]string{FormatJSON: fmt.Sprintf(`"auditID":"id-%d"`, i), formatLegacy: fmt.Sprintf(`AUDIT: id="id-%d" stage="ResponseComplete"`, i)}[format]
 				if !strings.Contains(line, want) {
 					t.Errorf("%s, %s: line %d is %q", format, mode, i, line)
 				}

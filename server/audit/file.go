@@ -21,12 +21,12 @@ import (
 const (
 	// FormatJSON writes each event as a line of JSON.
 	FormatJSON = "json"
-	// FormatLegacy writes the most important fields of each event as a line of text.
-	FormatLegacy = "legacy"
+	// formatLegacy writes the most important fields of each event as a line of text.
+	formatLegacy = "legacy"
 )
 
 // Formats lists all formats.
-var Formats = []string{FormatLegacy, FormatJSON}
+var Formats = []string{formatLegacy, FormatJSON}
 
 // Version is the API version of written events. There is no other.
 var Version = auditv1.SchemeGroupVersion.String()
@@ -53,7 +53,7 @@ type lines struct {
 }
 
 func openFile(c LogFile, failures *failures) (*lines, error) {
-	l := &lines{out: os.Stdout, legacy: c.Format == FormatLegacy, close: func() error { return nil }}
+	l := &lines{out: os.Stdout, legacy: c.Format == formatLegacy, close: func() error { return nil }}
 	if c.Path == "-" {
 		return l, nil
 	}

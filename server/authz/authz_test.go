@@ -128,7 +128,7 @@ func TestModes(t *testing.T) {
 		reason, why, fail string
 	}{
 		{modes: RBAC, ask: about("root", "delete", user.SystemPrivilegedGroup), want: authorizer.DecisionAllow, why: "system:masters may do all"},
-		{modes: AlwaysDeny, ask: about("root", "delete", user.SystemPrivilegedGroup), want: authorizer.DecisionAllow, why: "system:masters may do all"},
+		{modes: alwaysDeny, ask: about("root", "delete", user.SystemPrivilegedGroup), want: authorizer.DecisionAllow, why: "system:masters may do all"},
 		{modes: RBAC, ask: about("ann", "get"), want: authorizer.DecisionAllow,
 			reason: `RBAC: allowed by ClusterRoleBinding "viewers" of ClusterRole "view" to User "ann"`,
 			why:    "ClusterRoleBinding viewers → ClusterRole view: rule 1 allows get,list of pods"},
@@ -136,10 +136,10 @@ func TestModes(t *testing.T) {
 		{modes: RBAC, ask: about("ann", "delete"), want: authorizer.DecisionNoOpinion,
 			why: "no binding of ann reaches delete of pods; nearest: ClusterRoleBinding viewers → ClusterRole view: rule 1 allows get,list of pods"},
 		{modes: AlwaysAllow, ask: about("bob", "get"), want: authorizer.DecisionAllow, why: "the server allows everybody everything"},
-		{modes: AlwaysDeny, ask: about("bob", "get"), want: authorizer.DecisionNoOpinion,
+		{modes: alwaysDeny, ask: about("bob", "get"), want: authorizer.DecisionNoOpinion,
 			reason: "alwaysdeny: Everything is forbidden.", why: "no authorizer allows it: alwaysdeny: Everything is forbidden."},
 		{modes: "RBAC,AlwaysAllow", ask: about("bob", "get"), want: authorizer.DecisionAllow, why: "the server allows everybody everything"},
-		{modes: AlwaysDeny, ask: authorizer.AttributesRecord{User: &user.DefaultInfo{Name: "x"}, Verb: "get", Path: "/readyz"}, want: authorizer.DecisionAllow, why: "anybody may read this path"},
+		{modes: alwaysDeny, ask: authorizer.AttributesRecord{User: &user.DefaultInfo{Name: "x"}, Verb: "get", Path: "/readyz"}, want: authorizer.DecisionAllow, why: "anybody may read this path"},
 		{modes: "Webhook,RBAC", ask: about("ann", "get"), webhook: &authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "a\nholiday"},
 			want: authorizer.DecisionDeny, reason: "a\nholiday", why: `the authorizer default denies it: a\nholiday`},
 		{modes: "Webhook,RBAC", ask: about("ann", "get"), webhook: &authorizationv1.SubjectAccessReviewStatus{Reason: "who knows"},

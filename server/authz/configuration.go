@@ -28,11 +28,11 @@ const (
 	RBAC        = "RBAC"
 	WebhookMode = "Webhook"
 	AlwaysAllow = "AlwaysAllow"
-	AlwaysDeny  = "AlwaysDeny"
+	alwaysDeny  = "AlwaysDeny"
 )
 
 // Modes lists all modes.
-var Modes = []string{RBAC, WebhookMode, AlwaysAllow, AlwaysDeny}
+var Modes = []string{RBAC, WebhookMode, AlwaysAllow, alwaysDeny}
 
 // missing lists the modes of a Kubernetes API server that kx lacks, with advice for each.
 var missing = map[string]string{
@@ -134,7 +134,7 @@ func (a *Authorizer) newChain(configuration *apiserver.AuthorizationConfiguratio
 			l.authorizer, l.rbac = a.config.RBAC, a.config.RBAC
 		case AlwaysAllow:
 			l.authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
-		case AlwaysDeny:
+		case alwaysDeny:
 			l.authorizer = authorizerfactory.NewAlwaysDenyAuthorizer()
 		case WebhookMode:
 			var err error

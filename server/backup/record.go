@@ -18,8 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/store/backup"
 )
 
-// RecordName is the name of the Record's file in a data directory.
-const RecordName = "serving.json"
+// recordName is the name of the Record's file in a data directory.
+const recordName = "serving.json"
 
 // Record describes how a server was started. It holds names of files, but nothing of their content.
 type Record struct {
@@ -80,7 +80,7 @@ func partOf(flag string) string { return "flags/" + flag }
 func (r *Record) Write(dir *identity.DataDir) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
-		err = dir.WriteFile(RecordName, append(data, '\n'))
+		err = dir.WriteFile(recordName, append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write down how the server was started: %w", err)
@@ -90,7 +90,7 @@ func (r *Record) Write(dir *identity.DataDir) error {
 
 // ReadRecord reads the record of the last server that used a data directory.
 func ReadRecord(dir string) (*Record, error) {
-	path := filepath.Join(dir, RecordName)
+	path := filepath.Join(dir, recordName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is missing, which kx serve writes: start kx serve on %s again, or save a plain snapshot", path, dir)
@@ -108,7 +108,7 @@ func ReadRecord(dir string) (*Record, error) {
 // Lost lists the parts of an earlier server's data directory that are missing, and that a server with these
 // options will create anew.
 func Lost(dir string, o *options.Options) (lost []string) {
-	if info, err := os.Stat(filepath.Join(dir, RecordName)); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(filepath.Join(dir, recordName)); err != nil || !info.Mode().IsRegular() {
 		return nil // no server has been there
 	}
 	before, err := ReadRecord(dir)

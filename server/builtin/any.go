@@ -79,7 +79,7 @@ func tableOf[T Object](columns []Column, row func(T) metav1.TableRow,
 	inList func(list apiruntime.Object) func(T) metav1.TableRow) rest.TableConvertor {
 	switch {
 	case inList != nil:
-		return NewTableInList(columns, inList)
+		return newTableInList(columns, inList)
 	case row != nil:
 		return NewTable(columns, row)
 	}

@@ -41,20 +41,20 @@ func NewTable[T runtime.Object](columns []Column, row func(obj T) metav1.TableRo
 	return &Table{columns, rowOf(row)}
 }
 
-// NewTableInList makes a ListTable for objects whose cells depend on the other items of a list. rowIn gets the list, or
+// newTableInList makes a listTable for objects whose cells depend on the other items of a list. rowIn gets the list, or
 // nil for a single object.
-func NewTableInList[T runtime.Object](columns []Column, rowIn func(list runtime.Object) func(T) metav1.TableRow) *ListTable {
-	return &ListTable{*NewTable(columns, rowIn(nil)), func(list runtime.Object) anyRow { return rowOf(rowIn(list)) }}
+func newTableInList[T runtime.Object](columns []Column, rowIn func(list runtime.Object) func(T) metav1.TableRow) *listTable {
+	return &listTable{*NewTable(columns, rowIn(nil)), func(list runtime.Object) anyRow { return rowOf(rowIn(list)) }}
 }
 
-// ListTable is a Table that reads the whole list first. It is a rest.ListTableConvertor.
-type ListTable struct {
+// listTable is a Table that reads the whole list first. It is a rest.ListTableConvertor.
+type listTable struct {
 	Table
 	rowIn func(list runtime.Object) anyRow
 }
 
 // InList returns a convertor for the items of list.
-func (g *ListTable) InList(list runtime.Object) rest.TableConvertor {
+func (g *listTable) InList(list runtime.Object) rest.TableConvertor {
 	return &Table{columns: g.columns, row: g.rowIn(list)}
 }
 

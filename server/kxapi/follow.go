@@ -24,8 +24,8 @@ const (
 	// some.
 	installsEvery = time.Second
 
-	// SampledAnnotation of a bookmark is the number of new journeys that the watch omitted since the previous one.
-	SampledAnnotation = "kx.dev/left-out"
+	// sampledAnnotation of a bookmark is the number of new journeys that the watch omitted since the previous one.
+	sampledAnnotation = "kx.dev/left-out"
 )
 
 // follower is one watch of journeys.
@@ -209,7 +209,7 @@ func (f *follower) sendNew(ctx context.Context) bool {
 	if f.leftOut > 0 {
 		text := strconv.Itoa(f.leftOut)
 		f.leftOut = 0
-		return f.bookmark(ctx, func(b metav1.Object) { b.SetAnnotations(map[string]string{SampledAnnotation: text}) })
+		return f.bookmark(ctx, func(b metav1.Object) { b.SetAnnotations(map[string]string{sampledAnnotation: text}) })
 	}
 	return time.Since(f.told) <= bookmarkEvery || f.bookmark(ctx, func(metav1.Object) {})
 }

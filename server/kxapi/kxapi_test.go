@@ -471,7 +471,7 @@ func TestFlood(t *testing.T) {
 			t.Fatal(e)
 		}
 	}
-	if e := <-f.events; e.Type != watch.Bookmark || e.Object.(*v1alpha1.Journey).Annotations[SampledAnnotation] != "50" {
+	if e := <-f.events; e.Type != watch.Bookmark || e.Object.(*v1alpha1.Journey).Annotations[sampledAnnotation] != "50" {
 		t.Errorf("%v", e)
 	}
 

@@ -196,14 +196,14 @@ const (
 	ReconcilerNone  = "none"
 )
 
-// DefaultListen is the default address of kx serve.
-const DefaultListen = "127.0.0.1:7443"
+// defaultListen is the default address of kx serve.
+const defaultListen = "127.0.0.1:7443"
 
 // New returns the default options.
 func New() *Options {
 	return &Options{
 		DataDir: defaultDataDir(),
-		Listen:  DefaultListen,
+		Listen:  defaultListen,
 		Etcd: Etcd{
 			Prefix:             "/registry",
 			StorageBackend:     "etcd3",

@@ -73,7 +73,7 @@ func Measure(resource schema.GroupResource, obj runtime.Object) (*Usage, error) 
 
 // one returns the usage of an object that is only counted.
 func one(resource schema.GroupResource) *Usage {
-	return &Usage{Amounts: corev1.ResourceList{Count(resource): units(1)}, scope: scope{resource: resource}}
+	return &Usage{Amounts: corev1.ResourceList{count(resource): units(1)}, scope: scope{resource: resource}}
 }
 
 func units(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }

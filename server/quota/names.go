@@ -44,8 +44,8 @@ var (
 	claimNames   = []corev1.ResourceName{corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage}
 )
 
-// Count returns the name of a resource's object count.
-func Count(resource schema.GroupResource) corev1.ResourceName {
+// count returns the name of a resource's object count.
+func count(resource schema.GroupResource) corev1.ResourceName {
 	return corev1.ResourceName(countPrefix + resource.String())
 }
 

@@ -19,7 +19,7 @@
 //  1. A request decides once, by random numbers and a few comparisons, and hands its journey over at its end. It never
 //     waits for a collector.
 //  2. The journeys that wait for export are limited in number and bytes. Further ones are dropped, and counted.
-//  3. The end of [Tracer.Run] takes at most [FlushWait].
+//  3. The end of [Tracer.Run] takes at most [flushWait].
 //  4. The trace of a client is continued only if its user is in system:masters or system:monitoring. Other requests
 //     begin a trace of their own, with a link to the client's.
 //  5. A nil Tracer exports nothing, and passes the trace of a client on in the server's own requests.

@@ -26,8 +26,8 @@ const (
 	// These limit the spans of one message, in number and bytes. Collectors accept 4 MiB.
 	batchMost      = 512
 	batchBytesMost = 1 << 20
-	// FlushWait limits the wait of a stopping server for its collector.
-	FlushWait = 2 * time.Second
+	// flushWait limits the wait of a stopping server for its collector.
+	flushWait = 2 * time.Second
 )
 
 // retries end early enough that one message does not cause waiting journeys to be dropped.
@@ -139,7 +139,7 @@ func (e *exporter) release(k kept) trace.Record {
 func (e *exporter) Run(ctx context.Context) {
 	sending, end := context.WithCancel(context.Background())
 	defer end()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(FlushWait, end) })
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(flushWait, end) })
 	defer stop()
 	for ctx.Err() == nil {
 		select {
@@ -157,7 +157,7 @@ func (t *Tracer) Close() error {
 	if t == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), FlushWait)
+	ctx, cancel := context.WithTimeout(context.Background(), flushWait)
 	defer cancel()
 	return t.client.Stop(ctx)
 }

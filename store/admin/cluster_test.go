@@ -35,7 +35,7 @@ func TestCluster(t *testing.T) {
 	}
 	levels := func() (out map[string]Finding) {
 		out = map[string]Finding{}
-		findings, err := Examine(ctx, live, &Decoder{Prefix: DefaultPrefix}, nil, time.Now(), nil)
+		findings, err := Examine(ctx, live, &Decoder{Prefix: defaultPrefix}, nil, time.Now(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

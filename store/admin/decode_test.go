@@ -118,7 +118,7 @@ func protobufOf(t testing.TB, kind schema.GroupVersionKind, obj kruntime.Object)
 
 // TestDecodeEveryType has each type with a name in protobuf, JSON and CBOR, as its key says and in full.
 func TestDecodeEveryType(t *testing.T) {
-	d := &Decoder{Prefix: DefaultPrefix}
+	d := &Decoder{Prefix: defaultPrefix}
 	fill := newFuzz(1)
 	kinds := 0
 	for _, prefix := range slices.Sorted(maps.Keys(builtins())) {
@@ -128,7 +128,7 @@ func TestDecodeEveryType(t *testing.T) {
 				continue // APIService: JSON alone
 			}
 			kinds++
-			key := DefaultPrefix + "/" + prefix + "/name"
+			key := defaultPrefix + "/" + prefix + "/name"
 			obj := filled(t, fill, kind)
 			data, err := json.Marshal(obj)
 			if err != nil {
@@ -238,7 +238,7 @@ func encryptionConfig(t testing.TB, providers ...string) *transform.Resources {
 
 func TestDecodeEncrypted(t *testing.T) {
 	providers := []string{"aesgcm one", "aescbc two", "secretbox three"}
-	all := &Decoder{Prefix: DefaultPrefix, Encryption: encryptionConfig(t, append(providers, "identity")...)}
+	all := &Decoder{Prefix: defaultPrefix, Encryption: encryptionConfig(t, append(providers, "identity")...)}
 	for _, provider := range providers {
 		plain := secretValue(t)
 		writer := encryptionConfig(t, provider).ForResource(schema.GroupResource{Resource: "secrets"})
@@ -256,8 +256,8 @@ func TestDecodeEncrypted(t *testing.T) {
 		name := strings.Fields(provider)[0]
 		other := encryptionConfig(t, name+" wrong")
 		for what, d := range map[string]*Decoder{
-			"--encryption-provider-config": {Prefix: DefaultPrefix},
-			"no key of the configuration":  {Prefix: DefaultPrefix, Encryption: other},
+			"--encryption-provider-config": {Prefix: defaultPrefix},
+			"no key of the configuration":  {Prefix: defaultPrefix, Encryption: other},
 		} {
 			_, err := d.Decode(secretKey, value)
 			if err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), secretKey) || !strings.Contains(err.Error(), provider) {
@@ -294,21 +294,21 @@ func TestDecodeFails(t *testing.T) {
 		"kms":              {"k8s:enc:kms:v1:plugin:abc", "KMS plugin of v1"},
 		"unknown provider": {"k8s:enc:rot13", "of a form that is not known"},
 	} {
-		_, err := (&Decoder{Prefix: DefaultPrefix}).Decode("/registry/pods/default/web", []byte(test.value))
+		_, err := (&Decoder{Prefix: defaultPrefix}).Decode("/registry/pods/default/web", []byte(test.value))
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "/registry/pods/default/web: ") {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "hello") {
 			t.Errorf("%s: the error cites the value: %v", name, err)
 		}
-		if _, err := (&Decoder{Prefix: DefaultPrefix}).Metadata("/registry/pods/default/web", []byte(test.value)); err == nil && name != "unknown type" && name != "cut message" {
+		if _, err := (&Decoder{Prefix: defaultPrefix}).Metadata("/registry/pods/default/web", []byte(test.value)); err == nil && name != "unknown type" && name != "cut message" {
 			t.Errorf("%s: has metadata", name)
 		}
 	}
 }
 
 func TestDecodeOther(t *testing.T) {
-	d := &Decoder{Prefix: DefaultPrefix}
+	d := &Decoder{Prefix: defaultPrefix}
 	v, err := d.Decode("compact_rev_key", []byte("1234"))
 	if err != nil || v.Format != Text || v.Object != nil {
 		t.Errorf("%+v, %v", v, err)
@@ -354,7 +354,7 @@ func TestLocate(t *testing.T) {
 		{key: "compact_rev_key"},
 		{key: ""},
 	} {
-		l, ok := Locate(DefaultPrefix, test.key)
+		l, ok := Locate(defaultPrefix, test.key)
 		if ok != test.ok {
 			t.Errorf("%s: known %t, want %t", test.key, ok, test.ok)
 		} else if ok && (l.Resource.String() != test.resource || l.Namespace != test.namespace || l.Name != test.name) {
@@ -376,13 +376,13 @@ func TestWhoWrote(t *testing.T) {
 		}
 		return out
 	}
-	if got := names(WhoWrote(before, after)); !slices.Equal(got, []string{"b", "c"}) {
+	if got := names(whoWrote(before, after)); !slices.Equal(got, []string{"b", "c"}) {
 		t.Errorf("wrote it: %v", got)
 	}
-	if got := names(WhoWrote(nil, before)); !slices.Equal(got, []string{"b"}) {
+	if got := names(whoWrote(nil, before)); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("wrote the first: %v", got)
 	}
-	if got := WhoWrote(nil, &metav1.ObjectMeta{}); len(got) != 0 {
+	if got := whoWrote(nil, &metav1.ObjectMeta{}); len(got) != 0 {
 		t.Errorf("nobody wrote it: %v", got)
 	}
 }

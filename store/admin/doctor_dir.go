@@ -11,7 +11,7 @@ import (
 // ExamineFiles checks the files of an etcd that does not run: the database page by page, and in a data directory the
 // log too. ok says that the database is whole; the contents of a damaged one can't be trusted.
 func ExamineFiles(path string) (out []Finding, ok bool) {
-	dir, err := FindDataDir(path)
+	dir, err := findDataDir(path)
 	database := path
 	if err == nil {
 		database = datadir.DatabasePath(dir)

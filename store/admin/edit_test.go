@@ -55,7 +55,7 @@ func TestRefused(t *testing.T) {
 		"another version":      {pandaKey, strings.Replace(panda, "com/v1", "com/v2", 1), false, "its CustomResourceDefinition has Panda in v1"},
 		"not namespaced":       {"/registry/example.com/pandas/p", strings.Replace(panda, `,"namespace":"default"`, "", 1), false, "namespaced: true"},
 	} {
-		editor := &Editor{Live: e.live, Decoder: &Decoder{Prefix: DefaultPrefix}}
+		editor := &Editor{Live: e.live, Decoder: &Decoder{Prefix: defaultPrefix}}
 		_, err := editor.Put(ctx, test.key, []byte(test.input), test.raw)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.key) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
@@ -93,7 +93,7 @@ func TestEdit(t *testing.T) {
 	e := newEtcd(t)
 	ctx := context.Background()
 	e.put(t, crdKey, crdValue)
-	editor := &Editor{Live: e.live, Decoder: &Decoder{Prefix: DefaultPrefix, Encryption: encryptionConfig(t, "aescbc two", "identity")}}
+	editor := &Editor{Live: e.live, Decoder: &Decoder{Prefix: defaultPrefix, Encryption: encryptionConfig(t, "aescbc two", "identity")}}
 	secretInput := "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: default}\nstringData: {a: b}\n"
 	for _, test := range []struct {
 		key, input string
@@ -162,7 +162,7 @@ func (e *etcd) value(t *testing.T, editor *Editor, key string) *Value {
 func TestConflict(t *testing.T) {
 	e := newEtcd(t)
 	ctx := context.Background()
-	editor := &Editor{Live: e.live, Decoder: &Decoder{Prefix: DefaultPrefix}}
+	editor := &Editor{Live: e.live, Decoder: &Decoder{Prefix: defaultPrefix}}
 	lease, err := e.live.Client.Grant(ctx, 600)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\xd9\xd9\xf7\xa2\x4aapiVersion\x42v1\x44kind\x43Pod"))
 	f.Add([]byte("k8s:enc:aescbc:v1:two:0123456789abcdef0123456789abcdef"))
 	f.Add([]byte("k8s:enc:"))
-	d := &Decoder{Prefix: DefaultPrefix, Encryption: encryptionConfig(f, "aescbc two", "identity")}
+	d := &Decoder{Prefix: defaultPrefix, Encryption: encryptionConfig(f, "aescbc two", "identity")}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		for _, key := range []string{"/registry/pods/default/web", secretKey, "/registry/example.com/pandas/a", "compact_rev_key"} {
 			v, err := d.Decode(key, value)

@@ -64,7 +64,7 @@ func (t *Teller) Tell(d *Decoder, e Event) Change {
 		return c
 	}
 	meta := c.Value.Metadata()
-	c.Authors = WhoWrote(t.before, &meta)
+	c.Authors = whoWrote(t.before, &meta)
 	t.before = &meta
 	if len(c.Authors) > 0 {
 		c.Time = c.Authors[0].Time

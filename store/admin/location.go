@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// DefaultPrefix begins the keys of a Kubernetes API server unless it is configured otherwise.
-const DefaultPrefix = "/registry"
+// defaultPrefix begins the keys of a Kubernetes API server unless it is configured otherwise.
+const defaultPrefix = "/registry"
 
 // compactRevKey is the key by which API servers agree on compactions. It is outside any prefix.
 const compactRevKey = "compact_rev_key"

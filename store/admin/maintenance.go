@@ -170,8 +170,8 @@ type Hash struct {
 	Compacted int64 `json:"compacted"`
 }
 
-// ErrHashesDiffer marks the error about members with different contents.
-var ErrHashesDiffer = errors.New("the members do not have the same keys and values")
+// errHashesDiffer marks the error about members with different contents.
+var errHashesDiffer = errors.New("the members do not have the same keys and values")
 
 // Hashes returns the hashes of the named members at one revision.
 func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
@@ -193,7 +193,7 @@ func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
 	}
 	for _, h := range out {
 		if h.Compacted == out[0].Compacted && h.Hash != out[0].Hash {
-			return out, fmt.Errorf("%w: %s has %s and %s has %s at revision %d", ErrHashesDiffer, out[0].Endpoint, out[0].Hash, h.Endpoint,
+			return out, fmt.Errorf("%w: %s has %s and %s has %s at revision %d", errHashesDiffer, out[0].Endpoint, out[0].Hash, h.Endpoint,
 				h.Hash, revision)
 		}
 	}

@@ -42,9 +42,9 @@ type Author struct {
 	Time        time.Time `json:"time,omitzero"`
 }
 
-// WhoWrote compares the managed fields of an object before and after a write: the managers whose entries changed made
+// whoWrote compares the managed fields of an object before and after a write: the managers whose entries changed made
 // it. before is nil for the first known write. An object without managed fields has no authors.
-func WhoWrote(before, after *metav1.ObjectMeta) []Author {
+func whoWrote(before, after *metav1.ObjectMeta) []Author {
 	known := map[string]metav1.ManagedFieldsEntry{}
 	if before != nil {
 		for _, entry := range before.ManagedFields {

@@ -47,8 +47,8 @@ type Loss struct {
 	Keys []string `json:"keys,omitempty"`
 }
 
-// FindDataDir returns etcd's data directory: path itself, or the one inside the data directory of a kx.
-func FindDataDir(path string) (string, error) {
+// findDataDir returns etcd's data directory: path itself, or the one inside the data directory of a kx.
+func findDataDir(path string) (string, error) {
 	for _, dir := range []string{path, filepath.Join(path, "etcd")} {
 		if info, err := os.Stat(filepath.Join(dir, "member")); err == nil && info.IsDir() {
 			return filepath.Clean(dir), nil
@@ -82,7 +82,7 @@ func Salvage(ctx context.Context, o SalvageOptions) (out *Salvaged, err error) {
 }
 
 func (o SalvageOptions) check() (from string, err error) {
-	if from, err = FindDataDir(o.From); err != nil {
+	if from, err = findDataDir(o.From); err != nil {
 		return "", err
 	}
 	if o.Dir == "" {

@@ -92,7 +92,7 @@ func TestFind(t *testing.T) {
 		"an index":           {"", Criteria{JSONPath: "{.metadata.labels[0]}"}, 0, 1},
 	} {
 		matches, broken := 0, 0
-		for _, m := range collect(t, Find(context.Background(), e.live, &Decoder{Prefix: DefaultPrefix}, test.below, test.criteria, 0, nil)) {
+		for _, m := range collect(t, Find(context.Background(), e.live, &Decoder{Prefix: defaultPrefix}, test.below, test.criteria, 0, nil)) {
 			if m.Error != "" {
 				broken++
 			} else {
@@ -104,7 +104,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for _, c := range []Criteria{{Name: "["}, {JSONPath: "{.a"}} {
-		if err := firstErr(Find(context.Background(), e.live, &Decoder{Prefix: DefaultPrefix}, "", c, 0, nil)); err == nil {
+		if err := firstErr(Find(context.Background(), e.live, &Decoder{Prefix: defaultPrefix}, "", c, 0, nil)); err == nil {
 			t.Errorf("%+v is accepted", c)
 		}
 	}
@@ -121,7 +121,7 @@ func TestTop(t *testing.T) {
 	e.put(t, "/registry/pods/default/pod-002", "z")
 	e.del(t, "/registry/configmaps/kube-system/c")
 	top := func(o TopOptions) ([]Usage, Usage) {
-		o.Prefix, o.Since = DefaultPrefix, since
+		o.Prefix, o.Since = defaultPrefix, since
 		rows, total, err := Top(context.Background(), e.live, o, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +185,7 @@ func TestExamine(t *testing.T) {
 	furnish(t, e)
 	now := time.Now().Truncate(time.Second) // as times in objects are
 	examine := func() map[string]Finding {
-		findings, err := Examine(context.Background(), e.live, &Decoder{Prefix: DefaultPrefix}, nil, now, nil)
+		findings, err := Examine(context.Background(), e.live, &Decoder{Prefix: defaultPrefix}, nil, now, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,18 +44,18 @@ type TopOptions struct {
 	Limit int
 }
 
-// TopBy and TopSort are the allowed values of TopOptions.By and Sort.
+// topBy and topSort are the allowed values of TopOptions.By and Sort.
 var (
-	TopBy   = []string{"resource", "namespace", "object"}
-	TopSort = []string{"bytes", "keys", "writes", "churn"}
+	topBy   = []string{"resource", "namespace", "object"}
+	topSort = []string{"bytes", "keys", "writes", "churn"}
 )
 
 func (o *TopOptions) validate() error {
-	if !slices.Contains(TopBy, o.By) {
-		return fmt.Errorf("top can't be by %q: it can be by %s", o.By, strings.Join(TopBy, ", "))
+	if !slices.Contains(topBy, o.By) {
+		return fmt.Errorf("top can't be by %q: it can be by %s", o.By, strings.Join(topBy, ", "))
 	}
-	if !slices.Contains(TopSort, o.Sort) {
-		return fmt.Errorf("top can't be sorted by %q: it can be by %s", o.Sort, strings.Join(TopSort, ", "))
+	if !slices.Contains(topSort, o.Sort) {
+		return fmt.Errorf("top can't be sorted by %q: it can be by %s", o.Sort, strings.Join(topSort, ", "))
 	}
 	return nil
 }

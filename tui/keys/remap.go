@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FileMost limits the size of a file of keys.
-const FileMost = 64 << 10
+// fileMost limits the size of a file of keys.
+const fileMost = 64 << 10
 
 // Map holds the user's own keys for commands.
 type Map map[ID][]string
@@ -20,8 +20,8 @@ type Map map[ID][]string
 // Read parses a map from YAML: the ID of a command, and its key or a list of keys. A command with an empty list is
 // only in the palette.
 func Read(text []byte) (Map, error) {
-	if len(text) > FileMost {
-		return nil, fmt.Errorf("it has %d bytes: there may be %d", len(text), FileMost)
+	if len(text) > fileMost {
+		return nil, fmt.Errorf("it has %d bytes: there may be %d", len(text), fileMost)
 	}
 	raw := map[string]yaml.Node{}
 	if err := yaml.Unmarshal(text, &raw); err != nil {

@@ -50,7 +50,7 @@ func TestRemapRefuses(t *testing.T) {
 		"fly: w\ndance: v":                   "dance: there is no such command (the palette shows all)\nfly: there is",
 		"quit.always: x":                     "quit.always: its keys can't be changed",
 		"open: x":                            `in steps, "x" is both open and look`,
-		strings.Repeat("# long\n", FileMost): "bytes",
+		strings.Repeat("# long\n", fileMost): "bytes",
 	} {
 		m, err := Read([]byte(text))
 		if err == nil {

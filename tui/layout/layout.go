@@ -10,11 +10,11 @@ const (
 // lines has the lesson above the screen. A smaller one shows one of them at a time.
 const (
 	Beside = 120
-	Above  = 24
+	above  = 24
 )
 
-// FootHeight is the number of lines below a screen.
-const FootHeight = 3
+// footHeight is the number of lines below a screen.
+const footHeight = 3
 
 const (
 	// Narrow is the width below which Steps and Detail of Capture share one place.
@@ -68,7 +68,7 @@ func Terminal(w, h int) Frame {
 	}
 	line := func(y int) Rect { return Rect{0, y, w, 1} }
 	f.Header = line(0)
-	f.Screen = Rect{0, 1, w, h - 1 - FootHeight}
+	f.Screen = Rect{0, 1, w, h - 1 - footHeight}
 	f.SameAs, f.State, f.Hint = line(h-3), line(h-2), line(h-1)
 	return f
 }
@@ -77,7 +77,7 @@ func Terminal(w, h int) Frame {
 // With alone, and where both do not fit, both get the whole place.
 func (f Frame) WithLesson(borders Borders, alone bool) Frame {
 	f.Lesson = f.Screen
-	if f.TooSmall || alone || f.W < Beside && f.H < Above {
+	if f.TooSmall || alone || f.W < Beside && f.H < above {
 		return f
 	}
 	if f.W < Beside {

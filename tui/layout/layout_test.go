@@ -54,9 +54,9 @@ func TestWithLesson(t *testing.T) {
 	for w := 1; w <= 300; w += 3 {
 		for _, moved := range []int{-100, -10, 0, 10, 100} {
 			for _, alone := range []bool{false, true} {
-				for _, h := range []int{MinHeight, Above - 1, Above, 40} {
+				for _, h := range []int{MinHeight, above - 1, above, 40} {
 					f := Terminal(w, h).WithLesson(Borders{Across: moved}, alone)
-					if f.OneSide() != (f.TooSmall || alone || w < Beside && h < Above) || f.Stacked() != (!f.OneSide() && w < Beside) {
+					if f.OneSide() != (f.TooSmall || alone || w < Beside && h < above) || f.Stacked() != (!f.OneSide() && w < Beside) {
 						t.Fatalf("%dx%d, alone: %v: one side: %v, stacked: %v", w, h, alone, f.OneSide(), f.Stacked())
 					}
 					if f.TooSmall || f.OneSide() {

@@ -74,8 +74,8 @@ type span struct {
 	command *command // the last command
 }
 
-// ErrClosed is the cause of an end by [Play.Close].
-var ErrClosed = errors.New("the lesson was left")
+// errClosed is the cause of an end by [Play.Close].
+var errClosed = errors.New("the lesson was left")
 
 // Begin makes the lesson's directory and starts its server. Non-nil flags replace the lesson's own.
 func Begin(ctx context.Context, o Options, flags []string) (_ *Play, err error) {
@@ -185,7 +185,7 @@ func (p *Play) restart(ctx context.Context, flags []string) error {
 
 // Close ends the running method, stops the server and removes the lesson's directory.
 func (p *Play) Close() error {
-	p.end(ErrClosed)
+	p.end(errClosed)
 	p.mu.Lock()
 	var commands []*command
 	for _, s := range p.runs {

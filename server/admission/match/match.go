@@ -78,7 +78,7 @@ func Versioned(a admission.Attributes, kind schema.GroupVersionKind, o admission
 		if one.obj == nil {
 			continue
 		}
-		obj, err := Convert(one.obj, kind, o)
+		obj, err := convert(one.obj, kind, o)
 		if err != nil {
 			return nil, apierrors.NewInternalError(err)
 		}
@@ -87,8 +87,8 @@ func Versioned(a admission.Attributes, kind schema.GroupVersionKind, o admission
 	return v, nil
 }
 
-// Convert returns a copy of an object, converted to a kind.
-func Convert(obj runtime.Object, kind schema.GroupVersionKind, o admission.ObjectInterfaces) (runtime.Object, error) {
+// convert returns a copy of an object, converted to a kind.
+func convert(obj runtime.Object, kind schema.GroupVersionKind, o admission.ObjectInterfaces) (runtime.Object, error) {
 	out, err := o.GetObjectCreater().New(kind)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func Convert(obj runtime.Object, kind schema.GroupVersionKind, o admission.Objec
 func TakeOver(dst, src runtime.Object, o admission.ObjectInterfaces) error {
 	kind := dst.GetObjectKind().GroupVersionKind()
 	if u, ok := dst.(*unstructured.Unstructured); ok {
-		converted, err := Convert(src, kind, o)
+		converted, err := convert(src, kind, o)
 		if err != nil {
 			return err
 		}

@@ -37,9 +37,9 @@ type Config struct {
 
 // The reasons of a loss.
 var (
-	ErrFull    = errors.New("too many events wait to be sent")
-	ErrClosed  = errors.New("the server has stopped")
-	ErrTooLate = errors.New("the server stopped before they could be sent")
+	errFull    = errors.New("too many events wait to be sent")
+	errClosed  = errors.New("the server has stopped")
+	errTooLate = errors.New("the server stopped before they could be sent")
 )
 
 // Queue holds the events until they are sent.
@@ -82,19 +82,19 @@ func (q *Queue) put(e *auditinternal.Event) error {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	if q.closed {
-		return ErrClosed
+		return errClosed
 	}
 	size := sizeOf(e)
 	if q.held.Add(size) > q.config.Bytes {
 		q.held.Add(-size)
-		return ErrFull
+		return errFull
 	}
 	select {
 	case q.events <- sized{copyOf(e), size}:
 		return nil
 	default:
 		q.held.Add(-size)
-		return ErrFull
+		return errFull
 	}
 }
 
@@ -233,7 +233,7 @@ func (q *Queue) lose(b batch, next *sized) {
 	for range q.events {
 		lost++
 	}
-	q.config.Lost(ErrTooLate, lost)
+	q.config.Lost(errTooLate, lost)
 }
 
 // afterwards is the time that batches have to end once Close no longer waits for their success.

@@ -122,7 +122,7 @@ func TestBatches(t *testing.T) {
 			t.Error(got)
 		}
 		q.Put(event("late", 0))
-		if r.lost[ErrClosed] != 1 {
+		if r.lost[errClosed] != 1 {
 			t.Errorf("after the end: %v", r.lost)
 		}
 	})
@@ -175,7 +175,7 @@ func TestHang(t *testing.T) {
 				if err := q.Close(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if sent, lost := r.counts(); sent != tc.sent || lost != 300-tc.sent || r.lost[ErrFull] != lost {
+				if sent, lost := r.counts(); sent != tc.sent || lost != 300-tc.sent || r.lost[errFull] != lost {
 					t.Errorf("%d were sent and %d lost: %v", sent, lost, r.lost)
 				}
 				if held := q.held.Load(); held != 0 {
@@ -211,7 +211,7 @@ func TestCloseInTime(t *testing.T) {
 				if took := time.Since(started); took != 10*time.Second {
 					t.Errorf("it took %v", took)
 				}
-				if sent, lost := r.counts(); sent+lost != 60 || r.lost[ErrTooLate] == 0 {
+				if sent, lost := r.counts(); sent+lost != 60 || r.lost[errTooLate] == 0 {
 					t.Errorf("%d were sent, and lost were %v", sent, r.lost)
 				}
 			})
@@ -278,7 +278,7 @@ func TestTogether(t *testing.T) {
 		t.Errorf("%d were sent and %d lost, with %d batches at once: %v", sent, lost, r.most.Load(), r.lost)
 	}
 	for err := range r.lost {
-		if !errors.Is(err, ErrFull) && !errors.Is(err, ErrClosed) {
+		if !errors.Is(err, errFull) && !errors.Is(err, errClosed) {
 			t.Error(err)
 		}
 	}

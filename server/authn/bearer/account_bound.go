@@ -38,7 +38,7 @@ func boundAccount(ctx context.Context, o *Reader, _ string, public *jwt.Claims,
 		return nil, err
 	}
 	claims := &private.Kubernetes
-	account, err := GetObject[*corev1.ServiceAccount](ctx, o, "serviceaccounts", claims.Namespace, claims.ServiceAccount.Name)
+	account, err := getObject[*corev1.ServiceAccount](ctx, o, "serviceaccounts", claims.Namespace, claims.ServiceAccount.Name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -101,7 +101,7 @@ func checkBound[T interface {
 	runtime.Object
 	metav1.Object
 }](ctx context.Context, o *Reader, resource, kind, namespace string, ref *serviceaccount.Ref, now time.Time) error {
-	object, err := GetObject[T](ctx, o, resource, namespace, ref.Name)
+	object, err := getObject[T](ctx, o, resource, namespace, ref.Name)
 	switch {
 	case err != nil:
 		return errInvalidated

@@ -31,7 +31,7 @@ func legacyAccount(ctx context.Context, o *Reader, token string, public *jwt.Cla
 		return nil, err
 	}
 	namespace, name := private.Namespace, private.ServiceAccountName
-	secret, err := GetObject[*corev1.Secret](ctx, o, "secrets", namespace, private.SecretName)
+	secret, err := getObject[*corev1.Secret](ctx, o, "secrets", namespace, private.SecretName)
 	switch {
 	case err != nil || secret.DeletionTimestamp != nil:
 		return nil, errLegacyInvalidated
@@ -39,7 +39,7 @@ func legacyAccount(ctx context.Context, o *Reader, token string, public *jwt.Cla
 		//lint:ignore ST1005 A kube-apiserver writes it so.
 		return nil, errors.New("Token does not match server's copy")
 	}
-	account, err := GetObject[*corev1.ServiceAccount](ctx, o, "serviceaccounts", namespace, name)
+	account, err := getObject[*corev1.ServiceAccount](ctx, o, "serviceaccounts", namespace, name)
 	switch {
 	case err != nil:
 		return nil, err

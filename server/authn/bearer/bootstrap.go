@@ -51,7 +51,7 @@ func BootstrapTokens(reader *Reader) authenticator.Token {
 			return nil, false, nil
 		}
 		id, name := parts[1], namePrefix+parts[1]
-		secret, err := GetObject[*corev1.Secret](ctx, reader, "secrets", metav1.NamespaceSystem, name)
+		secret, err := getObject[*corev1.Secret](ctx, reader, "secrets", metav1.NamespaceSystem, name)
 		if apierrors.IsNotFound(err) {
 			return nil, false, NewDoubt(trace.BootstrapSecretMissing, name)
 		}

@@ -30,8 +30,8 @@ func (o *Reader) Initialize(storages map[schema.GroupVersionResource]rest.Storag
 // Used notes that a request has shown the token of a secret.
 func (o *Reader) Used(ctx context.Context, secret *corev1.Secret) { o.used(ctx, secret) }
 
-// GetObject reads the current state of an object in the core group.
-func GetObject[T runtime.Object](ctx context.Context, o *Reader, resource, namespace, name string) (none T, err error) {
+// getObject reads the current state of an object in the core group.
+func getObject[T runtime.Object](ctx context.Context, o *Reader, resource, namespace, name string) (none T, err error) {
 	getter, ok := o.storages[corev1.SchemeGroupVersion.WithResource(resource)].(rest.Getter)
 	if !ok {
 		return none, errors.New(resource + " are not served")

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Binding holds the common parts of the bindings of both kinds of policies.
-type Binding struct {
+// binding holds the common parts of the bindings of both kinds of policies.
+type binding struct {
 	Meta           *metav1.ObjectMeta
 	PolicyName     string
 	ParamRef       *admissionregistrationv1.ParamRef
@@ -17,7 +17,7 @@ type Binding struct {
 
 // Validate checks a binding. Without nameRequired, the caller reports a missing name of the policy: the two kinds
 // report it in different places.
-func (b Binding) Validate(nameRequired bool) field.ErrorList {
+func (b binding) Validate(nameRequired bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(b.Meta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if b.PolicyName != "" {
 		for _, msg := range apivalidation.NameIsDNSSubdomain(b.PolicyName, false) {
@@ -27,11 +27,11 @@ func (b Binding) Validate(nameRequired bool) field.ErrorList {
 		errs = append(errs, b.MissingName()...)
 	}
 	errs = append(errs, validateParamRef(b.ParamRef, specPath.Child("paramRef"))...)
-	return append(errs, ValidateMatch(b.MatchResources, specPath.Child("matchResources"))...)
+	return append(errs, validateMatch(b.MatchResources, specPath.Child("matchResources"))...)
 }
 
 // MissingName returns the error of a binding that names no policy.
-func (b Binding) MissingName() field.ErrorList {
+func (b binding) MissingName() field.ErrorList {
 	if b.PolicyName != "" {
 		return nil
 	}

@@ -25,16 +25,16 @@ func validateConditions(conditions []admissionregistrationv1.MatchCondition, sto
 		if text := strings.TrimSpace(condition.Expression); text == "" {
 			errs = append(errs, field.Required(at.Child("expression"), ""))
 		} else {
-			errs = append(errs, NewCompiler(false).Check(Expression{
+			errs = append(errs, newCompiler(false).Check(expression{
 				Text: text, Types: []*cel.Type{cel.BoolType}, Stored: stored.Has(text),
-				Variables: Variables{HasParams: params, HasAuthorizer: true},
+				Variables: variables{HasParams: params, HasAuthorizer: true},
 			}, at.Child("expression"))...)
 		}
 		if condition.Name == "" {
 			errs = append(errs, field.Required(at.Child("name"), ""))
 			continue
 		}
-		errs = append(errs, ValidateQualifiedName(condition.Name, at.Child("name"))...)
+		errs = append(errs, validateQualifiedName(condition.Name, at.Child("name"))...)
 		if names.Has(condition.Name) {
 			errs = append(errs, field.Duplicate(at.Child("name"), condition.Name))
 		}
@@ -43,8 +43,8 @@ func validateConditions(conditions []admissionregistrationv1.MatchCondition, sto
 	return errs
 }
 
-// ValidateQualifiedName requires a name in the form of a label's key.
-func ValidateQualifiedName(name string, path *field.Path) (errs field.ErrorList) {
+// validateQualifiedName requires a name in the form of a label's key.
+func validateQualifiedName(name string, path *field.Path) (errs field.ErrorList) {
 	for _, msg := range validation.IsQualifiedName(name) {
 		errs = append(errs, field.Invalid(path, name, msg))
 	}

@@ -16,10 +16,10 @@ type object interface {
 	builtin.Object
 }
 
-// DeclareConfigurations adds the common parts of both kinds of webhook configurations to r. parts converts a
+// declareConfigurations adds the common parts of both kinds of webhook configurations to r. parts converts a
 // configuration to the form that does not depend on its kind. The caller sets Validate: its package names the
 // resource.
-func DeclareConfigurations[T object](r builtin.Resource[T], parts func(T) Configuration) builtin.Resource[T] {
+func declareConfigurations[T object](r builtin.Resource[T], parts func(T) Configuration) builtin.Resource[T] {
 	r.Stored = admissionregistrationv1.SchemeGroupVersion
 	r.ClusterScoped = true
 	r.ConditionalUpdate = true

@@ -15,24 +15,24 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// Variables declares the variables of an expression besides the request and its objects.
-type Variables = plugincel.OptionalVariableDeclarations
+// variables declares the variables of an expression besides the request and its objects.
+type variables = plugincel.OptionalVariableDeclarations
 
-// Expression is an expression to compile.
-type Expression struct {
+// expression is an expression to compile.
+type expression struct {
 	Text string
 	// Types lists the allowed types of the value.
 	Types     []*cel.Type
-	Variables Variables
+	Variables variables
 	// Stored is set if the stored object has the expression already.
 	Stored bool
 }
 
 // GetExpression and ReturnTypes implement the compiler's ExpressionAccessor.
-func (e Expression) GetExpression() string    { return e.Text }
-func (e Expression) ReturnTypes() []*cel.Type { return e.Types }
+func (e expression) GetExpression() string    { return e.Text }
+func (e expression) ReturnTypes() []*cel.Type { return e.Types }
 
-func (e Expression) environment() environment.Type {
+func (e expression) environment() environment.Type {
 	if e.Stored {
 		return environment.StoredExpressions
 	}
@@ -41,14 +41,14 @@ func (e Expression) environment() environment.Type {
 
 // variable is a named expression. Later expressions use its value by the name.
 type variable struct {
-	Expression
+	expression
 	name string
 }
 
 func (v variable) GetName() string { return v.name }
 
-// Texts collects the expressions of an old object.
-func Texts[T any](of []T, text func(T) string) sets.Set[string] {
+// texts collects the expressions of an old object.
+func texts[T any](of []T, text func(T) string) sets.Set[string] {
 	texts := sets.New[string]()
 	for _, one := range of {
 		texts.Insert(text(one))
@@ -56,8 +56,8 @@ func Texts[T any](of []T, text func(T) string) sets.Set[string] {
 	return texts
 }
 
-// Compiler compiles the expressions of one object.
-type Compiler struct {
+// compiler compiles the expressions of one object.
+type compiler struct {
 	plugincel.Compiler
 }
 
@@ -68,23 +68,23 @@ func baseEnvironment() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 }
 
-// NewCompiler makes a compiler. A composing compiler holds the variables of its object.
-func NewCompiler(composing bool) Compiler {
+// newCompiler makes a compiler. A composing compiler holds the variables of its object.
+func newCompiler(composing bool) compiler {
 	if !composing {
-		return Compiler{stateless()}
+		return compiler{stateless()}
 	}
 	c, err := plugincel.NewCompositedCompiler(baseEnvironment())
 	utilruntime.Must(err) // the environment comes from the library
-	return Compiler{c}
+	return compiler{c}
 }
 
 // Check compiles an expression and returns its errors.
-func (c Compiler) Check(e Expression, path *field.Path) field.ErrorList {
+func (c compiler) Check(e expression, path *field.Path) field.ErrorList {
 	return mistakes(c.CompileCELExpression(e, e.Variables, e.environment()), e.Text, path)
 }
 
 // checkVariable compiles a variable, and adds it for later expressions.
-func (c Compiler) checkVariable(v variable, path *field.Path) field.ErrorList {
+func (c compiler) checkVariable(v variable, path *field.Path) field.ErrorList {
 	composing := c.Compiler.(*plugincel.CompositedCompiler)
 	return mistakes(composing.CompileAndStoreVariable(v, v.Variables, v.environment()), v.Text, path)
 }

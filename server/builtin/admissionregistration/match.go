@@ -16,8 +16,8 @@ var mutable = []admissionregistrationv1.OperationType{
 	admissionregistrationv1.OperationAll, admissionregistrationv1.Connect, admissionregistrationv1.Create, admissionregistrationv1.Update,
 }
 
-// SetMatchDefaults fills in the match resources of a policy or a binding. It accepts nil.
-func SetMatchDefaults(m *admissionregistrationv1.MatchResources) {
+// setMatchDefaults fills in the match resources of a policy or a binding. It accepts nil.
+func setMatchDefaults(m *admissionregistrationv1.MatchResources) {
 	if m == nil {
 		return
 	}
@@ -41,8 +41,8 @@ func setSelectorDefaults(selector **metav1.LabelSelector) {
 	}
 }
 
-// ValidateMatch checks the match resources of a policy or a binding. It accepts nil.
-func ValidateMatch(m *admissionregistrationv1.MatchResources, path *field.Path) (errs field.ErrorList) {
+// validateMatch checks the match resources of a policy or a binding. It accepts nil.
+func validateMatch(m *admissionregistrationv1.MatchResources, path *field.Path) (errs field.ErrorList) {
 	if m == nil {
 		return nil
 	}
@@ -69,8 +69,8 @@ func validateSelector(selector *metav1.LabelSelector, path *field.Path) field.Er
 	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, path)
 }
 
-// ValidateMutable refuses rules for operations whose objects cannot change. It accepts nil.
-func ValidateMutable(m *admissionregistrationv1.MatchResources, path *field.Path) (errs field.ErrorList) {
+// validateMutable refuses rules for operations whose objects cannot change. It accepts nil.
+func validateMutable(m *admissionregistrationv1.MatchResources, path *field.Path) (errs field.ErrorList) {
 	if m == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ var MutatingAdmissionPolicy = builtin.Resource[*admissionregistrationv1.Mutating
 		return validateMutatingAdmissionPolicy(p, nil)
 	},
 	ValidateUpdate:    validateMutatingAdmissionPolicy,
-	Warnings:          OldNameWarnings[*admissionregistrationv1.MutatingAdmissionPolicy],
+	Warnings:          oldNameWarnings[*admissionregistrationv1.MutatingAdmissionPolicy],
 	ConditionalUpdate: true,
 	Spec:              func(p *admissionregistrationv1.MutatingAdmissionPolicy) any { return &p.Spec },
 	Sample: `
@@ -39,14 +39,14 @@ spec:
   - patchType: ApplyConfiguration
     applyConfiguration:
       expression: 'Object{metadata: Object.metadata{labels: {"policy": "NAME"}}}'`,
-	Columns: PolicyColumns("Mutations", "Mutation indicates the number of mutations rules defined in this configuration"),
+	Columns: policyColumns("Mutations", "Mutation indicates the number of mutations rules defined in this configuration"),
 	Row: func(p *admissionregistrationv1.MutatingAdmissionPolicy) metav1.TableRow {
 		return mutatingAdmissionPolicyParts(p).Row(len(p.Spec.Mutations))
 	},
 }
 
-func mutatingAdmissionPolicyParts(p *admissionregistrationv1.MutatingAdmissionPolicy) Policy {
-	return Policy{
+func mutatingAdmissionPolicyParts(p *admissionregistrationv1.MutatingAdmissionPolicy) policy {
+	return policy{
 		Meta: &p.ObjectMeta, ParamKind: p.Spec.ParamKind, MatchConstraints: p.Spec.MatchConstraints,
 		MatchConditions: p.Spec.MatchConditions, Variables: p.Spec.Variables, FailurePolicy: &p.Spec.FailurePolicy,
 	}

@@ -20,18 +20,18 @@ var (
 // checkMutatingAdmissionPolicy checks the fields that only mutating policies have.
 type checkMutatingAdmissionPolicy struct {
 	policy   *admissionregistrationv1.MutatingAdmissionPolicy
-	compiler func() Compiler
+	compiler func() compiler
 	// stored holds the expressions of the old policy's apply configurations. It lacks those of its JSON patches: a
 	// Kubernetes API server treats them as new.
 	stored sets.Set[string]
 }
 
 func validateMutatingAdmissionPolicy(p, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
-	var was *Policy
+	var was *policy
 	var known sets.Set[string]
 	if old != nil {
 		was = new(mutatingAdmissionPolicyParts(old))
-		known = Texts(old.Spec.Mutations, func(m admissionregistrationv1.Mutation) string {
+		known = texts(old.Spec.Mutations, func(m admissionregistrationv1.Mutation) string {
 			if m.ApplyConfiguration == nil {
 				return ""
 			}
@@ -39,9 +39,9 @@ func validateMutatingAdmissionPolicy(p, old *admissionregistrationv1.MutatingAdm
 		})
 	}
 	return mutatingAdmissionPolicyParts(p).Validate(Rules{
-		Match:     ValidateMutable,
+		Match:     validateMutable,
 		Composing: true,
-		Rest: func(compiler func() Compiler) field.ErrorList {
+		Rest: func(compiler func() compiler) field.ErrorList {
 			return checkMutatingAdmissionPolicy{p, compiler, known}.rest(field.NewPath("spec"))
 		},
 	}, was)
@@ -55,7 +55,7 @@ func (c checkMutatingAdmissionPolicy) rest(path *field.Path) (errs field.ErrorLi
 	for i := range spec.Mutations {
 		errs = append(errs, c.mutation(&spec.Mutations[i], path.Child("mutations").Index(i))...)
 	}
-	return append(errs, ValidateReinvocation(spec.ReinvocationPolicy, path.Child("reinvocationPolicy"))...)
+	return append(errs, validateReinvocation(spec.ReinvocationPolicy, path.Child("reinvocationPolicy"))...)
 }
 
 // mutation requires the field that belongs to the mutation's type, and forbids the other.
@@ -93,8 +93,8 @@ func (c checkMutatingAdmissionPolicy) expression(text string, types []*cel.Type,
 	if trimmed == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	return c.compiler().Check(Expression{
+	return c.compiler().Check(expression{
 		Text: trimmed, Types: types, Stored: c.stored.Has(text),
-		Variables: Variables{HasParams: c.policy.Spec.ParamKind != nil, HasAuthorizer: true, HasPatchTypes: true},
+		Variables: variables{HasParams: c.policy.Spec.ParamKind != nil, HasAuthorizer: true, HasPatchTypes: true},
 	}, path)
 }

@@ -21,17 +21,17 @@ var MutatingAdmissionPolicyBinding = builtin.Resource[*admissionregistrationv1.M
 	Alike:         []schema.GroupVersion{admissionregistrationv1beta1.SchemeGroupVersion},
 	ClusterScoped: true,
 	Default: func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
-		SetMatchDefaults(b.Spec.MatchResources)
+		setMatchDefaults(b.Spec.MatchResources)
 	},
 	Validate: func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
 		return validateMutatingAdmissionPolicyBinding(b, nil)
 	},
 	ValidateUpdate:    validateMutatingAdmissionPolicyBinding,
-	Warnings:          OldNameWarnings[*admissionregistrationv1.MutatingAdmissionPolicyBinding],
+	Warnings:          oldNameWarnings[*admissionregistrationv1.MutatingAdmissionPolicyBinding],
 	ConditionalUpdate: true,
 	Spec:              func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) any { return &b.Spec },
 	Sample:            "spec: {policyName: NAME}",
-	Columns:           BindingColumns(),
+	Columns:           bindingColumns(),
 	Row: func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) metav1.TableRow {
 		return mutatingAdmissionPolicyBindingParts(b).Row()
 	},
@@ -39,15 +39,15 @@ var MutatingAdmissionPolicyBinding = builtin.Resource[*admissionregistrationv1.M
 
 func validateMutatingAdmissionPolicyBinding(b, old *admissionregistrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
 	errs := append(mutatingAdmissionPolicyBindingParts(b).Validate(true),
-		ValidateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
+		validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
 	if old == nil {
-		errs = append(errs, ValidateSuffix(b.Name)...)
+		errs = append(errs, validateSuffix(b.Name)...)
 	}
 	return errs
 }
 
-func mutatingAdmissionPolicyBindingParts(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) Binding {
-	return Binding{
+func mutatingAdmissionPolicyBindingParts(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) binding {
+	return binding{
 		Meta: &b.ObjectMeta, PolicyName: b.Spec.PolicyName, ParamRef: b.Spec.ParamRef, MatchResources: b.Spec.MatchResources,
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // MutatingWebhookConfiguration declares mutatingwebhookconfigurations.admissionregistration.k8s.io.
-var MutatingWebhookConfiguration = DeclareConfigurations(builtin.Resource[*admissionregistrationv1.MutatingWebhookConfiguration]{
+var MutatingWebhookConfiguration = declareConfigurations(builtin.Resource[*admissionregistrationv1.MutatingWebhookConfiguration]{
 	Names: builtin.Names{
 		Plural: "mutatingwebhookconfigurations", Singular: "mutatingwebhookconfiguration", Categories: []string{"api-extensions"},
 	},
@@ -25,7 +25,7 @@ var MutatingWebhookConfiguration = DeclareConfigurations(builtin.Resource[*admis
 func setMutatingWebhookConfigurationDefaults(c *admissionregistrationv1.MutatingWebhookConfiguration) {
 	for i := range c.Webhooks {
 		hook := &c.Webhooks[i]
-		SetWebhookDefaults(hook)
+		setWebhookDefaults(hook)
 		if hook.ReinvocationPolicy == nil {
 			hook.ReinvocationPolicy = new(admissionregistrationv1.NeverReinvocationPolicy)
 		}

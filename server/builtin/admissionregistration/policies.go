@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Policy holds the common parts of validating and mutating policies.
-type Policy struct {
+// policy holds the common parts of validating and mutating policies.
+type policy struct {
 	Meta             *metav1.ObjectMeta
 	ParamKind        *admissionregistrationv1.ParamKind
 	MatchConstraints *admissionregistrationv1.MatchResources
@@ -31,21 +31,21 @@ type Rules struct {
 	// StoredVariables holds the old policy's expressions with which those of variables are compared.
 	StoredVariables sets.Set[string]
 	// Rest checks the fields after the variables.
-	Rest func(func() Compiler) field.ErrorList
+	Rest func(func() compiler) field.ErrorList
 }
 
 // SetDefaults fills in the fields that both kinds have.
-func (p Policy) SetDefaults() {
+func (p policy) SetDefaults() {
 	if *p.FailurePolicy == nil {
 		*p.FailurePolicy = new(admissionregistrationv1.Fail)
 	}
-	SetMatchDefaults(p.MatchConstraints)
+	setMatchDefaults(p.MatchConstraints)
 }
 
 var specPath = field.NewPath("spec")
 
 // Validate checks a policy by the rules of its kind. old is nil for a new policy.
-func (p Policy) Validate(rules Rules, old *Policy) field.ErrorList {
+func (p policy) Validate(rules Rules, old *policy) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(p.Meta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if policy := *p.FailurePolicy; policy == nil {
 		errs = append(errs, field.Required(specPath.Child("failurePolicy"), ""))
@@ -66,27 +66,27 @@ func (p Policy) Validate(rules Rules, old *Policy) field.ErrorList {
 	}
 	errs = append(errs, rules.Rest(compiler)...)
 	if old == nil {
-		errs = append(errs, ValidateSuffix(p.Meta.Name)...)
+		errs = append(errs, validateSuffix(p.Meta.Name)...)
 	}
 	return errs
 }
 
 // compiler returns a function that makes the policy's compiler on first use.
-func (p Policy) compiler(composing bool) func() Compiler {
-	var made *Compiler
-	return func() Compiler {
+func (p policy) compiler(composing bool) func() compiler {
+	var made *compiler
+	return func() compiler {
 		if made == nil {
-			made = new(NewCompiler(composing || len(p.Variables) > 0))
+			made = new(newCompiler(composing || len(p.Variables) > 0))
 		}
 		return *made
 	}
 }
 
-func (p Policy) validateMatch(rules Rules, path *field.Path) field.ErrorList {
+func (p policy) validateMatch(rules Rules, path *field.Path) field.ErrorList {
 	if p.MatchConstraints == nil {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	errs := ValidateMatch(p.MatchConstraints, path)
+	errs := validateMatch(p.MatchConstraints, path)
 	if len(p.MatchConstraints.ResourceRules) == 0 {
 		errs = append(errs, field.Required(path.Child("resourceRules"), ""))
 	}
@@ -96,7 +96,7 @@ func (p Policy) validateMatch(rules Rules, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func (p Policy) validateVariable(v admissionregistrationv1.Variable, stored sets.Set[string], compiler func() Compiler,
+func (p policy) validateVariable(v admissionregistrationv1.Variable, stored sets.Set[string], compiler func() compiler,
 	path *field.Path) (errs field.ErrorList) {
 	if strings.TrimSpace(v.Name) == "" {
 		errs = append(errs, field.Required(path.Child("name"), "name is not specified"))
@@ -106,27 +106,27 @@ func (p Policy) validateVariable(v admissionregistrationv1.Variable, stored sets
 	if strings.TrimSpace(v.Expression) == "" {
 		return append(errs, field.Required(path.Child("expression"), "expression is not specified"))
 	}
-	return append(errs, compiler().checkVariable(variable{name: v.Name, Expression: Expression{
+	return append(errs, compiler().checkVariable(variable{name: v.Name, expression: expression{
 		Text: v.Expression, Types: []*cel.Type{cel.AnyType, cel.DynType}, Stored: stored.Has(v.Expression),
-		Variables: Variables{HasParams: p.ParamKind != nil, HasAuthorizer: true},
+		Variables: variables{HasParams: p.ParamKind != nil, HasAuthorizer: true},
 	}}, path.Child("expression"))...)
 }
 
-func (p Policy) sameConditions(old *Policy) bool {
+func (p policy) sameConditions(old *policy) bool {
 	return apiequality.Semantic.DeepEqual(p.ParamKind, old.ParamKind) &&
 		apiequality.Semantic.DeepEqual(p.MatchConditions, old.MatchConditions)
 }
 
 // conditions returns the expressions of the policy's match conditions. It accepts nil.
-func (p *Policy) conditions() sets.Set[string] {
+func (p *policy) conditions() sets.Set[string] {
 	if p == nil {
 		return nil
 	}
-	return Texts(p.MatchConditions, func(c admissionregistrationv1.MatchCondition) string { return c.Expression })
+	return texts(p.MatchConditions, func(c admissionregistrationv1.MatchCondition) string { return c.Expression })
 }
 
-// ValidateReinvocation requires a reinvocation policy: whether the policy runs again after others.
-func ValidateReinvocation(policy admissionregistrationv1.ReinvocationPolicyType, path *field.Path) field.ErrorList {
+// validateReinvocation requires a reinvocation policy: whether the policy runs again after others.
+func validateReinvocation(policy admissionregistrationv1.ReinvocationPolicyType, path *field.Path) field.ErrorList {
 	if policy == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}

@@ -19,8 +19,8 @@ func (c Configuration) row() metav1.TableRow {
 	return builtin.Row(c.Meta.Name, int64(len(c.Webhooks)), builtin.Age(c.Meta.CreationTimestamp))
 }
 
-// PolicyColumns returns the columns of a policy: name, number of rules, kind of the parameters, and age.
-func PolicyColumns(rules, description string) []builtin.Column {
+// policyColumns returns the columns of a policy: name, number of rules, kind of the parameters, and age.
+func policyColumns(rules, description string) []builtin.Column {
 	return []builtin.Column{
 		builtin.NameColumn,
 		{Name: rules, Type: "integer", Description: description},
@@ -30,7 +30,7 @@ func PolicyColumns(rules, description string) []builtin.Column {
 }
 
 // Row makes the cells of a policy. rules is the number of its rules.
-func (p Policy) Row(rules int) metav1.TableRow {
+func (p policy) Row(rules int) metav1.TableRow {
 	kind := unset
 	if p.ParamKind != nil {
 		kind = p.ParamKind.APIVersion + "/" + p.ParamKind.Kind
@@ -38,8 +38,8 @@ func (p Policy) Row(rules int) metav1.TableRow {
 	return builtin.Row(p.Meta.Name, int64(rules), kind, builtin.Age(p.Meta.CreationTimestamp))
 }
 
-// BindingColumns returns the columns of a binding.
-func BindingColumns() []builtin.Column {
+// bindingColumns returns the columns of a binding.
+func bindingColumns() []builtin.Column {
 	return []builtin.Column{
 		builtin.NameColumn,
 		{Name: "PolicyName", Type: "string", Description: "PolicyName indicates the policy definition which the policy binding binded to"},
@@ -49,7 +49,7 @@ func BindingColumns() []builtin.Column {
 }
 
 // Row makes the cells of a binding.
-func (b Binding) Row() metav1.TableRow {
+func (b binding) Row() metav1.TableRow {
 	params := unset
 	switch ref := b.ParamRef; {
 	case ref == nil:

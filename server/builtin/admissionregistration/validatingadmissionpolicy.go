@@ -23,7 +23,7 @@ var ValidatingAdmissionPolicy = builtin.Resource[*admissionregistrationv1.Valida
 		return validateValidatingAdmissionPolicy(p, nil)
 	},
 	ValidateUpdate:    validateValidatingAdmissionPolicy,
-	Warnings:          OldNameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
+	Warnings:          oldNameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
 	ConditionalUpdate: true,
 	Spec:              func(p *admissionregistrationv1.ValidatingAdmissionPolicy) any { return &p.Spec },
 	Status: &builtin.Status[*admissionregistrationv1.ValidatingAdmissionPolicy]{
@@ -42,14 +42,14 @@ spec:
   matchConstraints:
     resourceRules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]
   validations: [{expression: "size(object.metadata.name) < 20", message: the name is too long}]`,
-	Columns: PolicyColumns("Validations", "Validations indicates the number of validation rules defined in this configuration"),
+	Columns: policyColumns("Validations", "Validations indicates the number of validation rules defined in this configuration"),
 	Row: func(p *admissionregistrationv1.ValidatingAdmissionPolicy) metav1.TableRow {
 		return validatingAdmissionPolicyParts(p).Row(len(p.Spec.Validations))
 	},
 }
 
-func validatingAdmissionPolicyParts(p *admissionregistrationv1.ValidatingAdmissionPolicy) Policy {
-	return Policy{
+func validatingAdmissionPolicyParts(p *admissionregistrationv1.ValidatingAdmissionPolicy) policy {
+	return policy{
 		Meta: &p.ObjectMeta, ParamKind: p.Spec.ParamKind, MatchConstraints: p.Spec.MatchConstraints,
 		MatchConditions: p.Spec.MatchConditions, Variables: p.Spec.Variables, FailurePolicy: &p.Spec.FailurePolicy,
 	}

@@ -28,23 +28,23 @@ type stored struct{ validations, messages, audit sets.Set[string] }
 type checkValidatingAdmissionPolicy struct {
 	policy   *admissionregistrationv1.ValidatingAdmissionPolicy
 	stored   stored
-	compiler func() Compiler
+	compiler func() compiler
 }
 
 func validateValidatingAdmissionPolicy(p, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
-	var was *Policy
+	var was *policy
 	var known stored
 	if old != nil {
 		was = new(validatingAdmissionPolicyParts(old))
 		known = stored{
-			Texts(old.Spec.Validations, func(v admissionregistrationv1.Validation) string { return v.Expression }),
-			Texts(old.Spec.Validations, func(v admissionregistrationv1.Validation) string { return v.MessageExpression }),
-			Texts(old.Spec.AuditAnnotations, func(a admissionregistrationv1.AuditAnnotation) string { return a.ValueExpression }),
+			texts(old.Spec.Validations, func(v admissionregistrationv1.Validation) string { return v.Expression }),
+			texts(old.Spec.Validations, func(v admissionregistrationv1.Validation) string { return v.MessageExpression }),
+			texts(old.Spec.AuditAnnotations, func(a admissionregistrationv1.AuditAnnotation) string { return a.ValueExpression }),
 		}
 	}
 	return validatingAdmissionPolicyParts(p).Validate(Rules{
 		StoredVariables: known.validations,
-		Rest: func(compiler func() Compiler) field.ErrorList {
+		Rest: func(compiler func() compiler) field.ErrorList {
 			return checkValidatingAdmissionPolicy{p, known, compiler}.rest(field.NewPath("spec"))
 		},
 	}, was)
@@ -91,17 +91,17 @@ func (c checkValidatingAdmissionPolicy) validation(v *admissionregistrationv1.Va
 	if strings.TrimSpace(v.Expression) == "" {
 		errs = append(errs, field.Required(path.Child("expression"), "expression is not specified"))
 	} else {
-		errs = append(errs, c.compiler().Check(Expression{
+		errs = append(errs, c.compiler().Check(expression{
 			Text: v.Expression, Types: []*cel.Type{cel.BoolType}, Stored: c.stored.validations.Has(v.Expression),
-			Variables: Variables{HasParams: params, HasAuthorizer: true},
+			Variables: variables{HasParams: params, HasAuthorizer: true},
 		}, path.Child("expression"))...)
 	}
 	if v.MessageExpression != "" && strings.TrimSpace(v.MessageExpression) == "" {
 		errs = append(errs, field.Invalid(path.Child("messageExpression"), v.MessageExpression, empty))
 	} else if v.MessageExpression != "" {
-		errs = append(errs, c.compiler().Check(Expression{
+		errs = append(errs, c.compiler().Check(expression{
 			Text: v.MessageExpression, Types: []*cel.Type{cel.StringType}, Stored: c.stored.messages.Has(v.MessageExpression),
-			Variables: Variables{HasParams: params},
+			Variables: variables{HasParams: params},
 		}, path.Child("messageExpression"))...)
 	}
 	message := strings.TrimSpace(v.Message)
@@ -118,7 +118,7 @@ func (c checkValidatingAdmissionPolicy) validation(v *admissionregistrationv1.Va
 
 func (c checkValidatingAdmissionPolicy) annotation(a admissionregistrationv1.AuditAnnotation, path *field.Path) (errs field.ErrorList) {
 	if name := c.policy.Name; name != "" {
-		errs = append(errs, ValidateQualifiedName(name+"/"+a.Key, path.Child("key"))...)
+		errs = append(errs, validateQualifiedName(name+"/"+a.Key, path.Child("key"))...)
 	} else {
 		errs = append(errs, field.Invalid(path.Child("key"), a.Key, "requires metadata.name be non-empty"))
 	}
@@ -129,9 +129,9 @@ func (c checkValidatingAdmissionPolicy) annotation(a admissionregistrationv1.Aud
 	case len(text) > maxAuditExpression:
 		return append(errs, field.Required(at, fmt.Sprintf("must not exceed %d bytes in length", maxAuditExpression)))
 	}
-	mistakes := c.compiler().Check(Expression{
+	mistakes := c.compiler().Check(expression{
 		Text: text, Types: []*cel.Type{cel.StringType, cel.NullType}, Stored: c.stored.audit.Has(a.ValueExpression),
-		Variables: Variables{HasParams: c.policy.Spec.ParamKind != nil, HasAuthorizer: true},
+		Variables: variables{HasParams: c.policy.Spec.ParamKind != nil, HasAuthorizer: true},
 	}, at)
 	for _, m := range mistakes {
 		if m.Type == field.ErrorTypeInvalid {

@@ -19,20 +19,20 @@ var ValidatingAdmissionPolicyBinding = builtin.Resource[*admissionregistrationv1
 	Stored:        admissionregistrationv1.SchemeGroupVersion,
 	ClusterScoped: true,
 	Default: func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) {
-		SetMatchDefaults(b.Spec.MatchResources)
+		setMatchDefaults(b.Spec.MatchResources)
 	},
 	Validate: func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 		return validateValidatingAdmissionPolicyBinding(b, nil)
 	},
 	ValidateUpdate:    validateValidatingAdmissionPolicyBinding,
-	Warnings:          OldNameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicyBinding],
+	Warnings:          oldNameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicyBinding],
 	ConditionalUpdate: true,
 	Spec:              func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) any { return &b.Spec },
 	Sample: `
 spec:
   policyName: NAME
   validationActions: [Deny]`,
-	Columns: BindingColumns(),
+	Columns: bindingColumns(),
 	Row: func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) metav1.TableRow {
 		return validatingAdmissionPolicyBindingParts(b).Row()
 	},
@@ -47,7 +47,7 @@ func validateValidatingAdmissionPolicyBinding(b, old *admissionregistrationv1.Va
 	path := field.NewPath("spec", "validationActions")
 	errs := append(validatingAdmissionPolicyBindingParts(b).Validate(false), validateActions(b.Spec.ValidationActions, path)...)
 	if old == nil {
-		errs = append(errs, ValidateSuffix(b.Name)...)
+		errs = append(errs, validateSuffix(b.Name)...)
 	}
 	errs = append(errs, validatingAdmissionPolicyBindingParts(b).MissingName()...)
 	if len(b.Spec.ValidationActions) == 0 {
@@ -74,8 +74,8 @@ func validateActions(chosen []admissionregistrationv1.ValidationAction, path *fi
 	return errs
 }
 
-func validatingAdmissionPolicyBindingParts(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) Binding {
-	return Binding{
+func validatingAdmissionPolicyBindingParts(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) binding {
+	return binding{
 		Meta: &b.ObjectMeta, PolicyName: b.Spec.PolicyName, ParamRef: b.Spec.ParamRef, MatchResources: b.Spec.MatchResources,
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ValidatingWebhookConfiguration declares validatingwebhookconfigurations.admissionregistration.k8s.io.
-var ValidatingWebhookConfiguration = DeclareConfigurations(builtin.Resource[*admissionregistrationv1.ValidatingWebhookConfiguration]{
+var ValidatingWebhookConfiguration = declareConfigurations(builtin.Resource[*admissionregistrationv1.ValidatingWebhookConfiguration]{
 	Names: builtin.Names{
 		Plural: "validatingwebhookconfigurations", Singular: "validatingwebhookconfiguration", Categories: []string{"api-extensions"},
 	},
@@ -24,7 +24,7 @@ var ValidatingWebhookConfiguration = DeclareConfigurations(builtin.Resource[*adm
 
 func setValidatingWebhookConfigurationDefaults(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	for i, hook := range validatingWebhookConfigurationParts(c).Webhooks {
-		SetWebhookDefaults(&hook)
+		setWebhookDefaults(&hook)
 		w := &c.Webhooks[i]
 		w.FailurePolicy, w.MatchPolicy, w.TimeoutSeconds = hook.FailurePolicy, hook.MatchPolicy, hook.TimeoutSeconds
 		w.NamespaceSelector, w.ObjectSelector = hook.NamespaceSelector, hook.ObjectSelector

@@ -17,8 +17,8 @@ const ManifestSuffix = ".static.k8s.io"
 var reservedName = fmt.Sprintf(
 	"names ending with %q are reserved for static manifest-based configurations and cannot be managed via the API", ManifestSuffix)
 
-// ValidateSuffix refuses new objects with the names of configurations in files.
-func ValidateSuffix(name string) field.ErrorList {
+// validateSuffix refuses new objects with the names of configurations in files.
+func validateSuffix(name string) field.ErrorList {
 	if !strings.HasSuffix(name, ManifestSuffix) {
 		return nil
 	}
@@ -34,8 +34,8 @@ func ValidateManifest(name string, errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Detail == reservedName })
 }
 
-// OldNameWarnings returns nameWarnings for an updated object.
-func OldNameWarnings[T object](obj, old T) []string {
+// oldNameWarnings returns nameWarnings for an updated object.
+func oldNameWarnings[T object](obj, old T) []string {
 	var none T
 	if old == none {
 		return nil

@@ -35,8 +35,8 @@ type Configuration struct {
 	Webhooks []admissionregistrationv1.MutatingWebhook
 }
 
-// SetWebhookDefaults fills in the fields that both kinds of webhooks have.
-func SetWebhookDefaults(hook *admissionregistrationv1.MutatingWebhook) {
+// setWebhookDefaults fills in the fields that both kinds of webhooks have.
+func setWebhookDefaults(hook *admissionregistrationv1.MutatingWebhook) {
 	if hook.FailurePolicy == nil {
 		hook.FailurePolicy = new(admissionregistrationv1.Fail)
 	}
@@ -69,7 +69,7 @@ type leniency struct {
 // Validate checks a new configuration.
 func (c Configuration) Validate() field.ErrorList {
 	errs := c.validate(leniency{})
-	return append(errs, ValidateSuffix(c.Meta.Name)...)
+	return append(errs, validateSuffix(c.Meta.Name)...)
 }
 
 // ValidateUpdate checks a changed configuration.

@@ -74,13 +74,13 @@ func autoscalerRow(h *autoscalingv2.HorizontalPodAutoscaler) metav1.TableRow {
 
 func setDefaults(h *autoscalingv2.HorizontalPodAutoscaler) {
 	// Annotations of autoscaling/v1 could contradict the fields.
-	h.Annotations = WithoutAnnotations(h.Annotations)
+	h.Annotations = withoutAnnotations(h.Annotations)
 	podspec.SetDefault(&h.Spec.MinReplicas, 1)
 	if len(h.Spec.Metrics) == 0 {
 		h.Spec.Metrics = []autoscalingv2.MetricSpec{{
 			Type: autoscalingv2.ResourceMetricSourceType,
 			Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{
-				Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](DefaultUtilization)}},
+				Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](defaultUtilization)}},
 		}}
 	}
 	if b := h.Spec.Behavior; b != nil {

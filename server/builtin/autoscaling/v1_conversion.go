@@ -52,9 +52,9 @@ func setV1Defaults(h *autoscalingv1.HorizontalPodAutoscaler) {
 	}
 }
 
-// WithoutAnnotations returns all without the annotations that stand for fields. If there are none, it returns all
+// withoutAnnotations returns all without the annotations that stand for fields. If there are none, it returns all
 // itself.
-func WithoutAnnotations(all map[string]string) map[string]string {
+func withoutAnnotations(all map[string]string) map[string]string {
 	rest := all
 	for _, name := range annotations {
 		if _, ok := rest[name]; !ok {
@@ -92,14 +92,14 @@ func toHub(in *autoscalingv1.HorizontalPodAutoscaler, out *v2.HorizontalPodAutos
 	}
 	fromAnnotations(in.Annotations, out)
 	if len(out.Spec.Metrics) == 0 {
-		out.Spec.Metrics = []v2.MetricSpec{cpuMetric(DefaultUtilization)}
+		out.Spec.Metrics = []v2.MetricSpec{cpuMetric(defaultUtilization)}
 	}
-	out.Annotations = WithoutAnnotations(in.Annotations)
+	out.Annotations = withoutAnnotations(in.Annotations)
 	return nil
 }
 
-// DefaultUtilization is the CPU target, in percent, of an autoscaler without metrics.
-const DefaultUtilization = 80
+// defaultUtilization is the CPU target, in percent, of an autoscaler without metrics.
+const defaultUtilization = 80
 
 func cpuMetric(percent int32) v2.MetricSpec {
 	return v2.MetricSpec{Type: v2.ResourceMetricSourceType, Resource: &v2.ResourceMetricSource{Name: corev1.ResourceCPU,
@@ -178,7 +178,7 @@ func toAnnotations(in *v2.HorizontalPodAutoscaler, others []autoscalingv1.Metric
 	if len(in.Status.Conditions) > 0 {
 		values[conditionsAnnotation] = each(in.Status.Conditions, conditionFromHub)
 	}
-	out.Annotations = WithoutAnnotations(in.Annotations)
+	out.Annotations = withoutAnnotations(in.Annotations)
 	if len(values) == 0 {
 		return nil
 	}

@@ -66,7 +66,7 @@ func validateLeaseSpec(spec *coordinationv1.LeaseSpec, path *field.Path) field.E
 		errs = append(errs, field.Invalid(path.Child("leaseTransitions"), n, "must be greater than or equal to 0"))
 	}
 	if spec.Strategy != nil {
-		errs = append(errs, ValidateStrategy(*spec.Strategy, path.Child("strategy"))...)
+		errs = append(errs, validateStrategy(*spec.Strategy, path.Child("strategy"))...)
 	}
 	if ptr.Deref(spec.PreferredHolder, "") != "" && ptr.Deref(spec.Strategy, "") == "" {
 		errs = append(errs, field.Forbidden(path.Child("preferredHolder"), "may only be specified if `strategy` is defined"))

@@ -81,7 +81,7 @@ func validateLeaseCandidateSpec(spec *coordinationv1beta1.LeaseCandidateSpec) (e
 		errs = append(errs,
 			field.Required(specPath.Child("emulationVersion"), "must be specified when `strategy` is 'OldestEmulationVersion'"))
 	}
-	return append(errs, ValidateStrategy(spec.Strategy, strategy)...)
+	return append(errs, validateStrategy(spec.Strategy, strategy)...)
 }
 
 // parse reads a version. It returns 0.0.0 for a missing or invalid one.

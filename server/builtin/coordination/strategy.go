@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateStrategy accepts Kubernetes' own strategies, and others with a qualified name. As in Kubernetes, the path
+// validateStrategy accepts Kubernetes' own strategies, and others with a qualified name. As in Kubernetes, the path
 // names the field twice.
-func ValidateStrategy(strategy coordinationv1.CoordinatedLeaseStrategy, path *field.Path) (errs field.ErrorList) {
+func validateStrategy(strategy coordinationv1.CoordinatedLeaseStrategy, path *field.Path) (errs field.ErrorList) {
 	path = path.Child("strategy")
 	known := []coordinationv1.CoordinatedLeaseStrategy{coordinationv1.OldestEmulationVersion}
 	if !strings.Contains(string(strategy), "/") {

@@ -1,5 +1,5 @@
 // Package flowcontrol declares flow schemas and priority levels.
 //
-// They share [Mandatory], which finds the objects that every API server keeps unchanged, and the rules for metadata
+// They share [mandatory], which finds the objects that every API server keeps unchanged, and the rules for metadata
 // and conditions.
 package flowcontrol

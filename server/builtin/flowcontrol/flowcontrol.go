@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Mandatory returns the object of a name among objects whose spec is fixed, or nil.
-func Mandatory[T metav1.Object](objects []T, name string) (mandatory T) {
+// mandatory returns the object of a name among objects whose spec is fixed, or nil.
+func mandatory[T metav1.Object](objects []T, name string) (mandatory T) {
 	if i := slices.IndexFunc(objects, func(obj T) bool { return obj.GetName() == name }); i >= 0 {
 		return objects[i]
 	}
 	return mandatory
 }
 
-// KeepMeta restores the metadata in an update of the status, except managedFields.
-func KeepMeta(m, old *metav1.ObjectMeta) {
+// keepMeta restores the metadata in an update of the status, except managedFields.
+func keepMeta(m, old *metav1.ObjectMeta) {
 	managed := m.ManagedFields
 	*m = *old
 	m.ManagedFields = managed

@@ -21,7 +21,7 @@ var FlowSchema = builtin.Resource[*flowcontrolv1.FlowSchema]{
 		Of: func(s *flowcontrolv1.FlowSchema) any { return &s.Status },
 		Part: builtin.Part[*flowcontrolv1.FlowSchema]{
 			Keep: func(s, old *flowcontrolv1.FlowSchema) {
-				KeepMeta(&s.ObjectMeta, &old.ObjectMeta)
+				keepMeta(&s.ObjectMeta, &old.ObjectMeta)
 				s.Spec = old.Spec
 			},
 			Reset: []string{"metadata", "spec"},

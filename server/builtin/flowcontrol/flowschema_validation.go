@@ -18,7 +18,7 @@ var flowSchemaSpecPath = field.NewPath("spec")
 func validateFlowSchema(s *flowcontrolv1.FlowSchema) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&s.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, validateFlowSchemaSpec(s.Name, &s.Spec)...)
-	if fixed := Mandatory(bootstrap.MandatoryFlowSchemas, s.Name); fixed != nil && !apiequality.Semantic.DeepEqual(s.Spec, fixed.Spec) {
+	if fixed := mandatory(bootstrap.MandatoryFlowSchemas, s.Name); fixed != nil && !apiequality.Semantic.DeepEqual(s.Spec, fixed.Spec) {
 		errs = append(errs,
 			field.Invalid(flowSchemaSpecPath, builtin.Quote(s.Spec), fmt.Sprintf("spec of '%s' must equal the fixed value", s.Name)))
 	}

@@ -25,7 +25,7 @@ var PriorityLevelConfiguration = builtin.Resource[*flowcontrolv1.PriorityLevelCo
 		Of: func(l *flowcontrolv1.PriorityLevelConfiguration) any { return &l.Status },
 		Part: builtin.Part[*flowcontrolv1.PriorityLevelConfiguration]{
 			Keep: func(l, old *flowcontrolv1.PriorityLevelConfiguration) {
-				KeepMeta(&l.ObjectMeta, &old.ObjectMeta)
+				keepMeta(&l.ObjectMeta, &old.ObjectMeta)
 				l.Spec = old.Spec
 			},
 			Reset: []string{"metadata", "spec"},

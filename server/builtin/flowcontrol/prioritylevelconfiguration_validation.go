@@ -58,7 +58,7 @@ func validatePriorityLevelConfigurationStatus(l, _ *flowcontrolv1.PriorityLevelC
 
 // validateMandatory refuses changes in the spec of the mandatory levels, except for the shares of the exempt level.
 func validateMandatory(l *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
-	fixed := Mandatory(bootstrap.MandatoryPriorityLevelConfigurations, l.Name)
+	fixed := mandatory(bootstrap.MandatoryPriorityLevelConfigurations, l.Name)
 	if fixed == nil {
 		return nil
 	}

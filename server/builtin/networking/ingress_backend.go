@@ -15,7 +15,7 @@ func (r rules) backend(b *networkingv1.IngressBackend, path *field.Path) field.E
 	case b.Resource != nil && b.Service != nil:
 		return field.ErrorList{field.Invalid(path, "", "cannot set both resource and service backends")}
 	case b.Resource != nil:
-		return ValidateReference(b.Resource.APIGroup, b.Resource.Kind, b.Resource.Name, path.Child("resource"))
+		return validateReference(b.Resource.APIGroup, b.Resource.Kind, b.Resource.Name, path.Child("resource"))
 	case b.Service != nil:
 		return r.service(b.Service, path)
 	}

@@ -65,7 +65,7 @@ func validateIngressClass(c *networkingv1.IngressClass) field.ErrorList {
 }
 
 func validateParameters(p *networkingv1.IngressClassParametersReference, path *field.Path) field.ErrorList {
-	errs := Declared(ValidateReference(p.APIGroup, p.Kind, p.Name, path))
+	errs := markDeclared(validateReference(p.APIGroup, p.Kind, p.Name, path))
 	if p.Scope == nil {
 		return append(errs, field.Required(path.Child("scope"), ""))
 	}

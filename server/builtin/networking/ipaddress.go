@@ -66,7 +66,7 @@ func validateIPAddressCreate(a *networkingv1.IPAddress) field.ErrorList {
 	if a.Spec.ParentRef == nil {
 		return append(errs, field.Required(parentPath, "").MarkCoveredByDeclarative())
 	}
-	return append(errs, Declared(validateParent(a.Spec.ParentRef))...)
+	return append(errs, markDeclared(validateParent(a.Spec.ParentRef))...)
 }
 
 // validateIPAddressUpdate reports a changed parent with one declared error, which replaces the errors about its
@@ -89,8 +89,8 @@ func validateParent(p *networkingv1.ParentReference) (errs field.ErrorList) {
 	if p.Group != "" {
 		errs = append(errs, builtin.Invalids(parentPath.Child("group"), p.Group, validation.IsDNS1123Subdomain(p.Group))...)
 	}
-	errs = append(errs, ValidateSegment(p.Resource, parentPath.Child("resource"))...)
-	errs = append(errs, ValidateSegment(p.Name, parentPath.Child("name"))...)
+	errs = append(errs, validateSegment(p.Resource, parentPath.Child("resource"))...)
+	errs = append(errs, validateSegment(p.Name, parentPath.Child("name"))...)
 	if p.Namespace != "" {
 		errs = append(errs, builtin.Invalids(parentPath.Child("namespace"), p.Namespace, content.IsPathSegmentName(p.Namespace))...)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Binding holds the common parts of RoleBindings and ClusterRoleBindings.
-type Binding struct {
+// binding holds the common parts of RoleBindings and ClusterRoleBindings.
+type binding struct {
 	// Kind is the kind of the binding. RoleKinds lists the kinds of roles that it can refer to.
 	Kind      string
 	RoleKinds []string
@@ -24,7 +24,7 @@ type Binding struct {
 }
 
 // SetDefaults fills in the API groups.
-func (b Binding) SetDefaults() {
+func (b binding) SetDefaults() {
 	if b.Role.APIGroup == "" {
 		b.Role.APIGroup = rbacv1.GroupName
 	}
@@ -37,7 +37,7 @@ func (b Binding) SetDefaults() {
 
 // Validate checks the role and the subjects of a new binding. It reports missing names last, as every Kubernetes API
 // server does.
-func (b Binding) Validate(namespaced bool) field.ErrorList {
+func (b binding) Validate(namespaced bool) field.ErrorList {
 	errs, missing := b.validate(namespaced)
 	if b.Role.Name == "" {
 		missing = append(missing, field.Required(rolePath.Child("name"), ""))
@@ -47,7 +47,7 @@ func (b Binding) Validate(namespaced bool) field.ErrorList {
 
 // ValidateUpdate also refuses a change of the role. It does not report a missing name of the role last: only Validate
 // does.
-func (b Binding) ValidateUpdate(old Binding, namespaced bool) field.ErrorList {
+func (b binding) ValidateUpdate(old binding, namespaced bool) field.ErrorList {
 	errs, missing := b.validate(namespaced)
 	if b.Role.Name == "" {
 		errs = append(errs, field.Required(rolePath.Child("name"), ""))
@@ -64,7 +64,7 @@ func (b Binding) ValidateUpdate(old Binding, namespaced bool) field.ErrorList {
 var rolePath = field.NewPath("roleRef")
 
 // validateRoleKind checks group and kind of the role, before the role is read.
-func (b Binding) validateRoleKind() (errs field.ErrorList) {
+func (b binding) validateRoleKind() (errs field.ErrorList) {
 	if b.Role.APIGroup != rbacv1.GroupName {
 		errs = append(errs, field.NotSupported(rolePath.Child("apiGroup"), b.Role.APIGroup, []string{rbacv1.GroupName}))
 	}
@@ -74,10 +74,10 @@ func (b Binding) validateRoleKind() (errs field.ErrorList) {
 	return errs
 }
 
-func (b Binding) validate(namespaced bool) (errs, missing field.ErrorList) {
-	errs = builtin.ValidateObjectMeta(b.Meta, namespaced, ValidateName)
+func (b binding) validate(namespaced bool) (errs, missing field.ErrorList) {
+	errs = builtin.ValidateObjectMeta(b.Meta, namespaced, validateName)
 	errs = append(errs, b.validateRoleKind()...)
-	for _, msg := range ValidateName(b.Role.Name, false) {
+	for _, msg := range validateName(b.Role.Name, false) {
 		errs = append(errs, field.Invalid(rolePath.Child("name"), b.Role.Name, msg))
 	}
 	for i := range b.Subjects {
@@ -114,8 +114,8 @@ func validateSubject(s *rbacv1.Subject, namespaced bool, path *field.Path) (errs
 	return errs
 }
 
-// Columns returns kubectl's columns of a kind of bindings.
-func Columns(kind, roleRef string) []builtin.Column {
+// columns returns kubectl's columns of a kind of bindings.
+func columns(kind, roleRef string) []builtin.Column {
 	return []builtin.Column{
 		builtin.NameColumn,
 		{Name: "Role", Type: "string", Description: roleRef},
@@ -127,7 +127,7 @@ func Columns(kind, roleRef string) []builtin.Column {
 }
 
 // Row makes the cells of a binding.
-func (b Binding) Row() metav1.TableRow {
+func (b binding) Row() metav1.TableRow {
 	names := map[string][]string{}
 	for _, s := range b.Subjects {
 		name := s.Name

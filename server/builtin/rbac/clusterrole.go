@@ -28,8 +28,8 @@ func ClusterRole(guard *Guard) builtin.Resource[*rbacv1.ClusterRole] {
 }
 
 func validateClusterRole(r, old *rbacv1.ClusterRole) field.ErrorList {
-	errs := builtin.ValidateObjectMeta(&r.ObjectMeta, false, ValidateName)
-	rules, missing := ValidateRules(r.Rules, false)
+	errs := builtin.ValidateObjectMeta(&r.ObjectMeta, false, validateName)
+	rules, missing := validateRules(r.Rules, false)
 	errs = append(errs, rules...)
 	errs = append(errs, validateAggregation(r.AggregationRule, old)...)
 	if old != nil {

@@ -27,14 +27,14 @@ func ClusterRoleBinding(guard *Guard) builtin.Resource[*rbacv1.ClusterRoleBindin
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
 		// The description comes from v1beta1, as in every Kubernetes API server.
-		Columns: Columns("clusterRoleBinding", rbacv1beta1.ClusterRoleBinding{}.SwaggerDoc()["roleRef"]),
+		Columns: columns("clusterRoleBinding", rbacv1beta1.ClusterRoleBinding{}.SwaggerDoc()["roleRef"]),
 		Row:     func(b *rbacv1.ClusterRoleBinding) metav1.TableRow { return clusterRoleBindingParts(b).Row() },
 		Hooks:   GuardBindings(guard, "clusterrolebindings", clusterRoleBindingParts),
 	}
 }
 
-func clusterRoleBindingParts(b *rbacv1.ClusterRoleBinding) Binding {
-	return Binding{
+func clusterRoleBindingParts(b *rbacv1.ClusterRoleBinding) binding {
+	return binding{
 		Kind: "ClusterRoleBinding", RoleKinds: []string{"ClusterRole"}, Meta: &b.ObjectMeta, Role: &b.RoleRef, Subjects: b.Subjects,
 	}
 }

@@ -70,11 +70,11 @@ func guardRoles(g *Guard, resource string, of func(runtime.Object) (*metav1.Obje
 }
 
 // GuardBindings returns the hooks of a resource of bindings.
-func GuardBindings[T builtin.Object](g *Guard, resource string, parts func(T) Binding) registry.Hooks {
-	return guardBindings(g, resource, func(obj runtime.Object) Binding { return parts(obj.(T)) })
+func GuardBindings[T builtin.Object](g *Guard, resource string, parts func(T) binding) registry.Hooks {
+	return guardBindings(g, resource, func(obj runtime.Object) binding { return parts(obj.(T)) })
 }
 
-func guardBindings(g *Guard, resource string, parts func(runtime.Object) Binding) registry.Hooks {
+func guardBindings(g *Guard, resource string, parts func(runtime.Object) binding) registry.Hooks {
 	return hooks(g, func(obj runtime.Object) grant {
 		b := parts(obj)
 		return grant{

@@ -25,8 +25,8 @@ func Role(guard *Guard) builtin.Resource[*rbacv1.Role] {
 }
 
 func validateRole(r, old *rbacv1.Role) field.ErrorList {
-	errs := builtin.ValidateObjectMeta(&r.ObjectMeta, true, ValidateName)
-	rules, missing := ValidateRules(r.Rules, true)
+	errs := builtin.ValidateObjectMeta(&r.ObjectMeta, true, validateName)
+	rules, missing := validateRules(r.Rules, true)
 	errs = append(errs, rules...)
 	if old != nil {
 		errs = append(errs, builtin.ValidateObjectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)...)

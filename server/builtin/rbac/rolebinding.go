@@ -26,14 +26,14 @@ func RoleBinding(guard *Guard) builtin.Resource[*rbacv1.RoleBinding] {
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
 		// The description comes from v1beta1, as in every Kubernetes API server.
-		Columns: Columns("roleBinding", rbacv1beta1.RoleBinding{}.SwaggerDoc()["roleRef"]),
+		Columns: columns("roleBinding", rbacv1beta1.RoleBinding{}.SwaggerDoc()["roleRef"]),
 		Row:     func(b *rbacv1.RoleBinding) metav1.TableRow { return roleBindingParts(b).Row() },
 		Hooks:   GuardBindings(guard, "rolebindings", roleBindingParts),
 	}
 }
 
-func roleBindingParts(b *rbacv1.RoleBinding) Binding {
-	return Binding{
+func roleBindingParts(b *rbacv1.RoleBinding) binding {
+	return binding{
 		Kind: "RoleBinding", RoleKinds: []string{"Role", "ClusterRole"}, Meta: &b.ObjectMeta, Role: &b.RoleRef, Subjects: b.Subjects,
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateName requires a valid segment of a path: names of roles may contain colons.
-func ValidateName(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+// validateName requires a valid segment of a path: names of roles may contain colons.
+func validateName(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
-// ValidateRules checks the rules of a role. missing holds the errors about missing verbs, which an API server reports
+// validateRules checks the rules of a role. missing holds the errors about missing verbs, which an API server reports
 // last.
-func ValidateRules(rules []rbacv1.PolicyRule, namespaced bool) (errs, missing field.ErrorList) {
+func validateRules(rules []rbacv1.PolicyRule, namespaced bool) (errs, missing field.ErrorList) {
 	for i := range rules {
 		path := field.NewPath("rules").Index(i)
 		errs = append(errs, validateRule(&rules[i], namespaced, path)...)

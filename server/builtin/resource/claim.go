@@ -11,11 +11,11 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ValidateClaim checks the spec of a new claim by the rules that its type does not declare. It does not check the
+// validateClaim checks the spec of a new claim by the rules that its type does not declare. It does not check the
 // items of a list that is too long.
-func ValidateClaim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs field.ErrorList) {
+func validateClaim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs field.ErrorList) {
 	devices, path := &spec.Devices, path.Child("devices")
-	names := NamesOf(devices)
+	names := namesOf(devices)
 	if len(devices.Requests) <= resourcev1.DeviceRequestsMaxSize {
 		for i := range devices.Requests {
 			errs = append(errs, validateRequest(&devices.Requests[i], path.Child("requests").Index(i))...)
@@ -30,7 +30,7 @@ func ValidateClaim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs f
 		for i := range devices.Config {
 			at := path.Child("config").Index(i)
 			errs = append(errs, names.validateAll(devices.Config[i].Requests, at.Child("requests"))...)
-			errs = append(errs, ValidateConfiguration(&devices.Config[i].DeviceConfiguration, false, at)...)
+			errs = append(errs, validateConfiguration(&devices.Config[i].DeviceConfiguration, false, at)...)
 		}
 	}
 	return Written(errs)
@@ -76,7 +76,7 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 // validateWhat checks the fields that requests and subrequests have.
 func validateWhat(selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode, count int64,
 	tolerations []resourcev1.DeviceToleration, path *field.Path) field.ErrorList {
-	errs := ValidateSelectors(selectors, false, path.Child("selectors"))
+	errs := validateSelectors(selectors, false, path.Child("selectors"))
 	switch {
 	case mode == "":
 		// Only v1beta1 lacks a default for the mode, and its type declares no rule about it.
@@ -103,7 +103,7 @@ func validateTolerations(tolerations []resourcev1.DeviceToleration, path *field.
 	return errs
 }
 
-func validateConstraint(c *resourcev1.DeviceConstraint, names Names, path *field.Path) field.ErrorList {
+func validateConstraint(c *resourcev1.DeviceConstraint, names names, path *field.Path) field.ErrorList {
 	errs := names.validateAll(c.Requests, path.Child("requests"))
 	if c.MatchAttribute == nil && c.DistinctAttribute == nil {
 		errs = append(errs,
@@ -112,12 +112,12 @@ func validateConstraint(c *resourcev1.DeviceConstraint, names Names, path *field
 	return errs
 }
 
-// Names maps the names of a claim's requests to those of their subrequests.
-type Names map[string]sets.Set[string]
+// names maps the names of a claim's requests to those of their subrequests.
+type names map[string]sets.Set[string]
 
-// NamesOf collects the names of a claim's requests and subrequests.
-func NamesOf(devices *resourcev1.DeviceClaim) Names {
-	names := Names{}
+// namesOf collects the names of a claim's requests and subrequests.
+func namesOf(devices *resourcev1.DeviceClaim) names {
+	names := names{}
 	for _, r := range devices.Requests {
 		names[r.Name] = nil
 		if len(r.FirstAvailable) > 0 {
@@ -131,7 +131,7 @@ func NamesOf(devices *resourcev1.DeviceClaim) Names {
 }
 
 // Validate requires the name of a request, or of a request and a subrequest with a slash between.
-func (n Names) Validate(name string, path *field.Path) (errs field.ErrorList) {
+func (n names) Validate(name string, path *field.Path) (errs field.ErrorList) {
 	const unknown = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 	parts := strings.Split(name, "/")
 	if len(parts) > 2 {
@@ -147,7 +147,7 @@ func (n Names) Validate(name string, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-func (n Names) validateAll(names []string, path *field.Path) (errs field.ErrorList) {
+func (n names) validateAll(names []string, path *field.Path) (errs field.ErrorList) {
 	if len(names) > resourcev1.DeviceRequestsMaxSize {
 		return nil
 	}
@@ -157,8 +157,8 @@ func (n Names) validateAll(names []string, path *field.Path) (errs field.ErrorLi
 	return errs
 }
 
-// DropDisabledClaim clears the fields for derived attributes, which are off by default, unless old has them.
-func DropDisabledClaim(spec, old *resourcev1.ResourceClaimSpec) {
+// dropDisabledClaim clears the fields for derived attributes, which are off by default, unless old has them.
+func dropDisabledClaim(spec, old *resourcev1.ResourceClaimSpec) {
 	if old != nil && derives(old) {
 		return
 	}

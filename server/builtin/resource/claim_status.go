@@ -15,8 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-// DropGone clears the status of devices that are no longer allocated.
-func DropGone(status, old *resourcev1.ResourceClaimStatus) {
+// dropGone clears the status of devices that are no longer allocated.
+func dropGone(status, old *resourcev1.ResourceClaimStatus) {
 	gone := allocated(old).Difference(allocated(status))
 	status.Devices = slices.DeleteFunc(status.Devices, func(d resourcev1.AllocatedDeviceStatus) bool { return gone.Has(deviceOf(&d)) })
 	if len(status.Devices) == 0 {
@@ -24,9 +24,9 @@ func DropGone(status, old *resourcev1.ResourceClaimStatus) {
 	}
 }
 
-// DropDisabledStatus clears the operations that a node may skip for a device, which are off by default, unless old
+// dropDisabledStatus clears the operations that a node may skip for a device, which are off by default, unless old
 // has them.
-func DropDisabledStatus(status, old *resourcev1.ResourceClaimStatus) {
+func dropDisabledStatus(status, old *resourcev1.ResourceClaimStatus) {
 	skips := func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.SkipNodeOperations) > 0 }
 	if old.Allocation != nil && slices.ContainsFunc(old.Allocation.Devices.Results, skips) || status.Allocation == nil {
 		return
@@ -51,8 +51,8 @@ func deviceOf(s *resourcev1.AllocatedDeviceStatus) dra.SharedDeviceID {
 	return dra.MakeSharedDeviceID(dra.MakeDeviceID(s.Driver, s.Pool, s.Device), (*types.UID)(s.ShareID))
 }
 
-// ValidateClaimStatus checks the new status of a claim by the rules that its type does not declare.
-func ValidateClaimStatus(claim, before *resourcev1.ResourceClaim, path *field.Path) (errs field.ErrorList) {
+// validateClaimStatus checks the new status of a claim by the rules that its type does not declare.
+func validateClaimStatus(claim, before *resourcev1.ResourceClaim, path *field.Path) (errs field.ErrorList) {
 	status, old := &claim.Status, &before.Status
 	reserved := path.Child("reservedFor")
 	if len(status.ReservedFor) <= resourcev1.ResourceClaimReservedForMaxSize {
@@ -78,14 +78,14 @@ func ValidateClaimStatus(claim, before *resourcev1.ResourceClaim, path *field.Pa
 			field.Forbidden(reserved, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"))
 	}
 	if status.Allocation != nil && old.Allocation == nil {
-		errs = append(errs, validateAllocation(status.Allocation, NamesOf(&claim.Spec.Devices), path.Child("allocation"))...)
+		errs = append(errs, validateAllocation(status.Allocation, namesOf(&claim.Spec.Devices), path.Child("allocation"))...)
 	}
 	return Written(errs)
 }
 
 func validateDeviceStatus(s *resourcev1.AllocatedDeviceStatus, allocated sets.Set[dra.SharedDeviceID], path *field.Path) field.ErrorList {
-	errs := ValidateDriver(s.Driver, path.Child("driver"))
-	errs = append(errs, ValidatePool(s.Pool, path.Child("pool"))...)
+	errs := validateDriver(s.Driver, path.Child("driver"))
+	errs = append(errs, validatePool(s.Pool, path.Child("pool"))...)
 	errs = append(errs, ValidateDevice(s.Device, path.Child("device"))...)
 	if id := deviceOf(s); !allocated.Has(id) {
 		errs = append(errs, field.Invalid(path, id, "must be an allocated device in the claim"))
@@ -110,7 +110,7 @@ func validateDeviceStatus(s *resourcev1.AllocatedDeviceStatus, allocated sets.Se
 	return errs
 }
 
-func validateAllocation(a *resourcev1.AllocationResult, names Names, path *field.Path) (errs field.ErrorList) {
+func validateAllocation(a *resourcev1.AllocationResult, names names, path *field.Path) (errs field.ErrorList) {
 	devices := path.Child("devices")
 	if len(a.Devices.Results) <= resourcev1.AllocationResultsMaxSize {
 		for i := range a.Devices.Results {
@@ -125,7 +125,7 @@ func validateAllocation(a *resourcev1.AllocationResult, names Names, path *field
 		for i := range a.Devices.Config {
 			c, path := &a.Devices.Config[i], devices.Child("config").Index(i)
 			errs = append(errs, names.validateAll(c.Requests, path.Child("requests"))...)
-			errs = append(errs, ValidateConfiguration(&c.DeviceConfiguration, false, path)...)
+			errs = append(errs, validateConfiguration(&c.DeviceConfiguration, false, path)...)
 		}
 	}
 	if a.NodeSelector != nil {

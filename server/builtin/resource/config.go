@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateConfiguration checks the parameters for a driver. Stored parameters may have any length, since older
+// validateConfiguration checks the parameters for a driver. Stored parameters may have any length, since older
 // servers had no limit.
-func ValidateConfiguration(c *resourcev1.DeviceConfiguration, stored bool, path *field.Path) field.ErrorList {
+func validateConfiguration(c *resourcev1.DeviceConfiguration, stored bool, path *field.Path) field.ErrorList {
 	if c.Opaque == nil {
 		return field.ErrorList{field.Required(path.Child("opaque"), "")}
 	}

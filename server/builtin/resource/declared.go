@@ -27,8 +27,8 @@ type Declared struct {
 	LengthFirst bool
 }
 
-// DeclaredIn returns the rules of the version that the request uses.
-func DeclaredIn(ctx context.Context) Declared {
+// declaredIn returns the rules of the version that the request uses.
+func declaredIn(ctx context.Context) Declared {
 	version, ok := builtin.RequestVersion(ctx)
 	return Declared{
 		Flat:        ok && version == resourcev1beta1.SchemeGroupVersion,

@@ -7,28 +7,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SetDefaultsClaim sets the count of a request without one to a single device.
-func SetDefaultsClaim(spec *resourcev1.ResourceClaimSpec) {
+// setDefaultsClaim sets the count of a request without one to a single device.
+func setDefaultsClaim(spec *resourcev1.ResourceClaimSpec) {
 	for i := range spec.Devices.Requests {
 		r := &spec.Devices.Requests[i]
 		if r.Exactly != nil {
-			SetDefaultsMode(&r.Exactly.AllocationMode, &r.Exactly.Count)
-			SetDefaultsTolerations(r.Exactly.Tolerations)
+			setDefaultsMode(&r.Exactly.AllocationMode, &r.Exactly.Count)
+			setDefaultsTolerations(r.Exactly.Tolerations)
 		}
-		SetDefaultsSubRequests(r.FirstAvailable)
+		setDefaultsSubRequests(r.FirstAvailable)
 	}
 }
 
-// SetDefaultsSubRequests does the same for subrequests, which are the alternatives of a request.
-func SetDefaultsSubRequests(requests []resourcev1.DeviceSubRequest) {
+// setDefaultsSubRequests does the same for subrequests, which are the alternatives of a request.
+func setDefaultsSubRequests(requests []resourcev1.DeviceSubRequest) {
 	for i := range requests {
-		SetDefaultsMode(&requests[i].AllocationMode, &requests[i].Count)
-		SetDefaultsTolerations(requests[i].Tolerations)
+		setDefaultsMode(&requests[i].AllocationMode, &requests[i].Count)
+		setDefaultsTolerations(requests[i].Tolerations)
 	}
 }
 
-// SetDefaultsMode sets the mode to an exact count, and the count to one.
-func SetDefaultsMode(mode *resourcev1.DeviceAllocationMode, count *int64) {
+// setDefaultsMode sets the mode to an exact count, and the count to one.
+func setDefaultsMode(mode *resourcev1.DeviceAllocationMode, count *int64) {
 	if *mode == "" {
 		*mode = resourcev1.DeviceAllocationModeExactCount
 	}
@@ -37,18 +37,18 @@ func SetDefaultsMode(mode *resourcev1.DeviceAllocationMode, count *int64) {
 	}
 }
 
-// SetDefaultsStatus fills in the tolerations of allocated devices.
-func SetDefaultsStatus(status *resourcev1.ResourceClaimStatus) {
+// setDefaultsStatus fills in the tolerations of allocated devices.
+func setDefaultsStatus(status *resourcev1.ResourceClaimStatus) {
 	if status.Allocation == nil {
 		return
 	}
 	for _, r := range status.Allocation.Devices.Results {
-		SetDefaultsTolerations(r.Tolerations)
+		setDefaultsTolerations(r.Tolerations)
 	}
 }
 
-// SetDefaultsTolerations sets the operator Equal.
-func SetDefaultsTolerations(tolerations []resourcev1.DeviceToleration) {
+// setDefaultsTolerations sets the operator Equal.
+func setDefaultsTolerations(tolerations []resourcev1.DeviceToleration) {
 	for i := range tolerations {
 		if tolerations[i].Operator == "" {
 			tolerations[i].Operator = resourcev1.DeviceTolerationOpEqual
@@ -56,14 +56,14 @@ func SetDefaultsTolerations(tolerations []resourcev1.DeviceToleration) {
 	}
 }
 
-// SetDefaultsTaints fills in the times at which taints were added.
-func SetDefaultsTaints(taints []resourcev1.DeviceTaint) {
+// setDefaultsTaints fills in the times at which taints were added.
+func setDefaultsTaints(taints []resourcev1.DeviceTaint) {
 	for i := range taints {
 		if taints[i].TimeAdded == nil {
-			taints[i].TimeAdded = Now()
+			taints[i].TimeAdded = now()
 		}
 	}
 }
 
-// Now returns the current time in whole seconds, as it is stored.
-func Now() *metav1.Time { return new(metav1.NewTime(time.Now().Truncate(time.Second))) }
+// now returns the current time in whole seconds, as it is stored.
+func now() *metav1.Time { return new(metav1.NewTime(time.Now().Truncate(time.Second))) }

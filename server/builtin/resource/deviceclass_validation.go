@@ -19,7 +19,7 @@ var deviceClassSpecPath = field.NewPath("spec")
 func validateDeviceClass(c, old *resourcev1.DeviceClass) field.ErrorList {
 	errs := validateMeta(c, old)
 	stored := old != nil && apiequality.Semantic.DeepEqual(c.Spec.Selectors, old.Spec.Selectors)
-	errs = append(errs, ValidateSelectors(c.Spec.Selectors, stored, deviceClassSpecPath.Child("selectors"))...)
+	errs = append(errs, validateSelectors(c.Spec.Selectors, stored, deviceClassSpecPath.Child("selectors"))...)
 	stored = old != nil && apiequality.Semantic.DeepEqual(c.Spec.Config, old.Spec.Config)
 	errs = append(errs, validateConfig(c.Spec.Config, stored, deviceClassSpecPath.Child("config"))...)
 	name := c.Spec.ExtendedResourceName
@@ -50,7 +50,7 @@ func validateConfig(config []resourcev1.DeviceClassConfiguration, stored bool, p
 		return nil
 	}
 	for i := range config {
-		errs = append(errs, ValidateConfiguration(&config[i].DeviceConfiguration, stored, path.Index(i))...)
+		errs = append(errs, validateConfiguration(&config[i].DeviceConfiguration, stored, path.Index(i))...)
 	}
 	return Written(errs)
 }
@@ -69,5 +69,5 @@ func (s deviceClassStrategy) ValidateUpdate(ctx context.Context, obj, old runtim
 }
 
 func declared(ctx context.Context, obj runtime.Object) field.ErrorList {
-	return DeclaredIn(ctx).ClassConfig(obj.(*resourcev1.DeviceClass).Spec.Config, deviceClassSpecPath.Child("config"))
+	return declaredIn(ctx).ClassConfig(obj.(*resourcev1.DeviceClass).Spec.Config, deviceClassSpecPath.Child("config"))
 }

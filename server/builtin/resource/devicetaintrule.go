@@ -61,7 +61,7 @@ func columns() []builtin.Column {
 
 func setDeviceTaintRuleDefaults(r *resourcev1beta2.DeviceTaintRule) {
 	if r.Spec.Taint.TimeAdded == nil {
-		r.Spec.Taint.TimeAdded = Now()
+		r.Spec.Taint.TimeAdded = now()
 	}
 }
 
@@ -69,6 +69,6 @@ func setDeviceTaintRuleDefaults(r *resourcev1beta2.DeviceTaintRule) {
 // time.
 func renewTime(r, old *resourcev1beta2.DeviceTaintRule) {
 	if taint := &r.Spec.Taint; taint.Effect != old.Spec.Taint.Effect && taint.TimeAdded.Equal(old.Spec.Taint.TimeAdded) {
-		taint.TimeAdded = Now()
+		taint.TimeAdded = now()
 	}
 }

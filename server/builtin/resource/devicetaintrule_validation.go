@@ -26,17 +26,17 @@ func validateDeviceTaintRule(r, old *resourcev1beta2.DeviceTaintRule) (errs fiel
 	}
 	if s, path := r.Spec.DeviceSelector, field.NewPath("spec", "deviceSelector"); s != nil {
 		if s.Driver != nil {
-			errs = append(errs, ValidateDriver(*s.Driver, path.Child("driver"))...)
+			errs = append(errs, validateDriver(*s.Driver, path.Child("driver"))...)
 		}
 		if s.Pool != nil {
-			errs = append(errs, ValidatePool(*s.Pool, path.Child("pool"))...)
+			errs = append(errs, validatePool(*s.Pool, path.Child("pool"))...)
 		}
 		if s.Device != nil {
 			errs = append(errs, ValidateDevice(*s.Device, path.Child("device"))...)
 		}
 	}
 	taint := field.NewPath("spec", "taint")
-	errs = append(errs, ValidateTaint(taintOf(&r.Spec.Taint), taint)...)
+	errs = append(errs, validateTaint(taintOf(&r.Spec.Taint), taint)...)
 	return append(errs, validateEffect(&r.Spec.Taint.Effect, taint.Child("effect")).MarkCoveredByDeclarative()...)
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ValidateDriver requires the name of a driver: a domain, in upper or lower case.
-func ValidateDriver(name string, path *field.Path) (errs field.ErrorList) {
+// validateDriver requires the name of a driver: a domain, in upper or lower case.
+func validateDriver(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
@@ -22,8 +22,8 @@ func ValidateDriver(name string, path *field.Path) (errs field.ErrorList) {
 	return append(errs, builtin.Invalids(path, name, validation.IsDNS1123Subdomain(strings.ToLower(name)))...)
 }
 
-// ValidatePool requires the name of a pool: domains with slashes between them.
-func ValidatePool(name string, path *field.Path) (errs field.ErrorList) {
+// validatePool requires the name of a pool: domains with slashes between them.
+func validatePool(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
@@ -41,8 +41,8 @@ func ValidateDevice(name string, path *field.Path) field.ErrorList {
 	return builtin.Invalids(path, name, validation.IsDNS1123Label(name))
 }
 
-// ValidateTaint checks the key and the value of a taint.
-func ValidateTaint(taint *resourcev1.DeviceTaint, path *field.Path) field.ErrorList {
+// validateTaint checks the key and the value of a taint.
+func validateTaint(taint *resourcev1.DeviceTaint, path *field.Path) field.ErrorList {
 	errs := metav1validation.ValidateLabelName(taint.Key, path.Child("key"))
 	return append(errs, builtin.Invalids(path.Child("value"), taint.Value, validation.IsValidLabelValue(taint.Value))...)
 }

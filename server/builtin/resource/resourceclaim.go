@@ -38,11 +38,11 @@ func ResourceClaim(access Access) builtin.Resource[*resourcev1.ResourceClaim] {
 		Alike:   []schema.GroupVersion{resourcev1beta2.SchemeGroupVersion},
 		ResetIn: []schema.GroupVersion{resourcev1beta1.SchemeGroupVersion},
 		Default: func(c *resourcev1.ResourceClaim) {
-			SetDefaultsClaim(&c.Spec)
-			SetDefaultsStatus(&c.Status)
+			setDefaultsClaim(&c.Spec)
+			setDefaultsStatus(&c.Status)
 		},
-		PrepareCreate:  func(_ context.Context, c *resourcev1.ResourceClaim) { DropDisabledClaim(&c.Spec, nil) },
-		PrepareUpdate:  func(c, old *resourcev1.ResourceClaim) { DropDisabledClaim(&c.Spec, &old.Spec) },
+		PrepareCreate:  func(_ context.Context, c *resourcev1.ResourceClaim) { dropDisabledClaim(&c.Spec, nil) },
+		PrepareUpdate:  func(c, old *resourcev1.ResourceClaim) { dropDisabledClaim(&c.Spec, &old.Spec) },
 		Validate:       validateResourceClaim,
 		ValidateUpdate: validateResourceClaimUpdate,
 		Special: builtin.Specialize(func(s builtin.Strategy) rest.RESTCreateUpdateStrategy {
@@ -56,8 +56,8 @@ func ResourceClaim(access Access) builtin.Resource[*resourcev1.ResourceClaim] {
 				Allow: func(ctx context.Context, c, old *resourcev1.ResourceClaim) field.ErrorList {
 					errs := access.Status(ctx, c, old)
 					errs = append(errs, builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
-					errs = append(errs, ValidateClaimStatus(c, old, statusPath)...)
-					return append(errs, DeclaredIn(ctx).ClaimStatus(&c.Status, &old.Status, statusPath)...)
+					errs = append(errs, validateClaimStatus(c, old, statusPath)...)
+					return append(errs, declaredIn(ctx).ClaimStatus(&c.Status, &old.Status, statusPath)...)
 				},
 			},
 		},
@@ -102,7 +102,7 @@ func (s resourceClaimStrategy) Validate(ctx context.Context, obj runtime.Object)
 	c := obj.(*resourcev1.ResourceClaim)
 	errs := s.access.Claim(ctx, &c.Spec, c.Namespace)
 	errs = append(errs, s.Strategy.Validate(ctx, obj)...)
-	return append(errs, DeclaredIn(ctx).Claim(&c.Spec, resourceClaimSpecPath)...)
+	return append(errs, declaredIn(ctx).Claim(&c.Spec, resourceClaimSpecPath)...)
 }
 
 // ValidateUpdate refuses changes of the spec. In each version the type declares this rule. A change that v1beta1 does
@@ -113,7 +113,7 @@ func (s resourceClaimStrategy) ValidateUpdate(ctx context.Context, obj, oldObj r
 	if apiequality.Semantic.DeepEqual(c.Spec, old.Spec) {
 		return errs
 	}
-	if DeclaredIn(ctx).Flat && SameSpec(&c.Spec, &old.Spec) {
+	if declaredIn(ctx).Flat && sameSpec(&c.Spec, &old.Spec) {
 		return append(errs, builtin.ValidateImmutable(c.Spec, old.Spec, resourceClaimSpecPath)...)
 	}
 	return append(errs, builtin.Immutable(resourceClaimSpecPath))
@@ -121,7 +121,7 @@ func (s resourceClaimStrategy) ValidateUpdate(ctx context.Context, obj, oldObj r
 
 func validateResourceClaim(c *resourcev1.ResourceClaim) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	return append(errs, ValidateClaim(&c.Spec, resourceClaimSpecPath)...)
+	return append(errs, validateClaim(&c.Spec, resourceClaimSpecPath)...)
 }
 
 func validateResourceClaimUpdate(c, old *resourcev1.ResourceClaim) field.ErrorList {
@@ -132,6 +132,6 @@ func validateResourceClaimUpdate(c, old *resourcev1.ResourceClaim) field.ErrorLi
 func keepInStatus(c, old *resourcev1.ResourceClaim) {
 	c.Spec = old.Spec
 	metav1.ResetObjectMetaForStatus(&c.ObjectMeta, &old.ObjectMeta)
-	DropDisabledStatus(&c.Status, &old.Status)
-	DropGone(&c.Status, &old.Status)
+	dropDisabledStatus(&c.Status, &old.Status)
+	dropGone(&c.Status, &old.Status)
 }

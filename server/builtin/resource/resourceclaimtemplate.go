@@ -31,12 +31,12 @@ func ResourceClaimTemplate(access Access) builtin.Resource[*resourcev1.ResourceC
 		Served: []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion,
 			resourcev1beta1.SchemeGroupVersion},
 		Alike:   []schema.GroupVersion{resourcev1beta2.SchemeGroupVersion},
-		Default: func(t *resourcev1.ResourceClaimTemplate) { SetDefaultsClaim(&t.Spec.Spec) },
+		Default: func(t *resourcev1.ResourceClaimTemplate) { setDefaultsClaim(&t.Spec.Spec) },
 		PrepareCreate: func(_ context.Context, t *resourcev1.ResourceClaimTemplate) {
-			DropDisabledClaim(&t.Spec.Spec, nil)
+			dropDisabledClaim(&t.Spec.Spec, nil)
 		},
 		PrepareUpdate: func(t, old *resourcev1.ResourceClaimTemplate) {
-			DropDisabledClaim(&t.Spec.Spec, &old.Spec.Spec)
+			dropDisabledClaim(&t.Spec.Spec, &old.Spec.Spec)
 		},
 		Validate:       validateResourceClaimTemplate,
 		ValidateUpdate: validateResourceClaimTemplateUpdate,
@@ -63,18 +63,18 @@ func (s resourceClaimTemplateStrategy) Validate(ctx context.Context, obj runtime
 	t := obj.(*resourcev1.ResourceClaimTemplate)
 	errs := s.access.Claim(ctx, &t.Spec.Spec, t.Namespace)
 	errs = append(errs, s.Strategy.Validate(ctx, obj)...)
-	return append(errs, DeclaredIn(ctx).Claim(&t.Spec.Spec, claimPath)...)
+	return append(errs, declaredIn(ctx).Claim(&t.Spec.Spec, claimPath)...)
 }
 
 func (s resourceClaimTemplateStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
-	return append(errs, DeclaredIn(ctx).Claim(&obj.(*resourcev1.ResourceClaimTemplate).Spec.Spec, claimPath)...)
+	return append(errs, declaredIn(ctx).Claim(&obj.(*resourcev1.ResourceClaimTemplate).Spec.Spec, claimPath)...)
 }
 
 func validateResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, podspec.ValidateTemplateMeta(&t.Spec.ObjectMeta, resourceClaimTemplateSpecPath.Child("metadata"))...)
-	return append(errs, ValidateClaim(&t.Spec.Spec, claimPath)...)
+	return append(errs, validateClaim(&t.Spec.Spec, claimPath)...)
 }
 
 // validateResourceClaimTemplateUpdate refuses a changed spec, and validates it all the same.

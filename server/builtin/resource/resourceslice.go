@@ -35,7 +35,7 @@ var ResourceSlice = builtin.Resource[*resourcev1.ResourceSlice]{
 	ClusterScoped: true,
 	Default: func(s *resourcev1.ResourceSlice) {
 		for _, device := range s.Spec.Devices {
-			SetDefaultsTaints(device.Taints)
+			setDefaultsTaints(device.Taints)
 		}
 	},
 	Fields: []builtin.Field[*resourcev1.ResourceSlice]{
@@ -47,7 +47,7 @@ var ResourceSlice = builtin.Resource[*resourcev1.ResourceSlice]{
 	FieldError: func(kind schema.GroupVersionKind, label string) error {
 		return fmt.Errorf("field label not supported for %v: %s", kind, label)
 	},
-	PrepareCreate:  func(_ context.Context, s *resourcev1.ResourceSlice) { DropDisabledSlice(&s.Spec, nil) },
+	PrepareCreate:  func(_ context.Context, s *resourcev1.ResourceSlice) { dropDisabledSlice(&s.Spec, nil) },
 	Spec:           func(s *resourcev1.ResourceSlice) any { return &s.Spec },
 	Validate:       validateResourceSlice,
 	ValidateUpdate: validateResourceSliceUpdate,
@@ -82,28 +82,28 @@ type resourceSliceStrategy struct {
 // PrepareForUpdate increments the generation even if only dropped fields have changed.
 func (s resourceSliceStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	s.Strategy.PrepareForUpdate(ctx, obj, old)
-	DropDisabledSlice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec)
+	dropDisabledSlice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec)
 }
 
 func (s resourceSliceStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	errs := s.Strategy.Validate(ctx, obj)
-	return append(errs, DeclaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, nil, resourceSliceSpecPath)...)
+	return append(errs, declaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, nil, resourceSliceSpecPath)...)
 }
 
 func (s resourceSliceStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
 	return append(errs,
-		DeclaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec, resourceSliceSpecPath)...)
+		declaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec, resourceSliceSpecPath)...)
 }
 
 func validateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&s.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	return append(errs, ValidateSlice(&s.Spec, nil, resourceSliceSpecPath)...)
+	return append(errs, validateSlice(&s.Spec, nil, resourceSliceSpecPath)...)
 }
 
 func validateResourceSliceUpdate(s, old *resourcev1.ResourceSlice) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
-	return append(errs, ValidateSlice(&s.Spec, &old.Spec, resourceSliceSpecPath)...)
+	return append(errs, validateSlice(&s.Spec, &old.Spec, resourceSliceSpecPath)...)
 }
 
 func warnings(s, _ *resourcev1.ResourceSlice) []string {

@@ -10,9 +10,9 @@ import (
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 )
 
-// ValidateSelectors checks the expressions that select devices. It does not check stored expressions, which were
+// validateSelectors checks the expressions that select devices. It does not check stored expressions, which were
 // valid when they were new, or the items of a list that is too long.
-func ValidateSelectors(selectors []resourcev1.DeviceSelector, stored bool, path *field.Path) (errs field.ErrorList) {
+func validateSelectors(selectors []resourcev1.DeviceSelector, stored bool, path *field.Path) (errs field.ErrorList) {
 	if len(selectors) > resourcev1.DeviceSelectorsMaxSize {
 		return field.ErrorList{field.TooMany(path, len(selectors), resourcev1.DeviceSelectorsMaxSize).MarkCoveredByDeclarative()}
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-// ValidateSlice checks the spec of a slice by the rules that its type does not declare. old is nil for a new slice.
-func ValidateSlice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) field.ErrorList {
-	errs := ValidateDriver(spec.Driver, path.Child("driver"))
+// validateSlice checks the spec of a slice by the rules that its type does not declare. old is nil for a new slice.
+func validateSlice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) field.ErrorList {
+	errs := validateDriver(spec.Driver, path.Child("driver"))
 	pool := path.Child("pool")
-	errs = append(errs, ValidatePool(spec.Pool.Name, pool.Child("name"))...)
+	errs = append(errs, validatePool(spec.Pool.Name, pool.Child("name"))...)
 	if spec.Pool.ResourceSliceCount <= 0 {
 		errs = append(errs, field.Invalid(pool.Child("resourceSliceCount"), spec.Pool.ResourceSliceCount, "must be greater than zero"))
 	}
@@ -172,7 +172,7 @@ func validateTaints(taints []resourcev1.DeviceTaint, path *field.Path) (errs fie
 		return field.ErrorList{field.TooMany(path, len(taints), resourcev1.DeviceTaintsMaxLength)}
 	}
 	for i := range taints {
-		errs = append(errs, ValidateTaint(&taints[i], path.Index(i))...)
+		errs = append(errs, validateTaint(&taints[i], path.Index(i))...)
 	}
 	return errs
 }
@@ -262,7 +262,7 @@ func validateQualifiedName(name string, path *field.Path) (errs field.ErrorList)
 	if domain == "" {
 		errs = append(errs, field.Invalid(path, "", "the domain must not be empty"))
 	} else {
-		errs = append(errs, ValidateDriver(domain, path)...)
+		errs = append(errs, validateDriver(domain, path)...)
 	}
 	if id == "" {
 		return append(errs, field.Invalid(path, "", "the name must not be empty"))
@@ -287,8 +287,8 @@ func shortened(key string) string {
 	return key[:(left+1)/2] + dots + key[len(key)-left/2:]
 }
 
-// DropDisabledSlice clears the fields of features that are off by default, unless old has them.
-func DropDisabledSlice(spec, old *resourcev1.ResourceSliceSpec) {
+// dropDisabledSlice clears the fields of features that are off by default, unless old has them.
+func dropDisabledSlice(spec, old *resourcev1.ResourceSliceSpec) {
 	was := func(has func(*resourcev1.Device) bool) bool {
 		return old != nil && slices.ContainsFunc(old.Devices, func(d resourcev1.Device) bool { return has(&d) })
 	}

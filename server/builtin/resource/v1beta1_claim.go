@@ -66,8 +66,8 @@ func specFromHub(in *resourcev1.ResourceClaimSpec) v1beta1.ResourceClaimSpec {
 	}}
 }
 
-// SameSpec reports whether two specs are equal in v1beta1, which shows an empty exact request like a missing one.
-func SameSpec(a, b *resourcev1.ResourceClaimSpec) bool {
+// sameSpec reports whether two specs are equal in v1beta1, which shows an empty exact request like a missing one.
+func sameSpec(a, b *resourcev1.ResourceClaimSpec) bool {
 	return apiequality.Semantic.DeepEqual(specFromHub(a), specFromHub(b))
 }
 

@@ -9,13 +9,13 @@ import (
 func addDefaults(s *runtime.Scheme) {
 	claim := func(c *v1beta1.ResourceClaim) {
 		setV1beta1Defaults(&c.Spec)
-		SetDefaultsStatus(statusToHub(&c.Status))
+		setDefaultsStatus(statusToHub(&c.Status))
 	}
 	template := func(t *v1beta1.ResourceClaimTemplate) { setV1beta1Defaults(&t.Spec.Spec) }
 	slice := func(s *v1beta1.ResourceSlice) {
 		for _, device := range s.Spec.Devices {
 			if device.Basic != nil {
-				SetDefaultsTaints(*taintsToHub(&device.Basic.Taints))
+				setDefaultsTaints(*taintsToHub(&device.Basic.Taints))
 			}
 		}
 	}
@@ -41,10 +41,10 @@ func setV1beta1Defaults(spec *v1beta1.ResourceClaimSpec) {
 		r := &spec.Devices.Requests[i]
 		if r.DeviceClassName != "" {
 			mode := resourcev1.DeviceAllocationMode(r.AllocationMode)
-			SetDefaultsMode(&mode, &r.Count)
+			setDefaultsMode(&mode, &r.Count)
 			r.AllocationMode = v1beta1.DeviceAllocationMode(mode)
 		}
-		SetDefaultsTolerations(*tolerateToHub(&r.Tolerations))
-		SetDefaultsSubRequests(*subToHub(&r.FirstAvailable))
+		setDefaultsTolerations(*tolerateToHub(&r.Tolerations))
+		setDefaultsSubRequests(*subToHub(&r.FirstAvailable))
 	}
 }

@@ -1,6 +1,6 @@
 // Package scheme makes, recognises, defaults, converts, encodes and decodes every built-in type.
 //
-// [Scheme], [Codecs] and [ParameterCodec] are complete once the package is imported. [StorageCodec] turns a
+// [Scheme], [Codecs] and [parameterCodec] are complete once the package is imported. [StorageCodec] turns a
 // resource's objects into bytes for etcd and back. All types come from the table of server/builtin/all; no other code
 // registers any.
 //

@@ -16,8 +16,8 @@ var (
 	Scheme, storedIn = newScheme()
 	// Codecs encodes and decodes them in all media types.
 	Codecs = serializer.NewCodecFactory(Scheme)
-	// ParameterCodec turns query parameters into options and back.
-	ParameterCodec = runtime.NewParameterCodec(Scheme)
+	// parameterCodec turns query parameters into options and back.
+	parameterCodec = runtime.NewParameterCodec(Scheme)
 )
 
 func newScheme() (*runtime.Scheme, map[schema.GroupResource]schema.GroupVersion) {

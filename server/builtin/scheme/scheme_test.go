@@ -60,7 +60,7 @@ func TestParameterCodec(t *testing.T) {
 		"resourceVersionMatch": {"NotOlderThan"}, "sendInitialEvents": {"true"},
 	}
 	got := &metainternalversion.ListOptions{}
-	if err := ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, got); err != nil {
+	if err := parameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, got); err != nil {
 		t.Fatal(err)
 	}
 	if got.LabelSelector.String() != "app=a" || got.FieldSelector.String() != "metadata.name=x" || got.Limit != 5 || !got.Watch ||
@@ -68,14 +68,14 @@ func TestParameterCodec(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	get := &metav1.GetOptions{}
-	if err := ParameterCodec.DecodeParameters(url.Values{"resourceVersion": {"7"}}, appsv1beta1.SchemeGroupVersion, get); err != nil {
+	if err := parameterCodec.DecodeParameters(url.Values{"resourceVersion": {"7"}}, appsv1beta1.SchemeGroupVersion, get); err != nil {
 		t.Fatal(err)
 	}
 	if get.ResourceVersion != "7" {
 		t.Errorf("resourceVersion %q, want 7", get.ResourceVersion)
 	}
 	bad := url.Values{"labelSelector": {"a in"}}
-	if err := ParameterCodec.DecodeParameters(bad, metav1.SchemeGroupVersion, &metainternalversion.ListOptions{}); err == nil {
+	if err := parameterCodec.DecodeParameters(bad, metav1.SchemeGroupVersion, &metainternalversion.ListOptions{}); err == nil {
 		t.Error("a broken label selector is accepted")
 	}
 }

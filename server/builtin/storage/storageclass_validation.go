@@ -27,8 +27,8 @@ func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 // validateFields does not report a missing provisioner: the caller does so last, as Kubernetes does.
 func validateFields(c *storagev1.StorageClass) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, ValidateProvisioner(c.Provisioner, provisionerPath)...)
-	errs = append(errs, ValidateParameters(c.Parameters, true, storageClassParametersPath)...)
+	errs = append(errs, validateProvisioner(c.Provisioner, provisionerPath)...)
+	errs = append(errs, validateParameters(c.Parameters, true, storageClassParametersPath)...)
 	policies := sets.New(corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRetain)
 	if p := c.ReclaimPolicy; p != nil && *p != "" && !policies.Has(*p) {
 		errs = append(errs, field.NotSupported(reclaimPath, *p, sets.List(policies)))

@@ -12,9 +12,9 @@ const (
 	maxParametersSize = 256 << 10
 )
 
-// ValidateProvisioner checks the name of a provisioner. Messages show it in lower case. Callers report a missing
+// validateProvisioner checks the name of a provisioner. Messages show it in lower case. Callers report a missing
 // name.
-func ValidateProvisioner(name string, path *field.Path) (errs field.ErrorList) {
+func validateProvisioner(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {
 		return nil
 	}
@@ -25,8 +25,8 @@ func ValidateProvisioner(name string, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// ValidateParameters checks the parameters of a provisioner.
-func ValidateParameters(params map[string]string, allowEmpty bool, path *field.Path) (errs field.ErrorList) {
+// validateParameters checks the parameters of a provisioner.
+func validateParameters(params map[string]string, allowEmpty bool, path *field.Path) (errs field.ErrorList) {
 	if len(params) > maxParameters {
 		return field.ErrorList{field.TooLong(path, "", maxParameters)}
 	}

@@ -45,8 +45,8 @@ func validateVolumeAttributesClass(c *storagev1.VolumeAttributesClass) field.Err
 	if c.DriverName == "" {
 		errs = append(errs, field.Required(driverPath, ""))
 	}
-	errs = append(errs, ValidateProvisioner(c.DriverName, driverPath)...)
-	return append(errs, ValidateParameters(c.Parameters, false, volumeAttributesClassParametersPath)...)
+	errs = append(errs, validateProvisioner(c.DriverName, driverPath)...)
+	return append(errs, validateParameters(c.Parameters, false, volumeAttributesClassParametersPath)...)
 }
 
 // validateVolumeAttributesClassUpdate refuses changes outside the metadata.

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// AddressesName is the controller's name in a Kubernetes API server.
-	AddressesName = "ipallocator-repair-controller"
+	// addressesName is the controller's name in a Kubernetes API server.
+	addressesName = "ipallocator-repair-controller"
 
 	// workers limits the services and addresses that are worked on at a time, as upstream.
 	workers = 5
@@ -71,7 +71,7 @@ type Addresses struct {
 
 // NewAddresses creates the controller. It does nothing until it runs.
 func NewAddresses(kit *work.Kit) *Addresses {
-	writer := kit.Self(AddressesName)
+	writer := kit.Self(addressesName)
 	c := &Addresses{
 		kit: kit, log: kit.Log, recorder: newRecorder(kit, writer),
 		services:  work.ObjectsOf[*corev1.Service](kit, writer, ServiceResource),
@@ -79,7 +79,7 @@ func NewAddresses(kit *work.Kit) *Addresses {
 		ranges:    work.ObjectsOf[*networkingv1.ServiceCIDR](kit, writer, RangeResource),
 		known:     newIndex(), told: map[types.NamespacedName][]trouble{},
 	}
-	c.Loop = work.NewLoop(AddressesName, workers, kit.Metrics, kit.Log, c.try)
+	c.Loop = work.NewLoop(addressesName, workers, kit.Metrics, kit.Log, c.try)
 	return c
 }
 

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// PortsName is the controller's name in a Kubernetes API server.
-	PortsName = "portallocator-repair-controller"
+	// portsName is the controller's name in a Kubernetes API server.
+	portsName = "portallocator-repair-controller"
 
-	// PortsPrefix is the key prefix of the RangeAllocations.
-	PortsPrefix = "ranges"
-	portsKey    = PortsPrefix + "/servicenodeports"
+	// portsPrefix is the key prefix of the RangeAllocations.
+	portsPrefix = "ranges"
+	portsKey    = portsPrefix + "/servicenodeports"
 	// leakedAfter is the time that a port stays taken without a service. Upstream looks every 3 minutes, and
 	// frees it at the 4th look.
 	leakedAfter = 9 * time.Minute
@@ -36,7 +36,7 @@ const (
 var allocations = corev1.SchemeGroupVersion.WithResource("servicenodeportallocations")
 
 // AllocationResource is the resource that a controller follows for the taken ports.
-var AllocationResource = schema.GroupVersionResource{Resource: PortsPrefix}
+var AllocationResource = schema.GroupVersionResource{Resource: portsPrefix}
 
 // mender is the storage of services.
 type mender interface {
@@ -65,13 +65,13 @@ type Ports struct {
 
 // NewPorts creates the controller. It does nothing until it runs.
 func NewPorts(kit *work.Kit) *Ports {
-	writer := kit.Self(PortsName)
+	writer := kit.Self(portsName)
 	c := &Ports{
 		kit: kit, log: kit.Log, writer: writer, recorder: newRecorder(kit, writer), patience: leakedAfter,
 		services: work.ObjectsOf[*corev1.Service](kit, writer, ServiceResource),
 		known:    newLedger(), told: map[finding]bool{},
 	}
-	c.Loop = work.NewLoop(PortsName, 1, kit.Metrics, kit.Log, c.try)
+	c.Loop = work.NewLoop(portsName, 1, kit.Metrics, kit.Log, c.try)
 	return c
 }
 
@@ -104,7 +104,7 @@ func (c *Ports) Put(p feed.Pair) {
 	switch {
 	case p.Key == portsKey:
 		odd = c.putAllocation(is, p)
-	case strings.HasPrefix(p.Key, PortsPrefix+"/"):
+	case strings.HasPrefix(p.Key, portsPrefix+"/"):
 		return
 	default:
 		odd = c.putService(is, p)

@@ -22,8 +22,8 @@ var (
 	// StorageCodec is for etcd. kube-apiservers write v1beta1, since v1 can be larger: it repeats in each
 	// version the parts that v1beta1 has once.
 	StorageCodec = Codecs.LegacyCodec(apiextensionsv1beta1.SchemeGroupVersion, apiextensionsv1.SchemeGroupVersion)
-	// StorageVersion is the version that StorageCodec writes.
-	StorageVersion runtime.GroupVersioner = runtime.NewMultiGroupVersioner(apiextensionsv1beta1.SchemeGroupVersion,
+	// storageVersion is the version that StorageCodec writes.
+	storageVersion runtime.GroupVersioner = runtime.NewMultiGroupVersioner(apiextensionsv1beta1.SchemeGroupVersion,
 		schema.GroupKind{Group: apiextensions.GroupName})
 )
 
@@ -44,7 +44,7 @@ func (g ownCodec) GetRESTOptions(resource schema.GroupResource, example runtime.
 		return backend.RESTOptions{}, err
 	}
 	config := *opts.StorageConfig
-	config.Codec, config.EncodeVersioner = StorageCodec, StorageVersion
+	config.Codec, config.EncodeVersioner = StorageCodec, storageVersion
 	opts.StorageConfig = &config
 	return opts, nil
 }

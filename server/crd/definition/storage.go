@@ -51,7 +51,7 @@ func NewREST(optsGetter backend.RESTOptionsGetter) (*REST, *StatusREST, error) {
 		New:        func() runtime.Object { return &apiextensions.CustomResourceDefinition{} },
 		NewList:    func() runtime.Object { return &apiextensions.CustomResourceDefinitionList{} },
 		Strategy:   Strategy,
-		Table:      Table,
+		Table:      table,
 	}.NewREST(ownCodec{optsGetter})
 	if err != nil {
 		return nil, nil, err

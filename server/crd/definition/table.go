@@ -23,8 +23,8 @@ var columns = []builtin.Column{
 	{Name: "Established", Type: "boolean", Priority: 1, Description: "Established status"},
 }
 
-// Table has kubectl's columns.
-var Table = builtin.NewTable(columns, func(d *crd) metav1.TableRow {
+// table has kubectl's columns.
+var table = builtin.NewTable(columns, func(d *crd) metav1.TableRow {
 	return builtin.Row(d.Name, string(d.Spec.Scope), servedVersions(d), d.CreationTimestamp.UTC().Format(time.RFC3339),
 		d.Spec.Group, d.Spec.Names.Kind, strings.Join(d.Spec.Names.ShortNames, ","),
 		apiextensions.IsCRDConditionTrue(d, apiextensions.Established))

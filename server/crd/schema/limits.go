@@ -11,7 +11,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// Limits limits the cost of one object. A zero field stands for the value in DefaultLimits.
+// Limits limits the cost of one object. A zero field stands for the value in defaultLimits.
 type Limits struct {
 	// Bytes limits the size, as JSON, of the defaults that a schema may add to an object.
 	Bytes int64
@@ -20,16 +20,16 @@ type Limits struct {
 	Steps int64
 }
 
-// DefaultLimits are far above the needs of real projects. An object that exceeds Bytes could not be stored
+// defaultLimits are far above the needs of real projects. An object that exceeds Bytes could not be stored
 // anyway: a write to etcd has the same limit.
-var DefaultLimits = Limits{Bytes: 8 << 20, Steps: 2_000_000}
+var defaultLimits = Limits{Bytes: 8 << 20, Steps: 2_000_000}
 
 func (l Limits) orDefault() Limits {
 	if l.Bytes == 0 {
-		l.Bytes = DefaultLimits.Bytes
+		l.Bytes = defaultLimits.Bytes
 	}
 	if l.Steps == 0 {
-		l.Steps = DefaultLimits.Steps
+		l.Steps = defaultLimits.Steps
 	}
 	return l
 }

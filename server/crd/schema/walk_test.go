@@ -142,7 +142,7 @@ func TestWalkAsLibrary(t *testing.T) {
 		s := r.schema(3)
 		value := r.value(&s, 3)
 		library := validation.NewSchemaValidatorFromOpenAPI(&s)
-		schema := &Schema{limits: DefaultLimits}
+		schema := &Schema{limits: defaultLimits}
 		want := sortedLines(validation.ValidateCustomResource(field.NewPath("x"), value, library))
 		got := sortedLines(schema.walk(context.Background(), field.NewPath("x"), newNodes().of(&s), value, nil))
 		if got != want {
@@ -176,7 +176,7 @@ func TestUpdateWalkAsLibrary(t *testing.T) {
 		}
 		related := correlateBySpec(&s, obj, old)
 		library := validation.NewSchemaValidatorFromOpenAPI(&s)
-		schema := &Schema{limits: DefaultLimits}
+		schema := &Schema{limits: defaultLimits}
 		want := sortedLines(validation.ValidateCustomResourceUpdate(nil, obj, old, library, validation.WithRatcheting(related)))
 		got := sortedLines(schema.walk(context.Background(), nil, newNodes().of(&s), obj, correlateBySpec(&s, obj, old)))
 		if got != want {
@@ -248,9 +248,9 @@ func TestWalkEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &walk{ctx: ctx, left: DefaultLimits.Steps}
+	w := &walk{ctx: ctx, left: defaultLimits.Steps}
 	w.value(v.object, nil, obj, nil)
-	if taken := DefaultLimits.Steps - w.left; w.err == nil || taken > stepsBetweenLooks {
+	if taken := defaultLimits.Steps - w.left; w.err == nil || taken > stepsBetweenLooks {
 		t.Errorf("%d steps were taken after the end: %v", taken, w.err)
 	}
 	if errs := s.Validate(ctx, obj, Others{}); len(errs) != 1 || !strings.Contains(errs[0].Error(), "context canceled") {

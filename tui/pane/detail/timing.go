@@ -108,9 +108,9 @@ func (r *timeReport) add(steps []v1alpha1.Step) {
 
 // Marks of a bar's cells.
 const (
-	OwnCell       = '#' // the step itself
-	CallsCell     = '-' // its calls
-	OnPurposeCell = '=' // held, or made to wait
+	ownCell       = '#' // the step itself
+	callsCell     = '-' // its calls
+	onPurposeCell = '=' // held, or made to wait
 )
 
 // Bar draws the i-th step on a time line of w cells for the whole journey. A step that ran has a cell at least.
@@ -127,14 +127,14 @@ func (r *timeReport) Bar(i, w int) string {
 	if s.Running {
 		took = max(r.Total-s.Start, 0)
 	}
-	r.paint(bar, s.Start, took, OwnCell)
+	r.paint(bar, s.Start, took, ownCell)
 	for _, c := range s.calls {
 		if called := &r.Steps[c]; called.Took*time.Duration(w) >= r.Total {
-			r.paint(bar, called.Start, called.Took, CallsCell)
+			r.paint(bar, called.Start, called.Took, callsCell)
 		}
 	}
 	if s.OnPurpose > 0 {
-		r.paint(bar, s.OnPurposeStart, s.OnPurpose, OnPurposeCell)
+		r.paint(bar, s.OnPurposeStart, s.OnPurpose, onPurposeCell)
 	}
 	return string(bar)
 }

@@ -23,9 +23,9 @@ func Resource(s *v1alpha1.JourneySpec) string {
 	return r
 }
 
-// Object names the object of a request: namespace and name, as far as it has them; for a watch, also the
+// object names the object of a request: namespace and name, as far as it has them; for a watch, also the
 // resourceVersion that it starts at.
-func Object(s *v1alpha1.JourneySpec) string {
+func object(s *v1alpha1.JourneySpec) string {
 	object := s.Name
 	if s.Namespace != "" && s.Resource != "namespaces" {
 		object = s.Namespace + "/" + s.Name

@@ -208,7 +208,7 @@ func Failed(j *v1alpha1.Journey) bool {
 func (p *Pane) cells(row *session.Row) cells {
 	s := &row.Spec
 	c := cells{
-		id: row.Name, time: row.Status.Started.In(p.zone).Format(time.TimeOnly), verb: s.Verb, resource: Resource(s), object: Object(s),
+		id: row.Name, time: row.Status.Started.In(p.zone).Format(time.TimeOnly), verb: s.Verb, resource: Resource(s), object: object(s),
 		code: "...", took: p.look().Words.Phrase("took::open"), user: s.User,
 	}
 	if c.verb == "" {

@@ -96,7 +96,7 @@ func TestObject(t *testing.T) {
 		{v1alpha1.JourneySpec{Verb: "watch", Resource: "pods", URI: "/api/v1/pods?resourceVersion=%zz"}, ""},
 		{v1alpha1.JourneySpec{}, ""},
 	} {
-		if got := Object(&test.spec); got != test.want {
+		if got := object(&test.spec); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.spec, got, test.want)
 		}
 	}

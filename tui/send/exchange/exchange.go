@@ -18,8 +18,8 @@ import (
 
 // Limits of the kept part of an answer. The rest is only counted.
 const (
-	BodyBytesMost   = 4 << 20
-	EventsMost      = 1000
+	bodyBytesMost   = 4 << 20
+	eventsMost      = 1000
 	eventsBytesMost = 8 << 20
 	lineBytesMost   = 8 << 20
 )
@@ -128,12 +128,12 @@ func (e *Exchange) run(ctx context.Context, c *api.Client, h request.HTTP, o Opt
 	return stopped(ctx, e.take(res.Body))
 }
 
-// ErrStopped means that the user stopped the request.
-var ErrStopped = errors.New("stopped")
+// errStopped means that the user stopped the request.
+var errStopped = errors.New("stopped")
 
 func stopped(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return ErrStopped
+		return errStopped
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (e *Exchange) take(body io.Reader) error {
 		if n > 0 {
 			e.set(func(a *Answer) {
 				a.Bytes += int64(n)
-				room := BodyBytesMost - len(a.Body)
+				room := bodyBytesMost - len(a.Body)
 				a.Body = append(a.Body, buffer[:min(n, room)]...)
 			})
 		}
@@ -199,7 +199,7 @@ func (e *Exchange) event(raw []byte) {
 		a.Bytes += int64(len(raw)) + 1
 		a.Events = append(a.Events, ev)
 		e.kept += len(raw)
-		for len(a.Events) > 1 && (len(a.Events) > EventsMost || e.kept > eventsBytesMost) {
+		for len(a.Events) > 1 && (len(a.Events) > eventsMost || e.kept > eventsBytesMost) {
 			e.kept -= len(a.Events[0].Raw)
 			a.Events = a.Events[1:]
 			a.EventsDropped++

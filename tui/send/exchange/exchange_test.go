@@ -40,7 +40,7 @@ func get(path string) request.HTTP { return request.HTTP{Method: "GET", Path: pa
 
 // TestBounds keeps of a long answer, and of many events, what there is room for, and counts the rest.
 func TestBounds(t *testing.T) {
-	const more, events = BodyBytesMost + 12345, EventsMost + 7
+	const more, events = bodyBytesMost + 12345, eventsMost + 7
 	c := client(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(JourneyHeader, "j")
 		if r.URL.Query().Get("watch") == "true" {
@@ -57,7 +57,7 @@ func TestBounds(t *testing.T) {
 	})
 	e := Start(t.Context(), c, get("/x"), Options{}, time.Now, func() {})
 	e.Wait()
-	if a := e.Answer(); a.Err != nil || a.Code != 200 || a.Bytes != more || len(a.Body) != BodyBytesMost || a.Journey != "j" || !a.Ended {
+	if a := e.Answer(); a.Err != nil || a.Code != 200 || a.Bytes != more || len(a.Body) != bodyBytesMost || a.Journey != "j" || !a.Ended {
 		t.Errorf("%d bytes, %d kept, %v", a.Bytes, len(a.Body), a.Err)
 	}
 	h := get("/x")
@@ -66,7 +66,7 @@ func TestBounds(t *testing.T) {
 	e.Wait()
 	a := e.Answer()
 	last := a.Events[len(a.Events)-1]
-	if a.Err != nil || len(a.Events) != EventsMost || a.EventsDropped != events+1-EventsMost || last.Type != "ERROR" || last.Name != "too old" || a.Events[0].Name != "p8" {
+	if a.Err != nil || len(a.Events) != eventsMost || a.EventsDropped != events+1-eventsMost || last.Type != "ERROR" || last.Name != "too old" || a.Events[0].Name != "p8" {
 		t.Errorf("%d events, %d dropped, %v, the first %+v, the last %+v", len(a.Events), a.EventsDropped, a.Err, a.Events[0], last)
 	}
 }
@@ -82,7 +82,7 @@ func TestStop(t *testing.T) {
 	<-reached
 	e.Stop()
 	e.Wait()
-	if a := e.Answer(); a.Err != ErrStopped || a.Code != 0 {
+	if a := e.Answer(); a.Err != errStopped || a.Code != 0 {
 		t.Errorf("%+v", a)
 	}
 	gone, err := api.New(&rest.Config{Host: "http://127.0.0.1:1"})
@@ -91,7 +91,7 @@ func TestStop(t *testing.T) {
 	}
 	e = Start(t.Context(), gone, get("/x"), Options{}, time.Now, func() {})
 	e.Wait()
-	if a := e.Answer(); a.Err == nil || a.Err == ErrStopped {
+	if a := e.Answer(); a.Err == nil || a.Err == errStopped {
 		t.Errorf("%+v", a)
 	}
 }

@@ -139,7 +139,7 @@ func (c *checker) document(n *yaml.Node) {
 	if c.d.Has(c.of.Kind) {
 		c.value(n, c.d.kinds[c.of.Kind], "", 0)
 	} else {
-		c.value(n, &Schema{Unknown: true}, "", 0) // duplicates are found anyway
+		c.value(n, &schema{Unknown: true}, "", 0) // duplicates are found anyway
 	}
 }
 
@@ -147,7 +147,7 @@ func (c *checker) document(n *yaml.Node) {
 func (c *checker) whole() bool { return c.of.Patch == "" }
 
 // value checks a value and its contents.
-func (c *checker) value(n *yaml.Node, s *Schema, path string, depth int) {
+func (c *checker) value(n *yaml.Node, s *schema, path string, depth int) {
 	if n.Kind == yaml.AliasNode || depth > depthMost {
 		return // an anchor's value is checked at the anchor
 	}
@@ -166,7 +166,7 @@ func (c *checker) value(n *yaml.Node, s *Schema, path string, depth int) {
 	case yaml.SequenceNode:
 		items := s.Items
 		if items == nil {
-			items = &Schema{Unknown: true}
+			items = &schema{Unknown: true}
 		}
 		for i, item := range n.Content {
 			c.value(item, items, fmt.Sprintf("%s[%d]", path, i), depth+1)
@@ -230,7 +230,7 @@ func quoteIt(types []string) string {
 }
 
 // object checks the fields of an object.
-func (c *checker) object(n *yaml.Node, s *Schema, path string, depth int) {
+func (c *checker) object(n *yaml.Node, s *schema, path string, depth int) {
 	seen := map[string]bool{}
 	known := s.Properties
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -247,7 +247,7 @@ func (c *checker) object(n *yaml.Node, s *Schema, path string, depth int) {
 			p = s.Additional.schema
 		case len(known) == 0 || s.Unknown || s.Additional != nil && s.Additional.any || s.Embedded && slices.Contains(first, key.Value),
 			c.of.Patch == request.StrategicPatch && strings.HasPrefix(key.Value, "$"):
-			p = &Schema{Unknown: true}
+			p = &schema{Unknown: true}
 		default:
 			c.say(key, at, "unknown field%s", near(key.Value, s))
 			continue
@@ -262,7 +262,7 @@ func (c *checker) object(n *yaml.Node, s *Schema, path string, depth int) {
 }
 
 // near suggests a similar field for a misspelled one.
-func near(typed string, s *Schema) string {
+func near(typed string, s *schema) string {
 	for _, name := range s.names() {
 		if strings.EqualFold(name, typed) || len(typed) > 2 && (strings.HasPrefix(name, typed) || strings.HasPrefix(typed, name)) {
 			return ": is it " + name + "?"
@@ -279,7 +279,7 @@ func join(path, name string) string {
 }
 
 // scalar checks a word or a number against a schema.
-func (c *checker) scalar(n *yaml.Node, s *Schema, path string) {
+func (c *checker) scalar(n *yaml.Node, s *schema, path string) {
 	if len(s.Enum) > 0 {
 		names := make([]string, len(s.Enum))
 		for i, v := range s.Enum {

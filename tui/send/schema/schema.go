@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 )
 
-// Schema is an OpenAPI schema, limited to the parts used here.
-type Schema struct {
+// schema is an OpenAPI schema, limited to the parts used here.
+type schema struct {
 	Ref         string             `json:"$ref"`
 	Description string             `json:"description"`
 	Type        string             `json:"type"`
@@ -24,12 +24,12 @@ type Schema struct {
 	MaxLength   *int               `json:"maxLength"`
 	MinItems    *int               `json:"minItems"`
 	Required    []string           `json:"required"`
-	Properties  map[string]*Schema `json:"properties"`
-	Items       *Schema            `json:"items"`
+	Properties  map[string]*schema `json:"properties"`
+	Items       *schema            `json:"items"`
 	Additional  *schemaOrBool      `json:"additionalProperties"`
-	AllOf       []*Schema          `json:"allOf"`
-	OneOf       []*Schema          `json:"oneOf"`
-	AnyOf       []*Schema          `json:"anyOf"`
+	AllOf       []*schema          `json:"allOf"`
+	OneOf       []*schema          `json:"oneOf"`
+	AnyOf       []*schema          `json:"anyOf"`
 	Rules       json.RawMessage    `json:"x-kubernetes-validations"`
 	Unknown     bool               `json:"x-kubernetes-preserve-unknown-fields"`
 	IntOrString bool               `json:"x-kubernetes-int-or-string"`
@@ -41,7 +41,7 @@ type gvk struct{ Group, Version, Kind string }
 
 // schemaOrBool is the value of additionalProperties: a schema, or whether any properties are allowed.
 type schemaOrBool struct {
-	schema *Schema
+	schema *schema
 	any    bool
 }
 
@@ -55,21 +55,21 @@ func (s *schemaOrBool) UnmarshalJSON(data []byte) error {
 
 // Document holds a server's schemas for the kinds of one group and version.
 type Document struct {
-	schemas map[string]*Schema
-	kinds   map[request.Kind]*Schema
+	schemas map[string]*schema
+	kinds   map[request.Kind]*schema
 }
 
 // Read reads an OpenAPI v3 document.
 func Read(data []byte) (*Document, error) {
 	var doc struct {
 		Components struct {
-			Schemas map[string]*Schema `json:"schemas"`
+			Schemas map[string]*schema `json:"schemas"`
 		} `json:"components"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return nil, fmt.Errorf("read the server's OpenAPI document: %w", err)
 	}
-	d := &Document{schemas: doc.Components.Schemas, kinds: map[request.Kind]*Schema{}}
+	d := &Document{schemas: doc.Components.Schemas, kinds: map[request.Kind]*schema{}}
 	for _, s := range d.schemas {
 		if s == nil || len(s.Kinds) != 1 {
 			continue // null, or options and lists, which are of every group
@@ -88,13 +88,13 @@ const resolveMost = 16
 
 // resolve follows references. It keeps the first description on the way, since that one is about the field. For a
 // broken reference it returns a schema that allows anything.
-func (d *Document) resolve(s *Schema) *Schema {
+func (d *Document) resolve(s *schema) *schema {
 	first := s
 	for range resolveMost {
-		var next *Schema
+		var next *schema
 		switch {
 		case s == nil:
-			return &Schema{Unknown: true}
+			return &schema{Unknown: true}
 		case s.Ref != "":
 			next = d.schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
 		case len(s.AllOf) == 1 && s.Type == "" && len(s.Properties) == 0:
@@ -112,11 +112,11 @@ func (d *Document) resolve(s *Schema) *Schema {
 		}
 		s = next
 	}
-	return &Schema{Unknown: true}
+	return &schema{Unknown: true}
 }
 
 // types lists the types that a value may have; an empty list allows any.
-func (s *Schema) types() []string {
+func (s *schema) types() []string {
 	if s.IntOrString || s.Format == "int-or-string" {
 		return []string{"integer", "string"}
 	}
@@ -134,7 +134,7 @@ func (s *Schema) types() []string {
 }
 
 // describe names the type of a value.
-func (d *Document) describe(s *Schema) string {
+func (d *Document) describe(s *schema) string {
 	types := s.types()
 	switch {
 	case len(types) == 0:
@@ -157,7 +157,7 @@ func (d *Document) describe(s *Schema) string {
 var first = []string{"apiVersion", "kind", "metadata", "name", "spec"}
 
 // names lists the properties of a schema in the usual order of manifests.
-func (s *Schema) names() []string {
+func (s *schema) names() []string {
 	all := make([]string, 0, len(s.Properties))
 	for name := range s.Properties {
 		all = append(all, name)

@@ -59,9 +59,9 @@ func (d *Document) Template(of Of) string {
 	return w.b.String()
 }
 
-func (d *Document) root(kind request.Kind) *Schema {
+func (d *Document) root(kind request.Kind) *schema {
 	if !d.Has(kind) {
-		return &Schema{Unknown: true}
+		return &schema{Unknown: true}
 	}
 	return d.resolve(d.kinds[kind])
 }
@@ -75,7 +75,7 @@ func metadata(name, namespace string) field {
 }
 
 // sampled returns the fields of an object without apiVersion and kind.
-func (d *Document) sampled(root *Schema, kind request.Kind, names *strings.Replacer) []field {
+func (d *Document) sampled(root *schema, kind request.Kind, names *strings.Replacer) []field {
 	text, known := request.Sample(kind)
 	if !known {
 		return d.generated(root, 0, nil)
@@ -120,7 +120,7 @@ const (
 
 // generated returns a schema's required and optional fields. An optional field whose value may be invalid becomes a
 // comment.
-func (d *Document) generated(s *Schema, depth int, above []*Schema) []field {
+func (d *Document) generated(s *schema, depth int, above []*schema) []field {
 	var all []field
 	for _, name := range s.names() {
 		if depth == 0 && slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, name) {
@@ -144,7 +144,7 @@ func (d *Document) generated(s *Schema, depth int, above []*Schema) []field {
 }
 
 // certain reports whether the generated value of a field is valid by its schema.
-func certain(s *Schema) bool {
+func certain(s *schema) bool {
 	if len(s.Rules) > 0 || s.Pattern != "" && len(s.Default) == 0 {
 		return false
 	}
@@ -154,7 +154,7 @@ func certain(s *Schema) bool {
 }
 
 // value generates the value of a field.
-func (d *Document) value(s *Schema, depth int, above []*Schema) field {
+func (d *Document) value(s *schema, depth int, above []*schema) field {
 	types := s.types()
 	kind := "object"
 	if len(types) > 0 {
@@ -190,7 +190,7 @@ func (d *Document) value(s *Schema, depth int, above []*Schema) field {
 	return field{value: "{}"}
 }
 
-func exampleText(s *Schema) string {
+func exampleText(s *schema) string {
 	switch s.Format {
 	case "date-time":
 		return `"2026-01-01T00:00:00Z"`
@@ -227,7 +227,7 @@ type writer struct {
 	b strings.Builder
 }
 
-func (w *writer) fields(all []field, s *Schema, indent int) {
+func (w *writer) fields(all []field, s *schema, indent int) {
 	anyOn := false
 	for _, f := range all {
 		anyOn = anyOn || !f.off
@@ -241,7 +241,7 @@ func (w *writer) fields(all []field, s *Schema, indent int) {
 }
 
 // property returns the schema of a field, or nil.
-func property(s *Schema, name string) *Schema {
+func property(s *schema, name string) *schema {
 	if p := s.Properties[name]; p != nil {
 		return p
 	}
@@ -252,8 +252,8 @@ func property(s *Schema, name string) *Schema {
 }
 
 // field writes one field and the fields below it. lead stands before its name: a dash for the first field of an item.
-func (w *writer) field(f field, of *Schema, needed bool, indent int, lead string) {
-	var s *Schema
+func (w *writer) field(f field, of *schema, needed bool, indent int, lead string) {
+	var s *schema
 	comment := ""
 	if of != nil {
 		s = w.d.resolve(of)
@@ -261,7 +261,7 @@ func (w *writer) field(f field, of *Schema, needed bool, indent int, lead string
 			comment = w.comment(s, needed) // those need no comment
 		}
 	} else {
-		s = &Schema{Unknown: true}
+		s = &schema{Unknown: true}
 	}
 	start := strings.Repeat(" ", indent)
 	if lead != "" {
@@ -291,7 +291,7 @@ func (f *field) offValue() string {
 }
 
 // items writes a list: its dashes stand below the name, as kubectl writes them.
-func (w *writer) items(all []field, s *Schema, indent int) {
+func (w *writer) items(all []field, s *schema, indent int) {
 	for _, item := range all {
 		if len(item.below) == 0 {
 			fmt.Fprintf(&w.b, "%s- %s\n", strings.Repeat(" ", indent), orElse(item.value, "{}"))
@@ -311,7 +311,7 @@ func (w *writer) items(all []field, s *Schema, indent int) {
 const commentMost = 72
 
 // comment describes a field.
-func (w *writer) comment(s *Schema, needed bool) string {
+func (w *writer) comment(s *schema, needed bool) string {
 	text := w.d.describe(s)
 	if needed {
 		text += ", required"

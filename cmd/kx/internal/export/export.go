@@ -20,8 +20,8 @@ const (
 	SVG      render.Format = "svg"
 )
 
-// Most limits the bytes of a document.
-const Most = 20 << 20
+// most limits the bytes of a document.
+const most = 20 << 20
 
 // reserve is the part of the limit for the text around the journeys.
 const reserve = 64 << 10
@@ -100,7 +100,7 @@ func (d *Document) limit() int {
 	if d.Limit > 0 {
 		return d.Limit
 	}
-	return Most
+	return most
 }
 
 // fill makes a piece of each journey, in the highest level of detail that fits.

@@ -34,7 +34,7 @@ func FuzzDocument(f *testing.F) {
 			if raw := escapetest.Find(written, "\n"); raw != "" {
 				t.Fatalf("%s has %s", as, raw)
 			}
-			if len(written) > Most {
+			if len(written) > most {
 				t.Fatalf("%s has %d bytes", as, len(written))
 			}
 			read[as](t, written)

@@ -15,8 +15,8 @@ func markConnection(f *pflag.Flag) {
 	f.Annotations[connectionAnnotation] = []string{"true"}
 }
 
-// IsConnection reports whether f is one of the flags that all commands of this package share.
-func IsConnection(f *pflag.Flag) bool { return f.Annotations[connectionAnnotation] != nil }
+// isConnection reports whether f is one of the flags that all commands of this package share.
+func isConnection(f *pflag.Flag) bool { return f.Annotations[connectionAnnotation] != nil }
 
 // OwnFlags returns the flags of a command without the shared ones.
 func OwnFlags(cmd *cobra.Command) *pflag.FlagSet { return pick(cmd, false) }
@@ -27,7 +27,7 @@ func ConnectionFlags(cmd *cobra.Command) *pflag.FlagSet { return pick(cmd, true)
 func pick(cmd *cobra.Command, connection bool) *pflag.FlagSet {
 	picked := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	add := func(f *pflag.Flag) {
-		if IsConnection(f) == connection && picked.Lookup(f.Name) == nil {
+		if isConnection(f) == connection && picked.Lookup(f.Name) == nil {
 			picked.AddFlag(f)
 		}
 	}

@@ -190,7 +190,7 @@ func Value(out io.Writer, format Format, kv *admin.KV, decoder *admin.Decoder) e
 					lease = fmt.Sprintf("%x", kv.Lease)
 				}
 				return []any{kv.Key, kind, string(value.Format), value.Encryption, Bytes(len(kv.Value)), kv.CreateRevision, kv.ModRevision,
-					kv.Version, Right(lease)}
+					kv.Version, right(lease)}
 			}), kv)
 	}
 	if err != nil {

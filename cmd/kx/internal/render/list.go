@@ -39,8 +39,8 @@ func columns[T any](titles string, cells func(T) []any) Columns[T] {
 	return Columns[T]{titles: strings.Split(titles, "  "), cells: cells}
 }
 
-// Right is text that is aligned right, like numbers.
-type Right string
+// right is text that is aligned right, like numbers.
+type right string
 
 // cell formats a value. It shows an empty text as a dash, except at the end of a row.
 func cell(value any, last bool) (text string, number bool) {
@@ -52,7 +52,7 @@ func cell(value any, last bool) (text string, number bool) {
 		return draw.Clean(v), false
 	case bool:
 		return fmt.Sprint(v), false
-	case Right:
+	case right:
 		return draw.Clean(string(v)), true
 	}
 	return fmt.Sprint(value), true

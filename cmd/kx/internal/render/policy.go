@@ -18,14 +18,14 @@ import (
 type Policies struct {
 	out      io.Writer
 	colored  bool
-	sections *Sections // nil for text
+	sections *sections // nil for text
 }
 
 // NewPolicies begins the output; Summary ends it.
 func NewPolicies(out io.Writer, format Format, colored bool) *Policies {
 	p := &Policies{out: out, colored: colored}
 	if format != Text {
-		p.sections = NewSections(out, format)
+		p.sections = newSections(out, format)
 	}
 	return p
 }

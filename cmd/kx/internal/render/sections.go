@@ -8,19 +8,19 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// Sections writes a JSON or YAML document of named parts. The rows of a part that is a list are added one by one.
-type Sections struct {
+// sections writes a JSON or YAML document of named parts. The rows of a part that is a list are added one by one.
+type sections struct {
 	out    io.Writer
 	format Format
 	parts  int
 	rows   int
 }
 
-// NewSections begins a document; Close ends it.
-func NewSections(out io.Writer, format Format) *Sections { return &Sections{out: out, format: format} }
+// newSections begins a document; Close ends it.
+func newSections(out io.Writer, format Format) *sections { return &sections{out: out, format: format} }
 
 // Value writes a part.
-func (s *Sections) Value(name string, value any) error {
+func (s *sections) Value(name string, value any) error {
 	if s.format == YAML {
 		return s.yaml(map[string]any{name: value})
 	}
@@ -28,7 +28,7 @@ func (s *Sections) Value(name string, value any) error {
 }
 
 // Row writes a row of a part that is a list. EndRows must follow the last row.
-func (s *Sections) Row(name string, value any) error {
+func (s *sections) Row(name string, value any) error {
 	s.rows++
 	if s.format == YAML {
 		if s.rows == 1 {
@@ -46,7 +46,7 @@ func (s *Sections) Row(name string, value any) error {
 }
 
 // EndRows ends a part that is a list.
-func (s *Sections) EndRows(name string) error {
+func (s *sections) EndRows(name string) error {
 	rows := s.rows
 	s.rows = 0
 	switch {
@@ -61,14 +61,14 @@ func (s *Sections) EndRows(name string) error {
 }
 
 // Close ends the document.
-func (s *Sections) Close() error {
+func (s *sections) Close() error {
 	if s.format == YAML {
 		return nil
 	}
 	return s.write("\n}\n")
 }
 
-func (s *Sections) next(name string) string {
+func (s *sections) next(name string) string {
 	s.parts++
 	before := ",\n"
 	if s.parts == 1 {
@@ -77,7 +77,7 @@ func (s *Sections) next(name string) string {
 	return fmt.Sprintf("%s  %q: ", before, name)
 }
 
-func (s *Sections) json(before string, value any, indent string) error {
+func (s *sections) json(before string, value any, indent string) error {
 	data, err := json.MarshalIndent(value, indent, "  ")
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (s *Sections) json(before string, value any, indent string) error {
 	return s.write(before + string(escape.JSON(data)))
 }
 
-func (s *Sections) yaml(value any) error {
+func (s *sections) yaml(value any) error {
 	data, err := asYAML(value)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *Sections) yaml(value any) error {
 	return s.write(string(data))
 }
 
-func (s *Sections) write(text string) error {
+func (s *sections) write(text string) error {
 	_, err := io.WriteString(s.out, text)
 	return err
 }

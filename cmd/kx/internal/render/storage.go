@@ -49,7 +49,7 @@ var Migrations = columns("RESOURCE  OBJECTS  REWRITTEN  CURRENT  CHANGED  FAILED
 type Trial struct {
 	out      io.Writer
 	table    *List[problem]
-	sections *Sections // nil for a table
+	sections *sections // nil for a table
 }
 
 // problem is a row of the table.
@@ -58,7 +58,7 @@ type problem struct{ namespace, name, version, what string }
 // NewTrial begins the output; Close or Summary ends it.
 func NewTrial(out io.Writer, format Format) *Trial {
 	if format != Table {
-		return &Trial{out: out, sections: NewSections(out, format)}
+		return &Trial{out: out, sections: newSections(out, format)}
 	}
 	return &Trial{out: out, table: NewList(out, format, columns("NAMESPACE  NAME  VERSION  WHAT IF", func(p problem) []any {
 		return []any{p.namespace, p.name, p.version, p.what}

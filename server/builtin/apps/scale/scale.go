@@ -101,7 +101,7 @@ func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.Update
 }
 
 func (*ScaleREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
-	return Table.ConvertToTable(ctx, object, tableOptions)
+	return table.ConvertToTable(ctx, object, tableOptions)
 }
 
 // The name column lacks a format, as in a kube-apiserver's table of scales.
@@ -112,8 +112,8 @@ var columns = []builtin.Column{
 	builtin.AgeColumn,
 }
 
-// Table makes kubectl's tables of scales.
-var Table = builtin.NewTable(columns, func(s *autoscalingv1.Scale) metav1.TableRow {
+// table makes kubectl's tables of scales.
+var table = builtin.NewTable(columns, func(s *autoscalingv1.Scale) metav1.TableRow {
 	return builtin.Row(s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), builtin.Age(s.CreationTimestamp))
 })
 

@@ -20,8 +20,8 @@ var divisible = sets.New[corev1.ResourceName](
 	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage,
 	corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, corev1.ResourceLimitsEphemeralStorage)
 
-// IsStandardResource reports whether Kubernetes uses a name without a prefix anywhere, including in quotas.
-func IsStandardResource(name corev1.ResourceName) bool {
+// isStandardResource reports whether Kubernetes uses a name without a prefix anywhere, including in quotas.
+func isStandardResource(name corev1.ResourceName) bool {
 	return name == corev1.ResourceStorage || IsQuotaResource(name)
 }
 
@@ -31,8 +31,8 @@ func IsQuotaResource(name corev1.ResourceName) bool {
 		strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix)
 }
 
-// IsWholeResource reports whether a resource comes only in whole units.
-func IsWholeResource(name corev1.ResourceName) bool {
+// isWholeResource reports whether a resource comes only in whole units.
+func isWholeResource(name corev1.ResourceName) bool {
 	return countable.Has(name) || IsExtendedResource(name)
 }
 

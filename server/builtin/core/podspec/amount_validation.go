@@ -44,7 +44,7 @@ func ValidateAmount(name corev1.ResourceName, quantity resource.Quantity, path *
 	if quantity.Sign() < 0 {
 		errs = append(errs, field.Invalid(path, quantity.String(), apivalidation.IsNegativeErrorMsg))
 	}
-	if IsWholeResource(name) && quantity.MilliValue()%1000 != 0 {
+	if isWholeResource(name) && quantity.MilliValue()%1000 != 0 {
 		errs = append(errs, field.Invalid(path, quantity, "must be an integer"))
 	}
 	return errs
@@ -56,7 +56,7 @@ func ValidateResourceName(name corev1.ResourceName, path *field.Path) field.Erro
 	for _, message := range validation.IsQualifiedName(string(name)) {
 		errs = append(errs, field.Invalid(path, name, message))
 	}
-	if len(errs) == 0 && !prefixed(name) && !IsStandardResource(name) {
+	if len(errs) == 0 && !prefixed(name) && !isStandardResource(name) {
 		errs = append(errs, field.Invalid(path, name, "must be a standard resource type or fully qualified"))
 	}
 	return errs

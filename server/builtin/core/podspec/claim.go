@@ -48,21 +48,21 @@ func ValidateClaim(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, tol
 	errs = append(errs, metav1validation.ValidateLabelSelector(spec.Selector,
 		metav1validation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: tolerated.SelectorValues},
 		path.Child("selector"))...)
-	errs = append(errs, ValidateAccessModes(spec.AccessModes, path.Child("accessModes"))...)
+	errs = append(errs, validateAccessModes(spec.AccessModes, path.Child("accessModes"))...)
 	size := path.Child("resources").Key(string(corev1.ResourceStorage))
 	if storage, ok := spec.Resources.Requests[corev1.ResourceStorage]; !ok {
 		errs = append(errs, field.Required(size, ""))
 	} else {
-		errs = append(errs, ValidatePositive(storage, size)...)
+		errs = append(errs, validatePositive(storage, size)...)
 	}
 	errs = append(errs, validateName(ptr.Deref(spec.StorageClassName, ""), path.Child("storageClassName"))...)
-	errs = append(errs, ValidateVolumeMode(spec.VolumeMode, path.Child("volumeMode"))...)
+	errs = append(errs, validateVolumeMode(spec.VolumeMode, path.Child("volumeMode"))...)
 	errs = append(errs, validateSources(spec, path, tolerated.SourceGroup)...)
 	return append(errs, validateName(ptr.Deref(spec.VolumeAttributesClassName, ""), path.Child("volumeAttributesClassName"))...)
 }
 
-// ValidateAccessModes requires known modes that can be combined.
-func ValidateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) field.ErrorList {
+// validateAccessModes requires known modes that can be combined.
+func validateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) field.ErrorList {
 	known := []corev1.PersistentVolumeAccessMode{corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod}
 	var errs field.ErrorList
 	alone, others := false, false
@@ -82,8 +82,8 @@ func ValidateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.
 	return errs
 }
 
-// ValidateVolumeMode requires a known mode, or none.
-func ValidateVolumeMode(mode *corev1.PersistentVolumeMode, path *field.Path) field.ErrorList {
+// validateVolumeMode requires a known mode, or none.
+func validateVolumeMode(mode *corev1.PersistentVolumeMode, path *field.Path) field.ErrorList {
 	known := []corev1.PersistentVolumeMode{corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem}
 	if mode == nil || slices.Contains(known, *mode) {
 		return nil
@@ -91,8 +91,8 @@ func ValidateVolumeMode(mode *corev1.PersistentVolumeMode, path *field.Path) fie
 	return field.ErrorList{field.NotSupported(path, *mode, known)}
 }
 
-// ValidatePositive requires a size above 0.
-func ValidatePositive(size resource.Quantity, path *field.Path) field.ErrorList {
+// validatePositive requires a size above 0.
+func validatePositive(size resource.Quantity, path *field.Path) field.ErrorList {
 	if size.Sign() > 0 {
 		return nil
 	}

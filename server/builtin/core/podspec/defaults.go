@@ -19,7 +19,7 @@ func SetDefaultsPod(pod *corev1.Pod) {
 		*grace = 1
 	}
 	SetDefault(&spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
-	SetDefaultsPodSpec(spec)
+	setDefaultsPodSpec(spec)
 	syncPodIPs(&pod.Status)
 	for _, statuses := range [][]corev1.ContainerStatus{
 		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses} {
@@ -33,10 +33,10 @@ func SetDefaultsPod(pod *corev1.Pod) {
 }
 
 // SetDefaultsPodTemplate fills in the pod spec of a template.
-func SetDefaultsPodTemplate(template *corev1.PodTemplateSpec) { SetDefaultsPodSpec(&template.Spec) }
+func SetDefaultsPodTemplate(template *corev1.PodTemplateSpec) { setDefaultsPodSpec(&template.Spec) }
 
-// SetDefaultsPodSpec fills in the defaults of every pod spec, in a pod or in a template.
-func SetDefaultsPodSpec(spec *corev1.PodSpec) {
+// setDefaultsPodSpec fills in the defaults of every pod spec, in a pod or in a template.
+func setDefaultsPodSpec(spec *corev1.PodSpec) {
 	setIfZero(&spec.DNSPolicy, corev1.DNSClusterFirst)
 	setIfZero(&spec.RestartPolicy, corev1.RestartPolicyAlways)
 	setIfZero(&spec.SchedulerName, corev1.DefaultSchedulerName)

@@ -35,7 +35,7 @@ func setDefaultsVolume(v *corev1.Volume) {
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 		SetClaimDefaults(&v.Ephemeral.VolumeClaimTemplate.Spec)
 	}
-	SetDefaultsSource(&v.VolumeSource)
+	setDefaultsSource(&v.VolumeSource)
 }
 
 func setDefaultsProjection(p *corev1.VolumeProjection) {
@@ -56,8 +56,8 @@ func setDefaultsDownwardFiles(files []corev1.DownwardAPIVolumeFile) {
 	}
 }
 
-// SetDefaultsSource fills in the kinds of sources that persistent volumes have too.
-func SetDefaultsSource(v *corev1.VolumeSource) {
+// setDefaultsSource fills in the kinds of sources that persistent volumes have too.
+func setDefaultsSource(v *corev1.VolumeSource) {
 	if v.HostPath != nil {
 		SetDefault(&v.HostPath.Type, corev1.HostPathUnset)
 	}

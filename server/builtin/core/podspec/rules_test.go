@@ -228,7 +228,7 @@ volumes: [{name: g, gitRepo: {repository: r}}]`)
 		"container.seccomp.security.alpha.kubernetes.io/c": "unconfined",
 		"container.apparmor.security.beta.kubernetes.io/c": "unconfined",
 	}
-	SetDefaultsPodSpec(&pod.Spec)
+	setDefaultsPodSpec(&pod.Spec)
 	want := []string{
 		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
 		`spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].key: beta.kubernetes.io/arch is deprecated since v1.14; use "kubernetes.io/arch" instead`,

@@ -7,7 +7,7 @@ import (
 // SetDefaults fills in the spec of a persistent volume. Sources with the same types as in pods get the same defaults.
 func SetDefaults(spec *corev1.PersistentVolumeSpec) {
 	RoundUpResources(spec.Capacity)
-	SetDefaultsSource(&corev1.VolumeSource{HostPath: spec.HostPath, AzureDisk: spec.AzureDisk})
+	setDefaultsSource(&corev1.VolumeSource{HostPath: spec.HostPath, AzureDisk: spec.AzureDisk})
 	setDefault := func(field *string, value string) {
 		if *field == "" {
 			*field = value

@@ -44,7 +44,7 @@ func Validate(spec *corev1.PersistentVolumeSpec, name string, anyValue bool, pat
 	if class := v.StorageClassName; class != "" {
 		errs = append(errs, builtin.Invalids(path.Child("storageClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))...)
 	}
-	errs = append(errs, ValidateVolumeMode(v.VolumeMode, path.Child("volumeMode"))...)
+	errs = append(errs, validateVolumeMode(v.VolumeMode, path.Child("volumeMode"))...)
 	return append(errs, v.validateAttributesClass()...)
 }
 
@@ -81,7 +81,7 @@ func (v volumeSpecVolume) validateAccessModes() (errs field.ErrorList) {
 	if len(v.AccessModes) == 0 {
 		errs = append(errs, field.Required(at, ""))
 	}
-	return append(errs, ValidateAccessModes(v.AccessModes, at)...)
+	return append(errs, validateAccessModes(v.AccessModes, at)...)
 }
 
 func (v volumeSpecVolume) validateCapacity() (errs field.ErrorList) {
@@ -97,7 +97,7 @@ func (v volumeSpecVolume) validateCapacity() (errs field.ErrorList) {
 		if size.Value() < 0 {
 			errs = append(errs, field.Invalid(at, size.Value(), "must be a valid resource quantity"))
 		}
-		errs = append(errs, ValidatePositive(size, at)...)
+		errs = append(errs, validatePositive(size, at)...)
 	}
 	return errs
 }
