@@ -2,10 +2,10 @@
 //
 // It owns three things:
 //
-//   - The chain of servers ([CreateServerChain]): the aggregator, the kube server, and the apiextensions server with
-//     the custom resources. Each passes on the requests that it does not serve.
+//   - The parts of a server (parts, in server.go), in the order in which they start: [Start], [Server.Stop].
+//   - The chain of servers (CreateServerChain): the aggregator, the kube server, and the apiextensions server with the
+//     custom resources. Each passes on the requests that it does not serve.
 //   - The paths beside the APIs: health, version, metrics, discovery, OpenAPI.
-//   - The life of a server: [Start], [Server.Stop].
 //
 // A request passes server/filter's chain, the paths beside the APIs, and server/endpoint's router on its way to
 // server/handler.
@@ -18,10 +18,10 @@
 //  1. /readyz fails, so that load balancers send no more requests.
 //  2. New requests are refused, and watches end.
 //  3. Requests in flight finish or time out.
-//  4. The listener closes, then the controllers, flow control, the storages, the audit log, etcd, and the data
-//     directory's lock.
+//  4. The parts close, from the last that has started to the first: the listener, then the controllers, flow control,
+//     the storages, the audit log, etcd, and the data directory's lock.
 //
-// In short: nothing is closed while a layer above still uses it.
+// In short: nothing is closed while a part that started later still uses it.
 //
 // # Several servers in one process
 //

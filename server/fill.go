@@ -18,6 +18,17 @@ type filling struct {
 	over   atomic.Bool
 }
 
+// fill starts to fill the caches if the options ask for that, and returns at once.
+func (s *Server) fill(context.Context) error {
+	s.filling.caches = &s.storage.caches
+	if !s.options.WatchCache.Prefill {
+		s.filling.over.Store(true)
+		return nil
+	}
+	s.run(func(ctx context.Context) { s.filling.run(ctx, s.chain.customResources.Warm) })
+	return nil
+}
+
 // run calls warm, which starts all caches, and waits until they are filled. It does not wait for a cache that ends
 // meanwhile.
 func (f *filling) run(ctx context.Context, warm func(context.Context)) {

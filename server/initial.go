@@ -3,6 +3,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -21,53 +22,54 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// bootstrap starts to create, in the background, the objects that every cluster has.
-func (s *Server) bootstrap(c *Config, chain *Chain, hooks *hooks) error {
-	if !c.Options.InitialObjects {
+// startTasks starts to create, in the background, the objects that every cluster has, unless the options say otherwise.
+func (s *Server) startTasks(context.Context) error {
+	if !s.options.InitialObjects {
 		return nil
 	}
+	kube := s.chain.kube
 	config := bootstrap.Config{
-		Handler: chain.Kube.Router, ClientCAs: c.clientCAs, Log: s.log, RolesKnown: c.RoleKeeper.Await,
-		Serves: func(resource schema.GroupVersionResource) bool { return chain.Kube.Storages()[resource] != nil },
+		Handler: kube.Router, ClientCAs: s.home.tls.ClientCAsPEM, Log: s.log, RolesKnown: s.authorization.roles.Await,
+		Serves: func(resource schema.GroupVersionResource) bool { return kube.Storage(resource) != nil },
 	}
-	if h := &c.Options.Access.RequestHeader; h.ClientCAFile != "" {
-		cas, err := os.ReadFile(h.ClientCAFile)
+	if proxy := &s.options.Access.RequestHeader; proxy.ClientCAFile != "" {
+		cas, err := os.ReadFile(proxy.ClientCAFile)
 		if err != nil {
 			return fmt.Errorf("--requestheader-client-ca-file: %w", err)
 		}
 		config.Proxy = &bootstrap.Proxy{
-			CAs: func() ([]byte, error) { return cas, nil }, AllowedNames: h.AllowedNames, UsernameHeaders: h.UsernameHeaders,
-			UIDHeaders: h.UIDHeaders, GroupHeaders: h.GroupHeaders, ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
+			CAs: func() ([]byte, error) { return cas, nil }, AllowedNames: proxy.AllowedNames,
+			UsernameHeaders: proxy.UsernameHeaders, UIDHeaders: proxy.UIDHeaders, GroupHeaders: proxy.GroupHeaders,
+			ExtraHeaderPrefixes: proxy.ExtraHeaderPrefixes,
 		}
-	} else if c.Options.Aggregator.Own(h) {
+	} else if s.options.Aggregator.Own(proxy) {
 		config.Proxy = &bootstrap.Proxy{
-			CAs: c.proxy.CA, AllowedNames: []string{identity.ProxyUser}, UsernameHeaders: []string{"X-Remote-User"},
+			CAs: s.home.proxy.CA, AllowedNames: []string{identity.ProxyUser}, UsernameHeaders: []string{"X-Remote-User"},
 			UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"},
 			ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 		}
 	}
-	address, err := advertised(c.Options, c.address)
-	if err != nil {
+	var err error
+	if config.Address, err = advertised(s.options, s.home.address); err != nil {
 		s.log.Info("this server is no endpoint of the service kubernetes: --advertise-address says at which address it can be reached",
 			"reason", err)
 	}
-	config.Address = address
-	if c.Options.EndpointReconciler == options.ReconcilerLease {
-		leases, destroy, err := leaseStorage(c)
+	if s.options.EndpointReconciler == options.ReconcilerLease {
+		leases, destroy, err := leaseStorage(s.storage.getter)
 		if err != nil {
 			return err
 		}
 		s.onClose(func() error { destroy(); return nil })
 		config.Leases = leases
 	}
-	tasks := bootstrap.New(config, func(name string) { hooks.finish(name) })
-	s.inBackground(tasks.Run)
+	s.tasks = bootstrap.New(config)
+	s.run(s.tasks.Run)
 	return nil
 }
 
 // leaseStorage makes the storage of the leases through which servers on one etcd know of each other.
-func leaseStorage(c *Config) (store.Interface, backend.DestroyFunc, error) {
-	opts, err := c.RESTOptions.GetRESTOptions(corev1.Resource("apiserveripinfo"), &corev1.Endpoints{})
+func leaseStorage(getter backend.RESTOptionsGetter) (store.Interface, backend.DestroyFunc, error) {
+	opts, err := getter.GetRESTOptions(corev1.Resource("apiserveripinfo"), &corev1.Endpoints{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage of the leases of servers: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -18,7 +17,6 @@ import (
 	"github.com/kx-apiserver/kx/server/health"
 	"github.com/kx-apiserver/kx/server/version"
 	"github.com/kx-apiserver/kx/server/zpages"
-	"github.com/kx-apiserver/kx/store/backend/factory"
 )
 
 // path is a path beside the APIs. A pattern that ends in a slash matches all paths below it.
@@ -28,10 +26,10 @@ type path struct {
 }
 
 // withPaths serves the paths beside the resources: health, metrics, the version, OpenAPI and discovery. Requests for
-// resources go to apis at once, since none of these paths looks like one.
-func withPaths(c *Config, chain *Chain, checks checks, apis http.Handler) http.Handler {
-	paths := nonAPIPaths(c, chain, checks)
-	discovery := chain.CustomResources.WithDiscovery(c.Discovery.WithDelegate(apis))
+// resources go to the chain at once, since none of these paths looks like one.
+func (s *Server) withPaths() http.Handler {
+	paths, apis := s.nonAPIPaths(), s.chain.aggregator
+	discovery := s.chain.customResources.WithDiscovery(s.chain.discovery.WithDelegate(apis))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := request.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
 			apis.ServeHTTP(w, r)
@@ -48,85 +46,60 @@ func withPaths(c *Config, chain *Chain, checks checks, apis http.Handler) http.H
 	})
 }
 
-// checks holds the health checks of /healthz, /livez and /readyz.
-type checks struct{ healthz, livez, readyz []health.Check }
-
-// etcdReadiness only warns when etcd's quota is used up: reads still work, and deletions free space.
-func etcdReadiness(c *Config) health.Check {
-	var full atomic.Bool
-	return health.Check{Name: "etcd-readiness", Run: func(context.Context) error {
-		err := c.EtcdReady()
-		now := errors.Is(err, factory.ErrNoSpace)
-		switch was := full.Swap(now); {
-		case now && !was:
-			c.Logger.Error("writes are refused", "error", err)
-		case was && !now:
-			c.Logger.Info("etcd's alarm NOSPACE has ended")
-		}
-		if now {
-			return health.Warning(err.Error())
-		}
-		return err
-	}}
-}
-
 // checks gives the checks the names and the order of a kube-apiserver. It leaves out names of that server for which kx
 // has nothing to check.
-func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) checks {
-	etcd := health.Check{Name: "etcd", Run: func(context.Context) error { return c.EtcdHealth() }}
-	etcdReady := etcdReadiness(c)
+func (s *Server) checks() (healthz, livez, readyz []health.Check) {
+	etcd := health.Check{Name: "etcd", Run: func(context.Context) error { return s.storage.health() }}
 	shutdown := health.Check{Name: "shutdown", Run: func(context.Context) error {
 		if s.stopping.Load() {
 			return errors.New("process is shutting down")
 		}
 		return nil
 	}}
-	access := []health.Check{{Name: "authorization", Run: c.Authorizer.Ready}, shutdown}
-	if c.Options.Issuers.ConfigFile != "" {
-		access = slices.Insert(access, 0, health.Check{Name: "authentication", Run: c.Authenticator.Ready})
+	access := []health.Check{{Name: "authorization", Run: s.authorization.Ready}, shutdown}
+	if s.options.Issuers.ConfigFile != "" {
+		access = slices.Insert(access, 0, health.Check{Name: "authentication", Run: s.authentication.Ready})
 	}
-	started := hooks.checks(func(context.Context) error { return fill.check(chain.ReadinessCheck) }, chain.CustomResources.Unreadable)
 	var controllers []health.Check
 	for _, name := range controller.Known() {
-		if c.Options.Controllers.Has(name) {
-			controllers = append(controllers, health.Check{Name: "controller/" + name, Run: c.Controllers.Load().Ready})
+		if s.options.Controllers.Has(name) {
+			controllers = append(controllers, health.Check{Name: "controller/" + name, Run: s.chain.controllers.Load().Ready})
 		}
 	}
-	var plugins []health.Check
-	if encryption := c.Etcd.Decoder.Encryption; encryption.Plugins() || c.Options.Etcd.EncryptionReload {
-		plugins = append(plugins, health.Check{Name: "kms-providers", Run: encryption.Check})
+	var providers []health.Check
+	if encryption := s.storage.below.Decoder.Encryption; encryption.Plugins() || s.options.Etcd.EncryptionReload {
+		providers = append(providers, health.Check{Name: "kms-providers", Run: encryption.Check})
 	}
-	if c.Admission.Static() {
-		access = append(access, health.Check{Name: "admission", Run: c.Admission.Ready})
+	if s.plugins.Static() {
+		access = append(access, health.Check{Name: "admission", Run: s.plugins.Ready})
 	}
-	if c.Options.Etcd.EncryptionReload {
-		access = append(access, health.Check{Name: "encryption", Run: c.Encryption.Ready})
+	if s.options.Etcd.EncryptionReload {
+		access = append(access, health.Check{Name: "encryption", Run: s.storage.encryption.Ready})
 	}
-	if c.Backups != nil {
-		access = append(access, health.Check{Name: "backup", Run: c.Backups.Ready})
+	if s.backups != nil {
+		access = append(access, health.Check{Name: "backup", Run: s.backups.Ready})
 	}
-	ping, etcds := []health.Check{health.Ping, etcd}, []health.Check{health.Ping, etcd, etcdReady}
-	return checks{
-		// Another start of the server does not help a plugin that is away.
-		healthz: slices.Concat(ping, plugins, started), livez: slices.Concat(ping, started),
-		readyz: slices.Concat(etcds, plugins, started, controllers, access),
-	}
+	ping, hooks := []health.Check{health.Ping, etcd}, s.hooks()
+	// Another start of the server does not help a plugin that is away.
+	return slices.Concat(ping, providers, hooks), slices.Concat(ping, hooks),
+		slices.Concat(ping, []health.Check{s.storage.readiness()}, providers, hooks, controllers, access)
 }
 
-func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {
+func (s *Server) nonAPIPaths() []path {
 	slis := health.NewSLIs()
-	openAPI := chain.CustomResources.WithOpenAPI(c.OpenAPI)
+	openAPI := s.chain.customResources.WithOpenAPI(s.chain.openAPI)
 	paths := []path{
 		{"/version", http.HandlerFunc(serveVersion)}, {"/version/", http.HandlerFunc(serveVersion)},
-		{"/metrics", c.Metrics.Handler()}, {"/metrics/slis", slis.Handler()},
+		{"/metrics", s.metrics.Handler()}, {"/metrics/slis", slis.Handler()},
 		{"/openapi/v2", openAPI}, {"/openapi/v3", openAPI}, {"/openapi/v3/", openAPI},
 	}
-	paths = append(paths, c.discovery()...)
+	paths = append(paths, s.issuer()...)
 	listed := []string{"/api", "/apis", "/flagz", "/statusz"}
+	healthz, livez, readyz := s.checks()
 	for _, e := range []*health.Endpoint{
-		health.NewEndpoint("/healthz", c.Logger, slis, checks.healthz...),
-		health.NewEndpoint("/livez", c.Logger, slis, checks.livez...),
-		health.NewEndpoint("/readyz", c.Logger, slis, checks.readyz...),
+		health.NewEndpoint("/healthz", s.log, slis, healthz...),
+		health.NewEndpoint("/livez", s.log, slis, livez...),
+		health.NewEndpoint("/readyz", s.log, slis, readyz...),
 	} {
 		listed = append(listed, e.Paths()...)
 		paths = append(paths, path{e.Paths()[0], e}, path{e.Paths()[0] + "/", e})
@@ -140,13 +113,13 @@ func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {
 	listed = slices.Compact(listed)
 	paths = append(paths,
 		path{"/statusz", zpages.NewStatusz(statusOf(listed), scheme.Codecs)},
-		path{"/flagz", zpages.NewFlagz(c.Options.Flags(), scheme.Codecs)})
-	if c.Flow != nil {
-		for pattern, dump := range c.Flow.Dumps() {
+		path{"/flagz", zpages.NewFlagz(s.options.Flags(), scheme.Codecs)})
+	if s.flow != nil {
+		for pattern, dump := range s.flow.Dumps() {
 			paths = append(paths, path{pattern, dump})
 		}
 	}
-	if c.Options.Profiling {
+	if s.options.Profiling {
 		paths = append(paths, profiling()...)
 	}
 	return append(paths, path{"/", serveIndex(listed)})

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -11,84 +10,46 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
-	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
-	tokens "github.com/kx-apiserver/kx/server/serviceaccount"
+	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
-// tokenKeys reads the keys for tokens of service accounts. Without a signing key it creates one.
-func tokenKeys(o *options.Options, dir *identity.DataDir) (*tokens.Keys, error) {
-	signing, err := identity.TokenKey(dir, o.Tokens.SigningKeyFile)
-	if err != nil {
-		return nil, err
-	}
-	verifying, err := identity.VerificationKeys(o.Tokens.KeyFiles)
-	if err != nil {
-		return nil, err
-	}
-	return tokens.NewKeys(signing, verifying)
-}
-
-// makeTokens configures the token subresource of service accounts by the options.
-func (c *Config) makeTokens() error {
-	o := &c.Options.Tokens
-	signer, err := c.TokenKeys.Signer(o.Issuers[0])
-	if err != nil {
-		return fmt.Errorf("--service-account-signing-key-file: %s: %w", o.SigningKeyFile, err)
-	}
-	if o.ExtendExpiration && o.MaxExpiration != 0 && o.MaxExpiration < core.ExtendedLifetime {
-		c.Logger.Warn("tokens that kubelets ask for live longer than --service-account-max-token-expiration, as "+
-			"--service-account-extend-token-expiration says",
-			"most", o.MaxExpiration, "theirs", core.ExtendedLifetime)
-	}
-	if c.secretTokens, err = c.TokenKeys.Signer(tokens.LegacyIssuer); err != nil {
-		return fmt.Errorf("--service-account-signing-key-file: %s: %w", o.SigningKeyFile, err)
-	}
-	c.Tokens = core.Tokens{
-		Signer: signer, Audiences: o.Audiences(), MaxLifetime: o.MaxExpiration, Extend: o.ExtendExpiration,
-	}
-	return nil
-}
-
-// discovery returns the paths of the OIDC documents that verifiers of tokens read, and describes them in OpenAPI. An
+// issuer returns the paths of the OIDC documents that verifiers of tokens read, and describes them in OpenAPI. An
 // issuer that is no https URL has no such documents.
-func (c *Config) discovery() (paths []path) {
-	o := &c.Options.Tokens
-	documents, err := c.TokenKeys.Discovery(o.Issuers[0], c.keySetURI())
+func (s *Server) issuer() (paths []path) {
+	documents, err := s.authentication.keys.Discovery(s.options.Tokens.Issuers[0], keySetURI(s.options, s.home.address))
 	if err != nil {
-		c.Logger.Warn("the documents that verify tokens of service accounts are not served", "paths",
-			[]string{tokens.ConfigurationPath, tokens.KeySetPath}, "reason", err)
+		s.log.Warn("the documents that verify tokens of service accounts are not served", "paths",
+			[]string{serviceaccount.ConfigurationPath, serviceaccount.KeySetPath}, "reason", err)
 		return nil
 	}
 	for _, d := range []struct {
 		path, mediaType string
 		body            []byte
 	}{
-		{tokens.ConfigurationPath, "application/json", documents.Configuration},
-		{tokens.KeySetPath, "application/jwk-set+json", documents.KeySet},
+		{serviceaccount.ConfigurationPath, "application/json", documents.Configuration},
+		{serviceaccount.KeySetPath, "application/jwk-set+json", documents.KeySet},
 	} {
 		handler := serveDocument(d.path, d.mediaType, d.body)
 		paths = append(paths, path{d.path, handler}, path{d.path + "/", handler})
 	}
-	c.OpenAPI.InstallIssuer()
+	s.chain.openAPI.InstallIssuer()
 	return paths
 }
 
 // keySetURI returns the URI of the public keys: the one of the flag, else one at this server.
-func (c *Config) keySetURI() string {
-	if uri := c.Options.Tokens.JWKSURI; uri != "" {
+func keySetURI(o *options.Options, host string) string {
+	if uri := o.Tokens.JWKSURI; uri != "" {
 		return uri
 	}
-	host := c.address
-	if ip := c.Options.AdvertiseAddress; len(ip) > 0 {
+	if ip := o.AdvertiseAddress; len(ip) > 0 {
 		_, port, _ := net.SplitHostPort(host)
 		host = net.JoinHostPort(ip.String(), port)
 	}
-	return (&url.URL{Scheme: "https", Host: host, Path: tokens.KeySetPath}).String()
+	return (&url.URL{Scheme: "https", Host: host, Path: serviceaccount.KeySetPath}).String()
 }
 
 // serveDocument serves a document that proxies may cache for an hour: the keys in it do not change while the process

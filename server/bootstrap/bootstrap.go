@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,9 +46,11 @@ const (
 	Roles           = "rbac/bootstrap-roles"
 )
 
-// task keeps some of the objects correct. One goroutine uses it.
+// task keeps some of the objects correct. One goroutine uses all but its name and tried.
 type task struct {
 	name string
+	// tried is true after the first attempt.
+	tried atomic.Bool
 	// every is the pause before the next check; with 0, one success is enough.
 	every time.Duration
 	// do makes an attempt. It may call goOn when a part is done: that restarts the attempt's time limit.
@@ -66,8 +70,6 @@ type Tasks struct {
 	tasks  []*task
 	// large lists the longer tasks: they start when the others have been tried, and hold up none of them.
 	large []*task
-	// tried is called with the name of each task after its first attempt.
-	tried func(name string)
 }
 
 const (
@@ -86,9 +88,9 @@ const (
 	rolesMost   = 30 * time.Second
 )
 
-// New creates the tasks, in the order of their attempts. tried is called after the first attempt of each.
-func New(c Config, tried func(name string)) *Tasks {
-	t := &Tasks{config: c, client: newClient(c.Handler), tried: tried}
+// New creates the tasks, in the order of their attempts.
+func New(c Config) *Tasks {
+	t := &Tasks{config: c, client: newClient(c.Handler)}
 	t.tasks = []*task{
 		{name: ServiceCIDR, every: lookEvery, do: t.serviceCIDR},
 		{name: Service, every: reconcileEvery, do: t.service},
@@ -99,6 +101,16 @@ func New(c Config, tried func(name string)) *Tasks {
 	// this server's lease.
 	t.large = []*task{{name: Roles, do: t.roles, most: rolesMost}}
 	return t
+}
+
+// Tried reports whether the first attempt of a task is over.
+func (t *Tasks) Tried(name string) bool {
+	for _, task := range slices.Concat(t.tasks, t.large) {
+		if task.name == name {
+			return task.tried.Load()
+		}
+	}
+	return false
 }
 
 // Run performs the tasks until ctx ends, and then removes this server from the endpoints.
@@ -133,7 +145,7 @@ func (t *Tasks) round(ctx context.Context, tasks []*task, first bool) time.Time 
 			t.try(ctx, task)
 		}
 		if first {
-			t.tried(task.name)
+			task.tried.Store(true)
 		}
 		if (task.failures > 0 || task.every > 0) && task.next.Before(soonest) {
 			soonest = task.next

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/tui/pane/source"
+	"github.com/kx-apiserver/kx/tui/source"
 )
 
 // TestBranches reads code in which => marks the line that ran, ? the conditions that decided, and - lines that did not
