@@ -158,9 +158,7 @@ func (c *chain) CreateKubeAPIServer(delegate http.Handler, enabled endpoint.APIR
 	if err := s.InstallAPIGroup(&group); err != nil {
 		return err
 	}
-	if nodes, ok := s.Storage(corev1.SchemeGroupVersion.WithResource("nodes")).(corerest.Getter); ok {
-		kubelets.SetNodes(nodes)
-	}
+	kubelets.SetNodes(s.Storage(corev1.SchemeGroupVersion.WithResource("nodes")))
 	return c.installOwn()
 }
 

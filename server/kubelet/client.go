@@ -53,7 +53,7 @@ const (
 // Client sends requests to kubelets and to addresses of pods.
 type Client struct {
 	// nodes is set once, before the first request: storages are created after a Client.
-	nodes        rest.Getter
+	nodes        rest.Storage
 	addressTypes []string
 	verified     *http.Transport
 	unverified   *http.Transport
@@ -186,7 +186,7 @@ func (c *Client) Close() {
 }
 
 // SetNodes sets the source of nodes. It must be called before the first request.
-func (c *Client) SetNodes(nodes rest.Getter) { c.nodes = nodes }
+func (c *Client) SetNodes(nodes rest.Storage) { c.nodes = nodes }
 
 // Pods returns the transport to addresses of pods.
 func (c *Client) Pods() http.RoundTripper { return c.pods }
@@ -210,14 +210,10 @@ func (i *ConnectionInfo) Host() string { return net.JoinHostPort(i.Hostname, i.P
 func (c *Client) GetConnectionInfo(ctx context.Context, name string) (info *ConnectionInfo, err error) {
 	ctx, step := trace.Start(ctx, trace.KubeletLocate, name)
 	defer step.End(&err)
-	if c.nodes == nil {
+	node, err := builtin.Get[*corev1.Node](ctx, c.nodes, name, &metav1.GetOptions{})
+	if errors.Is(err, builtin.ErrNotServed) {
 		return nil, errors.New("nodes are not served")
 	}
-	obj, err := c.nodes.Get(ctx, name, &metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	node, err := builtin.As[*corev1.Node](obj)
 	if err != nil {
 		return nil, err
 	}

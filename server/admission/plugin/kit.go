@@ -19,7 +19,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -93,16 +92,10 @@ func ObjectsOf[T builtin.Object](kit *Kit, resource schema.GroupVersionResource)
 
 // Get returns the current object. It may be shared: the caller must not change it.
 func (o Objects[T]) Get(ctx context.Context, namespace, name string) (obj T, found bool, err error) {
-	getter, ok := o.kit.Storage(o.resource).(rest.Getter)
-	if !ok {
+	reading := o.asking(ctx, "get", "", namespace, name)
+	obj, err = builtin.Get[T](reading, o.kit.Storage(o.resource), name, &metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || errors.Is(err, builtin.ErrNotServed) {
 		return obj, false, nil
-	}
-	got, err := getter.Get(o.reading(ctx, "get", namespace, name), name, &metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return obj, false, nil
-	}
-	if err == nil {
-		obj, err = builtin.As[T](got)
 	}
 	return obj, err == nil, o.failed(ctx, err)
 }
@@ -119,17 +112,10 @@ func (o Objects[T]) Recent(ctx context.Context, namespace string) (all []T, err 
 }
 
 func (o Objects[T]) list(ctx context.Context, namespace, resourceVersion string) (all []T, err error) {
-	lister, ok := o.kit.Storage(o.resource).(rest.Lister)
-	if !ok {
+	reading := o.asking(ctx, "list", "", namespace, "")
+	all, err = builtin.List[T](reading, o.kit.Storage(o.resource), &metainternalversion.ListOptions{ResourceVersion: resourceVersion})
+	if errors.Is(err, builtin.ErrNotServed) {
 		return nil, nil
-	}
-	list, err := lister.List(o.reading(ctx, "list", namespace, ""), &metainternalversion.ListOptions{ResourceVersion: resourceVersion})
-	if err == nil {
-		err = object.Each(ctx, list, func(item runtime.Object) error {
-			obj, err := builtin.As[T](item)
-			all = append(all, obj)
-			return err
-		})
 	}
 	return all, o.failed(ctx, err)
 }
@@ -235,11 +221,7 @@ func (o Objects[T]) UpdateStatus(ctx context.Context, namespace, name string, ch
 		fmt.Errorf("admission can't update the status of %s %s/%s: %w", o.resource.GroupResource(), namespace, name, err))
 }
 
-// reading returns the context of a read. Errors name its resource.
-func (o Objects[T]) reading(ctx context.Context, verb, namespace, name string) context.Context {
-	return o.asking(ctx, verb, "", namespace, name)
-}
-
+// asking returns the context of a request that the server makes. Errors name its resource.
 func (o Objects[T]) asking(ctx context.Context, verb, subresource, namespace, name string) context.Context {
 	ctx = request.WithNamespace(ctx, namespace)
 	return request.WithRequestInfo(ctx, &request.RequestInfo{

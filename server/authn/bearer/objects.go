@@ -31,19 +31,15 @@ func (o *Reader) Initialize(storages map[schema.GroupVersionResource]rest.Storag
 func (o *Reader) Used(ctx context.Context, secret *corev1.Secret) { o.used(ctx, secret) }
 
 // getObject reads the current state of an object in the core group.
-func getObject[T runtime.Object](ctx context.Context, o *Reader, resource, namespace, name string) (none T, err error) {
-	getter, ok := o.storages[corev1.SchemeGroupVersion.WithResource(resource)].(rest.Getter)
-	if !ok {
-		return none, errors.New(resource + " are not served")
-	}
+func getObject[T runtime.Object](ctx context.Context, o *Reader, resource, namespace, name string) (obj T, err error) {
 	// The storage's errors name the resource of this request info.
 	ctx = request.WithRequestInfo(request.WithNamespace(ctx, namespace), &request.RequestInfo{
 		IsResourceRequest: true, Verb: "get", APIVersion: corev1.SchemeGroupVersion.Version, Resource: resource,
 		Namespace: namespace, Name: name,
 	})
-	object, err := getter.Get(ctx, name, &metav1.GetOptions{})
-	if err != nil {
-		return none, err
+	obj, err = builtin.Get[T](ctx, o.storages[corev1.SchemeGroupVersion.WithResource(resource)], name, &metav1.GetOptions{})
+	if errors.Is(err, builtin.ErrNotServed) {
+		err = errors.New(resource + " are not served")
 	}
-	return builtin.As[T](object)
+	return obj, err
 }

@@ -105,7 +105,7 @@ func (r *TokenREST) Create(ctx context.Context, name string, obj runtime.Object,
 	if err := checkPlace(&asked.ObjectMeta, name, namespace); err != nil {
 		return nil, err
 	}
-	account, err := get[*corev1.ServiceAccount](ctx, r.accounts, name, &metav1.GetOptions{})
+	account, err := builtin.Get[*corev1.ServiceAccount](ctx, r.accounts, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -255,23 +255,16 @@ func (r *TokenREST) boundToPod(ctx context.Context, name, account string) (to to
 }
 
 // read gets an object of the core group. It does so as a request of its own: errors name the resource of the request.
-func read[T runtime.Object](ctx context.Context, r *TokenREST, resource, name string, options *metav1.GetOptions) (none T, err error) {
-	getter, ok := r.Storage(corev1.SchemeGroupVersion.WithResource(resource)).(rest.Getter)
-	if !ok {
-		return none, apierrors.NewInternalError(errors.New(resource + " are not served"))
-	}
+func read[T runtime.Object](ctx context.Context, r *TokenREST, resource, name string, options *metav1.GetOptions) (obj T, err error) {
 	info := &request.RequestInfo{
 		IsResourceRequest: true, Verb: "get", APIVersion: corev1.SchemeGroupVersion.Version, Resource: resource, Name: name,
 	}
-	return get[T](request.WithRequestInfo(ctx, info), getter, name, options)
-}
-
-func get[T runtime.Object](ctx context.Context, from rest.Getter, name string, options *metav1.GetOptions) (none T, err error) {
-	obj, err := from.Get(ctx, name, options)
-	if err != nil {
-		return none, err
+	storage := r.Storage(corev1.SchemeGroupVersion.WithResource(resource))
+	obj, err = builtin.Get[T](request.WithRequestInfo(ctx, info), storage, name, options)
+	if errors.Is(err, builtin.ErrNotServed) {
+		err = apierrors.NewInternalError(errors.New(resource + " are not served"))
 	}
-	return builtin.As[T](obj)
+	return obj, err
 }
 
 // kindResource puts a kind into the place of a resource in errors, as a kube-apiserver does here.

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
-	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	authzrbac "github.com/kx-apiserver/kx/server/authz/rbac"
@@ -266,35 +265,17 @@ func (g *Guard) may(ctx context.Context, a authorizer.AttributesRecord) bool {
 var resources = map[string]string{"ClusterRole": "clusterroles", "Role": "roles"}
 
 // rulesOf reads the rules of the role that a binding names. A Role is in the namespace of the request.
-func (g *Guard) rulesOf(ctx context.Context, to *rbacv1.RoleRef) ([]rbacv1.PolicyRule, error) {
-	resource, ok := resources[to.Kind]
-	if !ok {
-		return nil, fmt.Errorf("unsupported role reference kind: %q", to.Kind)
+func (g *Guard) rulesOf(ctx context.Context, to *rbacv1.RoleRef) (rules []rbacv1.PolicyRule, err error) {
+	switch to.Kind {
+	case "ClusterRole":
+		inCluster := request.WithNamespace(ctx, metav1.NamespaceNone)
+		err = one(inCluster, g, to, func(r *rbacv1.ClusterRole) { rules = r.Rules })
+	case "Role":
+		err = one(ctx, g, to, func(r *rbacv1.Role) { rules = r.Rules })
+	default:
+		err = fmt.Errorf("unsupported role reference kind: %q", to.Kind)
 	}
-	getter, ok := g.Storage(rbacv1.SchemeGroupVersion.WithResource(resource)).(rest.Getter)
-	if !ok {
-		return nil, apierrors.NewNotFound(rbacv1.Resource(resource), to.Name)
-	}
-	if to.Kind == "ClusterRole" {
-		obj, err := getter.Get(request.WithNamespace(ctx, metav1.NamespaceNone), to.Name, &metav1.GetOptions{})
-		if err != nil {
-			return nil, err
-		}
-		role, err := builtin.As[*rbacv1.ClusterRole](obj)
-		if err != nil {
-			return nil, err
-		}
-		return role.Rules, nil
-	}
-	obj, err := getter.Get(ctx, to.Name, &metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	role, err := builtin.As[*rbacv1.Role](obj)
-	if err != nil {
-		return nil, err
-	}
-	return role.Rules, nil
+	return rules, err
 }
 
 // held returns the rules that a user holds in a namespace and in the cluster. If it returns an error, the rules are
@@ -325,23 +306,29 @@ func (g *Guard) held(ctx context.Context, who user.Info, namespace string) ([]rb
 	return rules, errors.Join(append(errs, err)...)
 }
 
+// one calls do with the role that a binding names, in the namespace of ctx.
+func one[T builtin.Object](ctx context.Context, g *Guard, to *rbacv1.RoleRef, do func(T)) error {
+	resource := resources[to.Kind]
+	role, err := builtin.Get[T](ctx, g.Storage(rbacv1.SchemeGroupVersion.WithResource(resource)), to.Name, &metav1.GetOptions{})
+	switch {
+	case errors.Is(err, builtin.ErrNotServed):
+		return apierrors.NewNotFound(rbacv1.Resource(resource), to.Name)
+	case err == nil:
+		do(role)
+	}
+	return err
+}
+
 // each calls do with each object of a resource in the namespace of ctx.
 func each[T builtin.Object](ctx context.Context, g *Guard, resource string, do func(T)) error {
-	lister, ok := g.Storage(rbacv1.SchemeGroupVersion.WithResource(resource)).(rest.Lister)
-	if !ok {
+	all, err := builtin.List[T](ctx, g.Storage(rbacv1.SchemeGroupVersion.WithResource(resource)), &metainternalversion.ListOptions{})
+	if errors.Is(err, builtin.ErrNotServed) {
 		return nil
 	}
-	list, err := lister.List(ctx, &metainternalversion.ListOptions{})
-	if err != nil {
-		return err
+	for _, obj := range all {
+		do(obj)
 	}
-	return object.Each(ctx, list, func(item runtime.Object) error {
-		obj, err := builtin.As[T](item)
-		if err == nil {
-			do(obj)
-		}
-		return err
-	})
+	return err
 }
 
 type uncheckedKey struct{}

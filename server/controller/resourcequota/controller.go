@@ -195,16 +195,12 @@ func (c *Controller) keep(
 	name string, cause int64,
 ) (err error) {
 	resource := corev1.SchemeGroupVersion.WithResource(quotas)
-	getter, gets := storages[resource].(rest.Getter)
 	updater, updates := storages[resource.GroupVersion().WithResource(quotas+"/status")].(rest.Updater)
-	if !gets || !updates {
+	if !updates {
 		return nil // quotas are not served
 	}
-	obj, err := getter.Get(c.writer.Reads(ctx, "get", resource, namespace, name), name, &metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	q, err := builtin.As[*corev1.ResourceQuota](obj)
+	reading := c.writer.Reads(ctx, "get", resource, namespace, name)
+	q, err := builtin.Get[*corev1.ResourceQuota](reading, storages[resource], name, &metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -66,16 +65,10 @@ func (o *Objects[T]) Cached(ctx context.Context, namespace, name string) (obj T,
 }
 
 func (o *Objects[T]) get(ctx context.Context, namespace, name string, options *metav1.GetOptions) (obj T, found bool, err error) {
-	getter, ok := o.Kit.Storages()[o.resource].(rest.Getter)
-	if !ok {
+	ctx = o.writer.Reads(ctx, "get", o.resource, namespace, name)
+	obj, err = builtin.Get[T](ctx, o.Kit.Storages()[o.resource], name, options)
+	if apierrors.IsNotFound(err) || errors.Is(err, builtin.ErrNotServed) {
 		return obj, false, nil
-	}
-	got, err := getter.Get(o.writer.Reads(ctx, "get", o.resource, namespace, name), name, options)
-	if apierrors.IsNotFound(err) {
-		return obj, false, nil
-	}
-	if err == nil {
-		obj, err = builtin.As[T](got)
 	}
 	return obj, err == nil, err
 }
@@ -83,20 +76,12 @@ func (o *Objects[T]) get(ctx context.Context, namespace, name string, options *m
 // List returns the objects of a namespace, or of all namespaces if it is empty. It fails if one of them can't
 // be read. They may be shared.
 func (o *Objects[T]) List(ctx context.Context, namespace string) (all []T, err error) {
-	lister, ok := o.Kit.Storages()[o.resource].(rest.Lister)
-	if !ok {
+	ctx = o.writer.Reads(ctx, "list", o.resource, namespace, "")
+	all, err = builtin.List[T](ctx, o.Kit.Storages()[o.resource], &metainternalversion.ListOptions{})
+	if errors.Is(err, builtin.ErrNotServed) {
 		return nil, nil
 	}
-	ctx = o.writer.Reads(ctx, "list", o.resource, namespace, "")
-	list, err := lister.List(ctx, &metainternalversion.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return all, object.Each(ctx, list, func(item runtime.Object) error {
-		obj, err := builtin.As[T](item)
-		all = append(all, obj)
-		return err
-	})
+	return all, err
 }
 
 // Readable is List without the objects that can't be read.

@@ -89,15 +89,11 @@ func (e *evicting) takeFrom(ctx context.Context, b *policyv1.PodDisruptionBudget
 }
 
 func (e *evicting) getBudget(ctx context.Context, name string) (*policyv1.PodDisruptionBudget, error) {
-	getter, ok := e.storage(budgets).(rest.Getter)
-	if !ok {
-		return nil, apierrors.NewNotFound(budgets.GroupResource(), name)
+	b, err := builtin.Get[*policyv1.PodDisruptionBudget](ctx, e.storage(budgets), name, &metav1.GetOptions{})
+	if errors.Is(err, builtin.ErrNotServed) {
+		err = apierrors.NewNotFound(budgets.GroupResource(), name)
 	}
-	obj, err := getter.Get(ctx, name, &metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return builtin.As[*policyv1.PodDisruptionBudget](obj)
+	return b, err
 }
 
 // checkAndDecrement takes one disruption and notes the pod's name in the budget, or returns an error if the budget

@@ -88,11 +88,7 @@ func (f *finder) portName(ctx context.Context, name, port string) (string, error
 	if err != nil {
 		return port, nil // a name, or nothing
 	}
-	obj, err := f.services.Get(ctx, name, &metav1.GetOptions{})
-	if err != nil {
-		return "", err
-	}
-	svc, err := builtin.As[*corev1.Service](obj)
+	svc, err := builtin.Get[*corev1.Service](ctx, f.services, name, &metav1.GetOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -133,14 +129,7 @@ func (f *finder) isPod(ctx context.Context, e *discoveryv1.Endpoint) bool {
 	if e.TargetRef == nil || e.TargetRef.Namespace != request.NamespaceValue(ctx) {
 		return false
 	}
-	pods, ok := f.needs.Storage(corev1.SchemeGroupVersion.WithResource("pods")).(rest.Getter)
-	if !ok {
-		return false
-	}
-	obj, err := pods.Get(ctx, e.TargetRef.Name, &metav1.GetOptions{})
-	if err != nil {
-		return false
-	}
-	pod, err := builtin.As[*corev1.Pod](obj)
+	pods := f.needs.Storage(corev1.SchemeGroupVersion.WithResource("pods"))
+	pod, err := builtin.Get[*corev1.Pod](ctx, pods, e.TargetRef.Name, &metav1.GetOptions{})
 	return err == nil && slices.ContainsFunc(pod.Status.PodIPs, func(ip corev1.PodIP) bool { return ip.IP == e.Addresses[0] })
 }
