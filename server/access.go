@@ -23,7 +23,7 @@ type authentication struct {
 	*base
 	home *home
 	*authn.Authenticator
-	// keys sign and verify the tokens. tokens configures how they are issued. secrets signs the tokens that Secrets hold.
+	// keys sign and verify the tokens. tokens configures how they are issued. secrets signs those that Secrets hold.
 	keys    *serviceaccount.Keys
 	tokens  core.Tokens
 	secrets *serviceaccount.Signer
