@@ -73,7 +73,7 @@ func (c *Control) share() {
 	c.nominal = 0
 	for name, l := range c.levels {
 		shares, lends, borrows := l.shares()
-		l.nominal = int(math.Ceil(float64(c.seats) * float64(shares) / sum))
+		l.nominal = int(math.Ceil(float64(c.seats) * float64(shares) / max(sum, 1)))
 		l.least = l.nominal - percent(l.nominal, lends)
 		l.most = l.nominal + c.seats
 		if borrows != nil {
