@@ -49,7 +49,11 @@ func (s *Server) startTasks(context.Context) error {
 			ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 		}
 	}
-	var err error
+	ips, err := netip.ParsePrefix(s.options.ServiceIPs)
+	if err != nil {
+		return fmt.Errorf("--service-cluster-ip-range: %w", err)
+	}
+	config.ServiceIPs = ips.Masked()
 	if config.Address, err = advertised(s.options, s.home.address); err != nil {
 		s.log.Info("this server is no endpoint of the service kubernetes: --advertise-address says at which address it can be reached",
 			"reason", err)

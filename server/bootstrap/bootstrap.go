@@ -26,6 +26,8 @@ type Config struct {
 	// Address is the server's address for clients inside a cluster. With an invalid one the server is no
 	// endpoint of the service.
 	Address netip.AddrPort
+	// ServiceIPs is the range of cluster IPs that the server creates. The service of the API has its first address.
+	ServiceIPs netip.Prefix
 	// Leases stores an object for the address of each server.
 	Leases store.Interface
 	// ClientCAs returns the authorities of accepted client certificates, in PEM.

@@ -3,7 +3,6 @@ package bootstrap
 import (
 	"context"
 	"fmt"
-	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -30,7 +29,7 @@ func (t *Tasks) service(ctx context.Context, _ func()) error {
 	if !t.config.Serves(corev1.SchemeGroupVersion.WithResource("services")) {
 		return nil
 	}
-	ip := netip.MustParsePrefix(service.DefaultIPs).Addr().Next().String()
+	ip := t.config.ServiceIPs.Addr().Next().String()
 	err := t.ensure(ctx, services, apiService, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: apiService, Namespace: metav1.NamespaceDefault,
@@ -62,7 +61,7 @@ func (t *Tasks) serviceCIDR(ctx context.Context, _ func()) error {
 	if apierrors.IsNotFound(err) {
 		made := &networkingv1.ServiceCIDR{
 			ObjectMeta: metav1.ObjectMeta{Name: service.DefaultCIDR},
-			Spec:       networkingv1.ServiceCIDRSpec{CIDRs: []string{service.DefaultIPs}},
+			Spec:       networkingv1.ServiceCIDRSpec{CIDRs: []string{t.config.ServiceIPs.String()}},
 		}
 		if err = t.client.create(ctx, cidrs, made); err == nil || apierrors.IsAlreadyExists(err) {
 			err = t.client.get(ctx, cidrs+"/"+service.DefaultCIDR, &cidr)
@@ -72,7 +71,7 @@ func (t *Tasks) serviceCIDR(ctx context.Context, _ func()) error {
 		return err
 	}
 	ready := apimeta.FindStatusCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
-	if !cidr.DeletionTimestamp.IsZero() || len(cidr.Spec.CIDRs) != 1 || cidr.Spec.CIDRs[0] != service.DefaultIPs ||
+	if !cidr.DeletionTimestamp.IsZero() || len(cidr.Spec.CIDRs) != 1 || cidr.Spec.CIDRs[0] != t.config.ServiceIPs.String() ||
 		ready != nil && ready.Status != metav1.ConditionUnknown {
 		return nil
 	}

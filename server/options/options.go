@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/server/admission"
+	serviceips "github.com/kx-apiserver/kx/server/builtin/core/service"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/service"
 )
@@ -58,6 +60,8 @@ type Options struct {
 	InitialObjects     bool
 	AdvertiseAddress   net.IP
 	EndpointReconciler string
+	// ServiceIPs is the range of cluster IPs of the ServiceCIDR kubernetes, if the server creates it.
+	ServiceIPs string
 	// TracingConfigFile is a TracingConfiguration; empty to export no traces.
 	TracingConfigFile string
 	// Profiling lets administrators profile the server over HTTP.
@@ -196,6 +200,9 @@ const (
 	ReconcilerNone  = "none"
 )
 
+// smallestServiceIPs is the length of the prefix of the smallest range from which cluster IPs can be allocated.
+const smallestServiceIPs = 30
+
 // defaultListen is the default address of kx serve.
 const defaultListen = "127.0.0.1:7443"
 
@@ -238,6 +245,7 @@ func New() *Options {
 		ClusterSigningDuration: 365 * 24 * time.Hour,
 		InitialObjects:         true,
 		EndpointReconciler:     ReconcilerLease,
+		ServiceIPs:             serviceips.DefaultIPs,
 	}
 }
 
@@ -273,6 +281,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 			"listens on all; none on loopback)")
 	fs.StringVar(&o.EndpointReconciler, "endpoint-reconciler-type", o.EndpointReconciler,
 		"whether this server is an endpoint of the service kubernetes: lease, or none")
+	fs.StringVar(&o.ServiceIPs, "service-cluster-ip-range", o.ServiceIPs,
+		"IPv4 range of cluster IPs: that of the ServiceCIDR kubernetes, if this server is the first on its etcd and makes it")
 	fs.StringVar(&o.TracingConfigFile, "tracing-config-file", o.TracingConfigFile,
 		"file with a TracingConfiguration: to which collector of OpenTelemetry requests are exported as traces, and how many of them")
 	fs.BoolVar(&o.Profiling, "profiling", o.Profiling, "let administrators profile the server at /debug/pprof/")
@@ -468,6 +478,9 @@ func (o *Options) Validate() error {
 	}
 	if o.EndpointReconciler != ReconcilerLease && o.EndpointReconciler != ReconcilerNone {
 		bad("--endpoint-reconciler-type: %q is neither lease nor none", o.EndpointReconciler)
+	}
+	if ips, err := netip.ParsePrefix(o.ServiceIPs); err != nil || !ips.Addr().Is4() || ips.Bits() > smallestServiceIPs {
+		bad("--service-cluster-ip-range: %q is not an IPv4 range such as %s, with 4 addresses or more", o.ServiceIPs, serviceips.DefaultIPs)
 	}
 	if o.WatchCache.DefaultSize < 0 {
 		bad("--default-watch-cache-size: %d can't be negative", o.WatchCache.DefaultSize)
