@@ -19,10 +19,11 @@ import (
 func main() {
 	atinit.Done()
 	runtime.MemProfileRate = 0 // no command shows allocations, and their record takes memory
-	os.Exit(run(context.Background(), os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+	do := called(os.Args[0])
+	os.Exit(do(context.Background(), os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }
 
-// run runs a command and returns its exit code.
+// run runs a command of kx and returns its exit code.
 func run(ctx context.Context, args []string, streams kubectl.Streams) int {
 	return execute(ctx, newRootCommand(streams), args, streams)
 }

@@ -37,14 +37,18 @@ import (
 	"k8s.io/kubectl/pkg/cmd/scale"
 	"k8s.io/kubectl/pkg/cmd/set"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	"k8s.io/kubectl/pkg/cmd/version"
 	"k8s.io/kubectl/pkg/cmd/wait"
 	"k8s.io/kubectl/pkg/util/completion"
 
 	_ "github.com/kx-apiserver/kx/cmd/kx/internal/proc" // before kubectl's packages
 )
 
-// parent is the command above these commands.
-const parent = "kx"
+// The names of the command above these commands.
+const (
+	ours   = "kx"
+	theirs = "kubectl"
+)
 
 // Streams are a command's input and outputs.
 type Streams = genericiooptions.IOStreams
@@ -53,21 +57,21 @@ type Streams = genericiooptions.IOStreams
 // kx has neither.
 var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
-		cmd := get.NewCmdGet(parent, f, s)
+		cmd := get.NewCmdGet(w.parent, f, s)
 		cmd.ValidArgsFunction = completion.ResourceTypeAndNameCompletionFunc(f)
 		w.addAt(cmd)
 		return cmd
 	},
-	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
-		return describe.NewCmdDescribe(parent, f, s)
+	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return describe.NewCmdDescribe(w.parent, f, s)
 	},
-	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
-		return explain.NewCmdExplain(parent, f, s)
+	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return explain.NewCmdExplain(w.parent, f, s)
 	},
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return events.NewCmdEvents(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return create.NewCmdCreate(f, s) },
 	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
-		cmd := apply.NewCmdApply(parent, forPatches{f}, s)
+		cmd := apply.NewCmdApply(w.parent, forPatches{f}, s)
 		w.addExplainConflicts(cmd)
 		pruneWhatThereIs(cmd, f)
 		return cmd
@@ -78,16 +82,16 @@ var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return replace.NewCmdReplace(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return delete.NewCmdDelete(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return label.NewCmdLabel(f, s) },
-	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
-		return annotate.NewCmdAnnotate(parent, f, s)
+	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return annotate.NewCmdAnnotate(w.parent, f, s)
 	},
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return scale.NewCmdScale(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return autoscale.NewCmdAutoscale(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return expose.NewCmdExposeService(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return run.NewCmdRun(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return set.NewCmdSet(f, s) },
-	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
-		return rollout.NewCmdRollout(parent, f, s)
+	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return rollout.NewCmdRollout(w.parent, f, s)
 	},
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return wait.NewCmdWait(f, s) },
 	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
@@ -117,23 +121,56 @@ type Own func(f cmdutil.Factory, streams Streams, warn rest.WarningHandler) *cob
 // of the data directory.
 func NewCommands(dataDir string, streams Streams, own ...Own) []*cobra.Command {
 	w := newWiring(dataDir, streams)
-	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
-	f := w.factory(connection)
-	completion.SetFactoryForCompletion(f)
+	connection, f := w.connect()
 	w.addTrace(connection)
-	addVerbosity(connection)
 	connection.VisitAll(func(f *pflag.Flag) { markConnection(f) })
 
-	var all []*cobra.Command
-	for _, newCommand := range commands {
-		all = append(all, newCommand(w, f, streams))
-	}
+	all := w.newCommands(f)
 	for _, newCommand := range own {
 		all = append(all, newCommand(f, streams, w.warnings))
 	}
 	for _, cmd := range all {
 		w.adopt(cmd)
+		cmd.PersistentFlags().AddFlagSet(connection) // this skips flags that the command has already
 		completeConnection(cmd, f, connection)
+	}
+	return all
+}
+
+// NewRoot makes kubectl: the same commands below that name, on the server of the kubeconfig that kubectl would use. kx
+// starts no server for them. The common flags may precede a command.
+func NewRoot(streams Streams) *cobra.Command {
+	w := newWiring("", streams)
+	w.parent = theirs
+	root := &cobra.Command{
+		Use: theirs, Short: "kx, called as kubectl: kubectl's commands that need no running pod",
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	connection, f := w.connect()
+	root.PersistentFlags().AddFlagSet(connection)
+	for _, cmd := range append(w.newCommands(f), version.NewCmdVersion(f, streams)) {
+		w.adopt(cmd)
+		completeConnection(cmd, f, connection)
+		root.AddCommand(cmd)
+	}
+	return root
+}
+
+// connect makes the factory and the flags that all commands have.
+func (w *wiring) connect() (*pflag.FlagSet, cmdutil.Factory) {
+	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
+	f := w.factory(connection)
+	completion.SetFactoryForCompletion(f)
+	addVerbosity(connection)
+	return connection, f
+}
+
+func (w *wiring) newCommands(f cmdutil.Factory) (all []*cobra.Command) {
+	for _, newCommand := range commands {
+		all = append(all, newCommand(w, f, w.streams))
 	}
 	return all
 }
@@ -141,6 +178,9 @@ func NewCommands(dataDir string, streams Streams, own ...Own) []*cobra.Command {
 // pathOptions makes the command config use the same kubeconfig as the others.
 func (w *wiring) pathOptions() *clientcmd.PathOptions {
 	o := clientcmd.NewDefaultPathOptions()
+	if w.parent == theirs {
+		return o
+	}
 	o.GlobalFile = filepath.Join(w.dataDir, "kubeconfig")
 	o.GlobalFileSubpath = filepath.Join(filepath.Base(w.dataDir), "kubeconfig")
 	return o
@@ -155,9 +195,8 @@ func addVerbosity(connection *pflag.FlagSet) {
 	}
 }
 
-// completeConnection adds the common flags to a command, with their completion.
+// completeConnection adds the completion of the common flags to a command.
 func completeConnection(cmd *cobra.Command, f cmdutil.Factory, connection *pflag.FlagSet) {
-	cmd.PersistentFlags().AddFlagSet(connection) // this skips flags that the command has already
 	for name, complete := range map[string]func(string) []string{
 		"namespace": func(prefix string) []string { return completion.CompGetResource(f, "namespace", prefix) },
 		"context":   completion.ListContextsInConfig,
@@ -173,10 +212,12 @@ func completeConnection(cmd *cobra.Command, f cmdutil.Factory, connection *pflag
 
 // adopt adapts a command of kubectl's, and its subcommands, to kx.
 func (w *wiring) adopt(cmd *cobra.Command) {
-	cmd.Short, cmd.Long, cmd.Example = renamed(cmd.Short), renamed(cmd.Long), renamed(cmd.Example)
+	if w.parent == ours {
+		cmd.Short, cmd.Long, cmd.Example = renamed(cmd.Short), renamed(cmd.Long), renamed(cmd.Example)
+	}
 	cmd.SetUsageTemplate(usageTemplate)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w (kx help %s says which there are)", err, c.CommandPath()[len(parent)+1:])
+		return fmt.Errorf("%w (%s help %s says which there are)", err, w.parent, c.CommandPath()[len(w.parent)+1:])
 	})
 	if cmd.Run != nil || cmd.RunE != nil {
 		cmd.RunE, cmd.Run = w.wrap(cmd.Run, cmd.RunE), nil
@@ -189,19 +230,19 @@ func (w *wiring) adopt(cmd *cobra.Command) {
 // renamed replaces the word kubectl in a help text by kx, but not inside longer names. It runs for all texts at each
 // start of kx, so it is a plain search instead of a regular expression.
 func renamed(text string) string {
-	const theirs = "kubectl "
+	const word = theirs + " "
 	var b strings.Builder
 	for {
-		at := strings.Index(text, theirs)
+		at := strings.Index(text, word)
 		if at < 0 {
 			break
 		}
-		end := at + len(theirs)
+		end := at + len(word)
 		b.WriteString(text[:at])
 		if (at == 0 || !inWord(text[at-1])) && end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
-			b.WriteString(parent + " ")
+			b.WriteString(ours + " ")
 		} else {
-			b.WriteString(theirs)
+			b.WriteString(word)
 		}
 		text = text[end:]
 	}

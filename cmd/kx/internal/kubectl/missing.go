@@ -37,6 +37,6 @@ func (m *missing) explain(w *wiring) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.resource != "" {
-		w.say("this server has no " + m.resource + ": kx api-resources lists what it has")
+		w.say("this server has no " + m.resource + ": " + w.parent + " api-resources lists what it has")
 	}
 }

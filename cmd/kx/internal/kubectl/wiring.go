@@ -41,6 +41,7 @@ type warningCounter interface {
 // process runs one command, so it has one wiring. find sets place and findErr once. cacheLock guards cached and
 // mapper.
 type wiring struct {
+	parent   string // the name of the command above
 	dataDir  string
 	streams  Streams
 	flags    *genericclioptions.ConfigFlags
@@ -65,7 +66,7 @@ type wiring struct {
 }
 
 func newWiring(dataDir string, streams Streams) *wiring {
-	w := &wiring{dataDir: dataDir, streams: streams}
+	w := &wiring{parent: ours, dataDir: dataDir, streams: streams}
 	w.flags = genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().
 		WithDiscoveryBurst(discoveryBurst).WithDiscoveryQPS(discoveryQPS).WithWarningPrinter(streams).
 		WithWrapConfigFn(w.wrapConfig)
@@ -94,7 +95,7 @@ func (w *wiring) factory(flags *pflag.FlagSet) cmdutil.Factory {
 // prepare finds the server at the command's first use of it.
 func (w *wiring) prepare() error {
 	w.find.Do(func() {
-		if *w.flags.APIServer != "" || join.Elsewhere(w.dataDir, *w.flags.KubeConfig) {
+		if w.parent == theirs || *w.flags.APIServer != "" || join.Elsewhere(w.dataDir, *w.flags.KubeConfig) {
 			return
 		}
 		code := 0
