@@ -18,29 +18,44 @@ func (s *Server) hooks() []health.Check {
 		return health.Check{Name: "poststarthook/" + name, Run: run}
 	}
 	done := health.Ping.Run
-	initial := func(names ...string) (all []health.Check) {
+	initial := func(checks ...health.Check) []health.Check {
 		if s.tasks == nil {
 			return nil
 		}
-		for _, name := range names {
-			all = append(all, hook(name, func(context.Context) error {
-				if !s.tasks.Tried(name) {
-					return errors.New("not finished")
-				}
-				return nil
-			}))
-		}
-		return all
+		return checks
+	}
+	tried := func(name string) health.Check {
+		return hook(name, func(context.Context) error {
+			if !s.tasks.Tried(name) {
+				return errors.New("not finished")
+			}
+			return nil
+		})
 	}
 	storages := func(context.Context) error { return s.filling.check(s.chain.readiness) }
+	controllers, services := s.chain.controllers.Load(), s.chain.aggregator
 	return slices.Concat(
 		[]health.Check{
+			hook("start-apiserver-admission-initializer", done), hook("generic-apiserver-start-informers", done),
 			hook("start-apiextensions-informers", done), hook("start-apiextensions-controllers", done),
 			hook("crd-informer-synced", s.definitionsRead), hook("start-system-namespaces-controller", done),
 		},
-		initial(bootstrap.Authentication),
+		initial(tried(bootstrap.Authentication)),
 		[]health.Check{hook("storage-readiness", storages)},
-		initial(bootstrap.Roles, bootstrap.PriorityClasses, bootstrap.Service, bootstrap.ServiceCIDR),
+		initial(hook("start-service-ip-repair-controllers", controllers.Ready), tried(bootstrap.Roles),
+			tried(bootstrap.PriorityClasses), tried(bootstrap.Service), tried(bootstrap.ServiceCIDR)),
+		// The aggregator knows the API services, and has begun to check, list and describe what is behind them. The
+		// server's own versions have API services, with a status.
+		[]health.Check{hook("start-kube-aggregator-informers", services.Ready)},
+		initial(hook("apiservice-status-local-available-controller", controllers.Registered)),
+		[]health.Check{
+			hook("apiservice-status-remote-available-controller", services.Ready),
+			hook("apiservice-registration-controller", services.Ready),
+		},
+		// A kube-apiserver does not count the second one among its post-start hooks.
+		initial(hook("kube-apiserver-autoregistration", controllers.Registered),
+			health.Check{Name: "autoregister-completion", Run: controllers.Registered}),
+		[]health.Check{hook("apiservice-openapi-controller", services.Ready)},
 	)
 }
 

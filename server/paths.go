@@ -79,10 +79,14 @@ func (s *Server) checks() (healthz, livez, readyz []health.Check) {
 	if s.backups != nil {
 		access = append(access, health.Check{Name: "backup", Run: s.backups.Ready})
 	}
-	ping, hooks := []health.Check{health.Ping, etcd}, s.hooks()
+	logs := health.Check{Name: "log", Run: s.logs.Ready}
+	synced := health.Check{Name: "informer-sync", Run: func(ctx context.Context) error {
+		return errors.Join(s.authorization.roles.Ready(ctx), s.plugins.objects.Ready(ctx))
+	}}
+	ping, hooks := []health.Check{health.Ping, logs, etcd}, s.hooks()
 	// Another start of the server does not help a plugin that is away.
 	return slices.Concat(ping, providers, hooks), slices.Concat(ping, hooks),
-		slices.Concat(ping, []health.Check{s.storage.readiness()}, providers, hooks, controllers, access)
+		slices.Concat(ping, []health.Check{s.storage.readiness(), synced}, providers, hooks, controllers, access)
 }
 
 func (s *Server) nonAPIPaths() []path {

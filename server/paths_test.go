@@ -83,6 +83,53 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// conformance are the checks that the conformance tests of Kubernetes v1.37.1 want of /healthz and /livez; of /readyz they
+// also want informer-sync.
+const conformance = `ping log etcd poststarthook/start-apiserver-admission-initializer poststarthook/generic-apiserver-start-informers
+poststarthook/start-apiextensions-informers poststarthook/start-apiextensions-controllers poststarthook/crd-informer-synced
+poststarthook/bootstrap-controller poststarthook/start-system-namespaces-controller poststarthook/start-service-ip-repair-controllers
+poststarthook/scheduling/bootstrap-system-priority-classes poststarthook/start-cluster-authentication-info-controller
+poststarthook/start-kube-aggregator-informers poststarthook/apiservice-registration-controller
+poststarthook/apiservice-status-local-available-controller poststarthook/apiservice-status-remote-available-controller
+poststarthook/kube-apiserver-autoregistration autoregister-completion poststarthook/apiservice-openapi-controller`
+
+// TestChecksOfConformance wants these checks, and that they mean something: an API service is there for each version as soon as the
+// server is healthy.
+func TestChecksOfConformance(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(o *options.Options) { o.InitialObjects = true })
+	client := r.httpClient(t)
+	for path, more := range map[string]string{"/healthz": "", "/livez": "", "/readyz": " informer-sync"} {
+		until(t, path+" passes", func() bool {
+			res, _ := ask(t, client, "GET", r.URL+path, nil)
+			return res.StatusCode == http.StatusOK
+		})
+		_, body := ask(t, client, "GET", r.URL+path+"?verbose=1", nil)
+		lines := strings.Split(string(body), "\n")
+		for _, name := range strings.Fields(conformance + more) {
+			if !slices.Contains(lines, "[+]"+name+" ok") {
+				t.Errorf("%s has no check %s:\n%s", path, name, body)
+			}
+		}
+	}
+	var services struct {
+		Items []struct {
+			Metadata struct{ Name string }
+			Status   struct {
+				Conditions []struct{ Type, Status string }
+			}
+		}
+	}
+	if code := r.read(t, "/apis/apiregistration.k8s.io/v1/apiservices", &services); code != http.StatusOK || len(services.Items) < 20 {
+		t.Errorf("%d, with %d API services", code, len(services.Items))
+	}
+	for _, one := range services.Items {
+		if c := one.Status.Conditions; len(c) != 1 || c[0].Type != "Available" || c[0].Status != "True" {
+			t.Errorf("%s is not available: %v", one.Metadata.Name, c)
+		}
+	}
+}
+
 // TestProfiling: administrators may profile the server, unless that is turned off, and nobody else may.
 func TestProfiling(t *testing.T) {
 	t.Parallel()

@@ -48,6 +48,7 @@ type Server struct {
 type base struct {
 	options  *options.Options
 	log      *slog.Logger
+	logs     *logWatch
 	metrics  *metrics.Metrics
 	journeys *trace.Recorder
 	// writes counts the writes of controllers.
@@ -64,12 +65,13 @@ type base struct {
 // must have been validated. ctx bounds only the start; Stop ends what was started. own are API groups to serve beside
 // the built-in ones: see [endpoint.Group].
 func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...endpoint.RESTStorageProvider) (*Server, error) {
+	logs := watchLog(log)
 	counts, journeys := metrics.New(), trace.NewRecorder(processID(), trace.DefaultLimits)
 	if o.Allow.Objects {
 		journeys.SetLevel(trace.Objects)
 	}
 	b := &base{
-		options: o, log: log, metrics: counts, journeys: journeys, writes: work.NewMetrics(counts.Registry),
+		options: o, log: logs.logger, logs: logs, metrics: counts, journeys: journeys, writes: work.NewMetrics(counts.Registry),
 		failed: make(chan error, 1),
 	}
 	s := &Server{Journeys: journeys, base: b, drain: filter.NewDrain()}

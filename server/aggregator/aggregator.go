@@ -52,6 +52,8 @@ type Server struct {
 	remotes atomic.Pointer[map[schema.GroupVersion]*remote]
 	// seats limits the concurrent checks.
 	seats chan struct{}
+	// adopted is true once the servers of all APIServices are in remotes. From then on they have checks.
+	adopted atomic.Bool
 }
 
 // New returns a server that passes no request to other servers until Run.
@@ -169,6 +171,14 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, w
 type responder func(error)
 
 func (r responder) Error(_ http.ResponseWriter, _ *http.Request, err error) { r(err) }
+
+// Ready returns an error until the APIServices have been read, and each with a server of its own is checked.
+func (s *Server) Ready(context.Context) error {
+	if !s.adopted.Load() {
+		return errors.New("the API services have not been read yet")
+	}
+	return nil
+}
 
 // Run follows APIServices until ctx ends.
 func (s *Server) Run(ctx context.Context) {

@@ -66,6 +66,7 @@ func (s *Server) follow(ctx context.Context, changes <-chan struct{}) {
 		var again <-chan time.Time
 		if all, err := s.all(ctx); err == nil {
 			s.adopt(ctx, all)
+			s.adopted.Store(true)
 		} else if ctx.Err() == nil {
 			s.config.Kit.Log.Warn("cannot read the API services: those that name a service stay as they are known", "error", err)
 			again = time.After(longestPause)

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -25,10 +26,11 @@ import (
 
 // keepAPIServices keeps an API service for each version of a group that this server has. It corrects them at
 // once, and after each change of API services and definitions, until ctx ends. It returns at once if the server
-// does not serve API services.
-func keepAPIServices(ctx context.Context, kit *work.Kit) {
+// does not serve API services. complete is set when nothing was left to do for the first time.
+func keepAPIServices(ctx context.Context, kit *work.Kit, complete *atomic.Bool) {
 	services, ok := kit.Storages()[apiServices].(work.OwnedStorage)
 	if !ok {
+		complete.Store(true)
 		return
 	}
 	c := &apiServiceKeeper{
@@ -43,6 +45,9 @@ func keepAPIServices(ctx context.Context, kit *work.Kit) {
 	for {
 		if err := c.sync(ctx); err != nil && ctx.Err() == nil {
 			kit.Log.Warn("cannot keep the API services: trying again", "error", err)
+		}
+		if c.started {
+			complete.Store(true)
 		}
 		select {
 		case <-changes:

@@ -2,10 +2,12 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kx-apiserver/kx/server/controller/feed"
 	"github.com/kx-apiserver/kx/server/controller/lease"
@@ -36,6 +38,8 @@ type Controllers struct {
 	chosen  Selection
 	elector *lease.Elector // nil if no other process may run them
 	stop    func()
+	// registered is true once there is an API service for each version that this server has.
+	registered atomic.Bool
 
 	mu sync.Mutex
 	// term is the present run in this process, nil if there is none.
@@ -68,9 +72,10 @@ type Status struct {
 func Start(ctx context.Context, c Config) *Controllers {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
+	all := &Controllers{chosen: c.Controllers}
 	if c.InitialObjects {
 		running.Go(func() { keepFlowControl(life, &c.Kit) })
-		running.Go(func() { keepAPIServices(life, &c.Kit) })
+		running.Go(func() { keepAPIServices(life, &c.Kit, &all.registered) })
 	}
 	stopNamespaces := func() {}
 	namespaces := namespace.New(&c.Kit, c.Elsewhere, c.Complete)
@@ -78,11 +83,11 @@ func Start(ctx context.Context, c Config) *Controllers {
 		namespaces.Start(ctx)
 		stopNamespaces = namespaces.Stop
 	}
-	all := &Controllers{chosen: c.Controllers, stop: func() {
+	all.stop = func() {
 		cancel()
 		stopNamespaces()
 		running.Wait()
-	}}
+	}
 	run := func(ctx context.Context) { all.run(ctx, &c, namespaces) }
 	if c.Shared && c.Controllers.any() {
 		all.elector = lease.New(c.Storages, c.Process, c.Log)
@@ -170,6 +175,14 @@ func (all *Controllers) Other() string {
 		return ""
 	}
 	return all.term.other.Holder()
+}
+
+// Registered returns an error until there is an API service for each version that this server has, if it keeps them.
+func (all *Controllers) Registered(context.Context) error {
+	if !all.registered.Load() {
+		return errors.New("not all API services exist yet")
+	}
+	return nil
 }
 
 // Ready returns an error until the controllers have seen all keys, or leave the work to the holder of the

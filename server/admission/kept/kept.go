@@ -46,6 +46,16 @@ var parts = []string{"mutating", "validating"}
 // Known is closed once the objects of all resources have been passed on.
 func (k *Keeper) Known() <-chan struct{} { return k.known }
 
+// Ready returns an error until the objects are known.
+func (k *Keeper) Ready(context.Context) error {
+	select {
+	case <-k.known:
+		return nil
+	default:
+		return errors.New("the configurations of admission have not been read yet")
+	}
+}
+
 // KnownWait limits how long a write waits for the objects. They are unknown only while a server starts.
 const KnownWait = 10 * time.Second
 

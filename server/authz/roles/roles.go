@@ -2,6 +2,7 @@ package roles
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -115,6 +116,16 @@ func (k *Keeper) tell() {
 	k.known = seen
 	close(k.progress)
 	k.progress = make(chan struct{})
+}
+
+// Ready returns an error until the authorizer has all roles and bindings that etcd had at the start.
+func (k *Keeper) Ready(context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.known) == 0 {
+		return errors.New("roles and bindings have not been read yet")
+	}
+	return nil
 }
 
 // Await waits until the authorizer has all roles and bindings that etcd has now.
