@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,6 +95,14 @@ func built(m *testing.M) int {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("build kx: %v\n%s", err, out))
 	}
+	cache := filepath.Join(dir, "cache")
+	cmd = exec.Command(binary, "testassets")
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache, "HOME="+cache)
+	assets, err := cmd.Output()
+	if err != nil {
+		panic(fmt.Sprintf("kx testassets: %v", err))
+	}
+	os.Setenv("KUBEBUILDER_ASSETS", strings.TrimSuffix(string(assets), "\n"))
 	return m.Run()
 }
 

@@ -89,7 +89,7 @@ func (a *Archive) pack(all *tar.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range Names() {
+	for _, name := range names {
 		content := kx
 		if name != APIServer && a.OS != "windows" {
 			content = fmt.Appendf(nil, "#!/bin/sh\n"+CalledVariable+`=%s exec "$(dirname "$0")/%s" "$@"`+"\n", name, APIServer)

@@ -23,8 +23,8 @@ const (
 // file for all names.
 const CalledVariable = "KX_CALLED"
 
-// Names returns the names of the binaries.
-func Names() []string { return []string{APIServer, Etcd, Kubectl} }
+// names lists the names of the binaries.
+var names = []string{APIServer, Etcd, Kubectl}
 
 // Directory makes the directory of a kx below parent, if it does not exist, and returns its path. release is part of
 // its name.
@@ -42,7 +42,7 @@ func Directory(parent, release, kx string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	for _, name := range Names() {
+	for _, name := range names {
 		if err := place(kx, filepath.Join(dir, name+suffix(runtime.GOOS))); err != nil {
 			return "", fmt.Errorf("make %s in %s: %w", name, dir, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/kx-apiserver/kx/server/authz"
@@ -30,9 +31,9 @@ type APIServer struct {
 	Options *options.Options
 	// Answer is the text to print instead of serving: the help or the version.
 	Answer string
-	// Unused are the flags whose values kx does not heed, in the order of the table.
-	Unused []string
 
+	// ignored are the flags whose values kx does not heed, in the order of the table.
+	ignored  []string
 	flags    *pflag.FlagSet
 	address  net.IP
 	port     int
@@ -68,7 +69,7 @@ func ParseAPIServer(args []string, controllers string) (*APIServer, error) {
 	case a.flags.NArg() > 0:
 		return nil, fmt.Errorf("kube-apiserver takes flags only, and got %q", a.flags.Args())
 	}
-	a.findUnused()
+	a.findIgnored()
 	return a, a.complete(controllers)
 }
 
@@ -111,12 +112,12 @@ func (a *APIServer) explain(err error) error {
 	return unknownFlag("kube-apiserver", unknown.GetSpecifiedName(), names)
 }
 
-// findUnused collects the given flags without a meaning in kx.
-func (a *APIServer) findUnused() {
+// findIgnored collects the given flags without a meaning in kx.
+func (a *APIServer) findIgnored() {
 	for _, f := range table {
 		given := a.flags.Lookup(f.name)
 		if given != nil && given.Changed && given.Annotations[unusedAnnotation] != nil && !f.holds(given.Value.String()) {
-			a.Unused = append(a.Unused, "--"+f.name)
+			a.ignored = append(a.ignored, "--"+f.name)
 		}
 	}
 }
@@ -133,10 +134,16 @@ func (a *APIServer) complete(controllers string) error {
 	if len(o.Etcd.Servers) == 0 {
 		return errors.New("--etcd-servers is missing: a kube-apiserver has no etcd of its own, as kx serve has")
 	}
+	if len(o.AdvertiseAddress) == 0 {
+		// A kube-apiserver advertises an address of its machine, also if it listens on loopback.
+		if ip, err := utilnet.ResolveBindAddress(a.address); err == nil {
+			o.AdvertiseAddress = ip
+		}
+	}
 	if ranges := a.services; len(ranges) > 0 {
 		o.ServiceIPs = ranges[0]
 		if len(ranges) > 1 {
-			a.Unused = append(a.Unused, "--service-cluster-ip-range (its second range)")
+			a.ignored = append(a.ignored, "--service-cluster-ip-range (its second range)")
 		}
 	}
 	a.completeAuthorization()
@@ -154,7 +161,7 @@ func (a *APIServer) completeAuthorization() {
 	}
 	if i := slices.Index(auth.Modes, nodeMode); i >= 0 && len(auth.Modes) > 1 {
 		auth.Modes = slices.Delete(slices.Clone(auth.Modes), i, i+1)
-		a.Unused = append(a.Unused, "--authorization-mode="+nodeMode)
+		a.ignored = append(a.ignored, "--authorization-mode="+nodeMode)
 	}
 }
 
@@ -200,12 +207,12 @@ func (a *APIServer) certificate() error {
 	return nil
 }
 
-// Warning names the unused flags, or is empty.
+// Warning names the flags that kx does not heed, or is empty.
 func (a *APIServer) Warning() string {
-	if len(a.Unused) == 0 {
+	if len(a.ignored) == 0 {
 		return ""
 	}
-	return "flags of kube-apiserver that mean nothing to kx: " + strings.Join(a.Unused, ", ")
+	return "flags of kube-apiserver that mean nothing to kx: " + strings.Join(a.ignored, ", ")
 }
 
 func (a *APIServer) usage() string {

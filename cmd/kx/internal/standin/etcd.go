@@ -20,6 +20,12 @@ var timed = []string{
 	"heartbeat-interval", "election-timeout", "config-file", "initial-cluster-state", "discovery-endpoints", "discovery-srv",
 }
 
+// relics are flags of versions before 2.0, which etcd takes without heeding them.
+var relics = []string{
+	"cluster-active-size", "cluster-remove-delay", "cluster-sync-interval", "config", "force", "max-result-buffer",
+	"max-retry-attempts", "peer-election-timeout", "peer-heartbeat-interval", "retry-interval", "snapshot", "v", "vv",
+}
+
 // EtcdArgs checks the arguments of an etcd, and returns them for etcd's own command, which heeds all of its flags. An
 // etcd of one member gets flags that make it start sooner.
 func EtcdArgs(args []string) ([]string, error) {
@@ -51,7 +57,9 @@ func etcdFlags() *flag.FlagSet {
 	for _, name := range []string{"config-file", "discovery-fallback", "initial-cluster-state", "v2-deprecation"} {
 		flags.String(name, "", "")
 	}
-	flags.Bool("version", false, "")
+	for _, name := range slices.Concat(relics, []string{"version"}) {
+		flags.Bool(name, false, "")
+	}
 	return flags
 }
 
