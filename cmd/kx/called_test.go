@@ -244,7 +244,8 @@ func TestCalledFlags(t *testing.T) {
 		{"etcd --version", 0, `^etcd Version: 3\.`},
 		{"etcd --help", 0, `(?m)^\s*--unsafe-no-fsync\b|^$`},
 		{"etcd --data-dri=x", 1, `^etcd: etcd has no flag --data-dri: did you mean --data-dir`},
-		{"kubectl version --client", 0, `^Client Version: v`},
+		{"kubectl version --client", 0, `^Client Version: v1\.37\.\d+\+kx\n$`},
+		{"kubectl version --client -o json", 0, `"minor": "37"`},
 		{"kubectl get --server=http://127.0.0.1:1 pods", 1, `refused`},
 		{"kubectl gett", 1, `^error: unknown command "gett" for "kubectl"`},
 	} {

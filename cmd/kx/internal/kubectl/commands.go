@@ -37,7 +37,6 @@ import (
 	"k8s.io/kubectl/pkg/cmd/scale"
 	"k8s.io/kubectl/pkg/cmd/set"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
-	"k8s.io/kubectl/pkg/cmd/version"
 	"k8s.io/kubectl/pkg/cmd/wait"
 	"k8s.io/kubectl/pkg/util/completion"
 
@@ -151,7 +150,7 @@ func NewRoot(streams Streams) *cobra.Command {
 	root.SetErr(streams.ErrOut)
 	connection, f := w.connect()
 	root.PersistentFlags().AddFlagSet(connection)
-	for _, cmd := range append(w.newCommands(f), version.NewCmdVersion(f, streams)) {
+	for _, cmd := range append(w.newCommands(f), newVersion(f, streams)) {
 		w.adopt(cmd)
 		completeConnection(cmd, f, connection)
 		root.AddCommand(cmd)
