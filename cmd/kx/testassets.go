@@ -48,7 +48,8 @@ With --archive it writes an archive for setup-envtest instead, and enters it int
 	cmd.Flags().StringVar(&o.archive, "archive", "", "directory to write an archive and the index to")
 	cmd.Flags().StringVar(&o.binary, "binary", "", "kx to put into the archive (default: this one)")
 	cmd.Flags().StringVar(&o.platform, "platform", runtime.GOOS+"/"+runtime.GOARCH, "what that kx runs on")
-	cmd.Flags().StringVar(&o.url, "url", "", "where the archive will be downloaded from: the URL of the directory (default: that of the release)")
+	cmd.Flags().StringVar(&o.url, "url", "",
+		"where the archive will be downloaded from: the URL of the directory (default: that of the release)")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package controllerruntime
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -61,7 +62,9 @@ func TestEnvtest(t *testing.T) {
 	running, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Start(running) }()
-	must(t, direct(t, config).Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	writer, err := client.New(config, client.Options{})
+	must(t, err)
+	must(t, writer.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	until(t, "the webhook refuses", func() bool {
 		err := m.GetClient().Create(t.Context(), greeting("bad", "hello", "red"))
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "not red")
@@ -78,13 +81,11 @@ func TestEnvtest(t *testing.T) {
 	must(t, err)
 	kubectl, err := user.Kubectl()
 	must(t, err)
-	out, complaint, err := kubectl.Run("get", "greetings.example.dev", "good", "-o", "jsonpath={.spec.text}")
-	must(t, err)
-	said, refused := make([]byte, 100), make([]byte, 1000)
-	n, _ := out.Read(said)
-	bad, _ := complaint.Read(refused)
-	if string(said[:n]) != "hello" {
-		t.Errorf("kubectl said %q, %s", said[:n], refused[:bad])
+	out, complaint, err := kubectl.Run("get", "-n", namespace, "greetings.example.dev", "good", "-o", "jsonpath={.spec.text}")
+	said, _ := io.ReadAll(out)
+	refused, _ := io.ReadAll(complaint)
+	if err != nil || string(said) != "hello" {
+		t.Errorf("kubectl said %q, %s, %v", said, refused, err)
 	}
 
 	stop()

@@ -190,7 +190,8 @@ func (a *APIServer) certificate() error {
 	if a.address.IsUnspecified() {
 		host = "localhost"
 	}
-	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.IPv4(127, 0, 0, 1)}, []string{"localhost", "kubernetes.default"})
+	names := []string{"localhost", "kubernetes.default"}
+	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.IPv4(127, 0, 0, 1)}, names)
 	if err != nil {
 		return fmt.Errorf("make a serving certificate: %w", err)
 	}
