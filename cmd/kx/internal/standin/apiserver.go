@@ -128,6 +128,9 @@ func (a *APIServer) complete(controllers string) error {
 	o.Ephemeral = true // the data directory of kx has only keys then, which nobody asked for
 	o.Listen = net.JoinHostPort(a.address.String(), strconv.Itoa(a.port))
 	o.Controllers = selection(controllers)
+	if err := o.Controllers.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", ControllersVariable, err)
+	}
 	if a.port < 1 || a.port > 65535 {
 		return fmt.Errorf("--secure-port: %d is not from 1 to 65535", a.port)
 	}
