@@ -80,7 +80,7 @@ func playing(t *testing.T, language lang.Language) *driver {
 	var d *driver
 	return newDriverWith(t, language, func(own *driver, o *Options) {
 		d = own
-		o.Lesson = &learn.Options{Lesson: l, Next: "What a watch sees", Open: func(context.Context, func(id, text string)) (learn.Play, error) {
+		o.Lesson = &learn.Options{Lesson: l, Ways: []learn.Way{{ID: "watch", Title: "What a watch sees"}}, Open: func(context.Context, func(id, text string)) (learn.Play, error) {
 			return told{d, l}, nil
 		}}
 	})

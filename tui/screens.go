@@ -40,7 +40,7 @@ var numbered = []screen.Name{screen.Capture, screen.Send, screen.Etcd, screen.Ca
 
 // capture returns the options of the screen Capture.
 func (m *model) capture() capture.Options {
-	o := capture.Options{Own: func() bool { return m.server.InProcess }, Export: m.options.Export}
+	o := capture.Options{Own: func() bool { return m.server.InProcess }, Export: m.options.Export, Named: m.options.Lesson != nil}
 	if s := m.options.Saved; s != nil {
 		o.Saved, o.Dropped = s.Journeys, s.Dropped
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/class"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui"
 	screen "github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/logs"
@@ -31,10 +33,6 @@ func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out 
 	if err != nil {
 		return err
 	}
-	entries, err := o.catalogue()
-	if err != nil {
-		return err
-	}
 	progress, err := o.progress()
 	if err != nil {
 		return err
@@ -48,13 +46,17 @@ func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out 
 		if lacks := play.Lacks(e.Needs); lacks != "" {
 			return fmt.Errorf("the lesson %s needs %s, and it is not on this machine", e.ID, lacks)
 		}
-		next := following(entries, e)
-		after, err := o.playOne(ctx, e, next, tracksOf(e, all, progress), progress)
+		after, way, err := o.playOne(ctx, e, all, progress)
 		switch {
 		case err != nil || after == screen.Nothing:
 			return err
 		case after == screen.NextLesson:
-			e = *next
+			if e, err = learn.Find(all, way.ID); err != nil {
+				return err
+			}
+			if len(way.Tracks) == 1 {
+				o.track = string(way.Tracks[0])
+			}
 		}
 	}
 }
@@ -78,23 +80,46 @@ func tracksOf(e learn.Entry, all []learn.Entry, progress *play.Progress) []play.
 	return of
 }
 
-// following returns kx's lesson after e, or nil.
-func following(entries []learn.Entry, e learn.Entry) *learn.Entry {
-	for i := range entries {
-		if e.Number > 0 && entries[i].Number > e.Number {
-			return &entries[i]
+// onward returns the lessons that come after e on the user's track, or else on the tracks of e, and the tracks that end
+// with e.
+func (o *learnOptions) onward(e learn.Entry, all []learn.Entry) (ways []screen.Way, ends []lesson.Track) {
+	tracks := e.Tracks
+	if o.track != "" {
+		tracks = []lesson.Track{lesson.Track(o.track)}
+	}
+	for _, track := range tracks {
+		next := following(all, e, track)
+		if next == nil {
+			ends = append(ends, track)
+			continue
+		}
+		same := func(w screen.Way) bool { return w.ID == next.ID }
+		if i := slices.IndexFunc(ways, same); i >= 0 {
+			ways[i].Tracks = append(ways[i].Tracks, track)
+		} else {
+			ways = append(ways, screen.Way{ID: next.ID, Title: next.Title, Tracks: []lesson.Track{track}})
+		}
+	}
+	return ways, ends
+}
+
+// following returns the lesson after e on a track, or nil.
+func following(all []learn.Entry, e learn.Entry, track lesson.Track) *learn.Entry {
+	for i := range all {
+		if e.Number > 0 && all[i].Number > e.Number && slices.Contains(all[i].Tracks, track) {
+			return &all[i]
 		}
 	}
 	return nil
 }
 
 // playOne plays one lesson until the learner leaves the screen, and returns their choice of what comes next.
-func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.Entry, of []play.Track, progress *play.Progress) (
-	after screen.After, err error,
+func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, all []learn.Entry, progress *play.Progress) (
+	after screen.After, way screen.Way, err error,
 ) {
 	options := tui.Options{Language: o.language, Log: &logs.Tail{}, Export: exportOnScreen, StateFile: filepath.Join(o.dataDir, "tui.json")}
 	if options.Theme, err = theme.Parse(os.Getenv(themeVariable)); err != nil {
-		return after, fmt.Errorf("$%s: %w", themeVariable, err)
+		return after, way, fmt.Errorf("$%s: %w", themeVariable, err)
 	}
 	if config, err := os.UserConfigDir(); err == nil {
 		options.KeysFile = filepath.Join(config, "kx", "keys.yaml")
@@ -102,9 +127,9 @@ func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.E
 	taken := takeLogs(options.Log)
 	defer func() { taken.restore(err == nil) }()
 	if options.CrashDir, err = taken.keepNothing(); err != nil {
-		return after, err
+		return after, way, err
 	}
-	p := &lessonPlay{entry: e, log: io.MultiWriter(taken, options.Log), opened: make(chan struct{})}
+	p := &lessonPlay{entry: e, language: o.language, log: io.MultiWriter(taken, options.Log), opened: make(chan struct{})}
 	options.Start = p.start
 	keepCopy := func(play.Record, bool) error { return nil }
 	if o.copy != "" {
@@ -120,7 +145,7 @@ func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.E
 			return nil
 		}
 		if err := keepCopy(*progress.Of(e.ID), false); err != nil {
-			return after, err
+			return after, way, err
 		}
 		defer func() { err = errors.Join(err, keepCopy(*progress.Of(e.ID), true)) }()
 	}
@@ -130,24 +155,23 @@ func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.E
 			*progress.Of(e.ID) = r
 			return errors.Join(progress.Save(), keepCopy(r, false))
 		},
-		Quick: o.questions, Tracks: of,
-		Leave: func(a screen.After) { after = a },
+		Quick: o.questions, Tracks: tracksOf(e, all, progress),
+		Leave: func(a screen.After, w screen.Way) { after, way = a, w },
 	}
-	if next != nil {
-		options.Lesson.Next = next.Title
-	}
+	options.Lesson.Ways, options.Lesson.Ends = o.onward(e, all)
 	defer func() { err = errors.Join(err, p.close()) }() // also if the screen panics
 	err = o.show(ctx, options)
-	return after, err
+	return after, way, err
 }
 
 // lessonPlay is the play of a lesson. The screen calls start with its server, while the screen's lesson waits in
 // open. The closing of opened publishes play and err to other goroutines.
 type lessonPlay struct {
-	entry  learn.Entry
-	log    io.Writer
-	output atomic.Pointer[func(id, text string)]
-	copy   *class.Copy // nil if no copy is kept
+	entry    learn.Entry
+	language lang.Language
+	log      io.Writer
+	output   atomic.Pointer[func(id, text string)]
+	copy     *class.Copy // nil if no copy is kept
 
 	begun  atomic.Bool   // start was called
 	opened chan struct{} // closed once play or err is set
@@ -163,6 +187,7 @@ func (p *lessonPlay) start(ctx context.Context) (tui.Server, error) {
 	if err == nil {
 		p.play, err = play.Begin(ctx, play.Options{
 			Lesson: p.entry.Lesson, Server: &learn.Server{Log: p.log}, Binary: binary, Env: learnEnv,
+			Language: p.language,
 			Output: func(id, text string) {
 				if tell := p.output.Load(); tell != nil {
 					(*tell)(id, text)

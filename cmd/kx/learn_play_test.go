@@ -124,7 +124,7 @@ func TestLearnOnward(t *testing.T) {
 	wants := []screen.After{screen.Again, screen.NextLesson, screen.Nothing}
 	o := &learnOptions{dataDir: t.TempDir(), show: func(_ context.Context, options tui.Options) error {
 		shown = append(shown, options.Lesson.Lesson.ID)
-		options.Lesson.Leave(wants[len(shown)-1])
+		options.Lesson.Leave(wants[len(shown)-1], options.Lesson.Ways[0])
 		return options.Lesson.Keep(play.Record{Next: len(shown)})
 	}}
 	if err := o.play(t.Context(), "1", strings.NewReader(""), io.Discard); err != nil {

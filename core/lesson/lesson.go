@@ -57,6 +57,32 @@ func (t Track) Title() string {
 	return ""
 }
 
+// Learned says in a clause what a learner knows at the track's end, in English.
+func (t Track) Learned() string {
+	switch t {
+	case "use":
+		return "what your requests do in the server, and what refuses them"
+	case "articles":
+		return "each chain of the articles from a request of your own"
+	case "extend":
+		return "where definitions, webhooks, policies and storages of yours meet the server's own steps"
+	}
+	return ""
+}
+
+// Onward names what comes after the track, in English: another track, or documents.
+func (t Track) Onward() string {
+	switch t {
+	case "use":
+		return "kx learn --track extend, and docs/guide.md"
+	case "articles":
+		return "kx learn --track extend, and docs/architecture.md"
+	case "extend":
+		return "docs/own-storage.md, and docs/contributing.md for changes of kx"
+	}
+	return ""
+}
+
 // Mutation is a change of the server with which an expectation of the run Of fails.
 type Mutation struct {
 	Of    string

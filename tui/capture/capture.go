@@ -75,6 +75,8 @@ type Options struct {
 	Dropped int
 	// Own reports whether the server is this program's own: only then is the demo offered.
 	Own func() bool
+	// Named shows the IDs of steps beside their titles, for a text that names steps by them.
+	Named bool
 	// Export writes requests as a document. It may be nil.
 	Export func(out io.Writer, e *Export) error
 }
@@ -101,6 +103,7 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look),
 		held: held,
 	}
+	s.steps.Named(o.Named)
 	s.sources = source.NewLibrary(host, s.supply)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: keys.List, Pane: s.list}, {Context: keys.Steps, Pane: s.steps},

@@ -121,7 +121,7 @@ func shared() []sharedCommand {
 			Help: "Delete the character before the cursor."}},
 		{lines, Command{ID: EditDelete, Meaning: on("delete the next character", "delete"), Help: "Delete the character at the cursor."}},
 		{lines, Command{ID: EditDeleteWord, Meaning: on("delete a word", "ctrl+w"), Help: "Delete the word before the cursor."}},
-		{lines, Command{ID: EditDeleteLine, Meaning: on("delete the line", "ctrl+u"),
-			Help: "Delete the line up to the cursor.", Hint: "clear"}},
+		{lines, Command{ID: EditDeleteLine, Meaning: on("delete to the line's beginning", "ctrl+u"),
+			Help: "Delete the line up to the cursor.", Hint: "clear left"}},
 	}
 }

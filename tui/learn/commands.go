@@ -68,7 +68,7 @@ func (s *Screen) taskCommands() []keys.Command {
 		{ID: "lesson.hint", Meaning: keys.Hint, Contexts: places, Hint: "hint", WhyNot: s.whyNoHint, Do: s.hint,
 			Help: "Show the next hint for the task."},
 		{ID: "lesson.solution", Meaning: keys.Solution, Contexts: places, WhyNot: s.whyNoSolution, Do: s.showSolution,
-			Help: "Show what solves the task, once all of its hints are shown."},
+			Help: "Show what solves the task, once all of its hints are shown. Again: put it into your commands."},
 	}
 }
 
@@ -135,7 +135,7 @@ func (s *Screen) nextHint() string {
 	}
 	switch s.part().(type) {
 	case nil:
-		if s.options.Next == "" {
+		if len(s.options.Ways) == 0 {
 			return ""
 		}
 		return "next lesson"

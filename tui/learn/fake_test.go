@@ -118,7 +118,7 @@ func began(t *testing.T, file string, change func(*Options)) (*screentest.Host, 
 	f := &fake{lesson: l, journeys: tuitest.Recorded(t, "../testdata/journeys.json")}
 	server.Put(f.journeys...)
 	h := screentest.New(t, server)
-	o := Options{Lesson: l, Next: "What a watch sees", Open: func(_ context.Context, output func(id, text string)) (Play, error) {
+	o := Options{Lesson: l, Ways: []Way{{ID: "watch", Title: "What a watch sees"}}, Open: func(_ context.Context, output func(id, text string)) (Play, error) {
 		f.output = output
 		return f, nil
 	}}

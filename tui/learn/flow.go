@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -46,13 +47,14 @@ type entry struct {
 	news     news
 }
 
-// news is the newest text of a task, to scroll to.
+// news is the newest text before or in a part, to scroll to.
 type news int
 
 const (
 	ofNothing news = iota
 	ofResults
-	ofHelp // a hint, or the solution
+	ofHelp  // a hint, or the solution
+	ofAside // a command that the learner typed
 )
 
 // aside is a command that the learner typed.
@@ -293,11 +295,29 @@ func (s *Screen) whyNotAnswer(n int) string {
 
 // onward asks whether to begin the next lesson.
 func (s *Screen) onward() tea.Cmd {
-	if s.options.Next == "" {
+	ways := s.options.Ways
+	switch len(ways) {
+	case 0:
 		s.host.Say(s.phrase("the lesson is over: q quits, %s begins anew", anewKey))
 		return nil
+	case 1:
+		return s.host.Confirm(s.phrase("Go on to the next lesson, %s?", ways[0].Title), func() tea.Cmd { return s.leave(NextLesson, ways[0]) })
 	}
-	return s.host.Confirm(s.phrase("Go on to the next lesson, %s?", s.options.Next), func() tea.Cmd { return s.leave(NextLesson) })
+	menu := screen.Menu{Title: s.phrase("Go on with which lesson?")}
+	for _, way := range ways {
+		menu.Choices = append(menu.Choices, screen.Choice{Title: way.Title, Help: s.titles(way.Tracks),
+			Do: func() tea.Cmd { return s.leave(NextLesson, way) }})
+	}
+	return s.host.Choose(menu)
+}
+
+// titles lists tracks for the learner.
+func (s *Screen) titles(tracks []lesson.Track) string {
+	var titles []string
+	for _, t := range tracks {
+		titles = append(titles, s.host.Theme().Words.Text(t.Title()))
+	}
+	return strings.Join(titles, ", ")
 }
 
 // anew asks whether to begin anew.
@@ -305,13 +325,13 @@ func (s *Screen) anew() tea.Cmd {
 	return s.host.Confirm(s.phrase("Begin the lesson anew, on a new server, without your answers?"), func() tea.Cmd {
 		s.record = s.record.Anew()
 		s.unkept = true
-		return s.leave(Again)
+		return s.leave(Again, Way{})
 	})
 }
 
-func (s *Screen) leave(after After) tea.Cmd {
+func (s *Screen) leave(after After, way Way) tea.Cmd {
 	if s.options.Leave != nil {
-		s.options.Leave(after)
+		s.options.Leave(after, way)
 	}
 	return s.host.Quit()
 }

@@ -21,7 +21,7 @@ type page struct {
 	links []link
 
 	part int // the one that is laid out
-	news int // the first line of a task's news; -1 for none
+	news int // the first line of the learner's news; -1 for none
 	// texts caches the layout of the parts that never change, for one width and theme.
 	texts map[int][]markdown.Line
 	// outputs caches the layout of commands' outputs, by their text.
@@ -126,14 +126,10 @@ func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 		}
 		s.layWait(i, e, was, will)
 	case lesson.Stop:
-		s.layWait(i, e, s.phrase("What ran in the background is stopped."), s.phrase("%s stops what runs in the background.", goKey))
+		what := s.background(part.Of)
+		s.layWait(i, e, s.phrase("Stopped, in the background: %s", what), s.phrase("%s stops in the background: %s", goKey, what))
 	case lesson.Server:
-		flags := s.phrase("without flags")
-		if len(part.Flags) > 0 {
-			flags = strings.Join(part.Flags, " ")
-		}
-		s.layWait(i, e, s.phrase("The server began anew, %s.", flags),
-			s.phrase("%s starts the lesson's server anew on the same data, %s.", goKey, flags))
+		s.layServer(i, part, e)
 	case lesson.Predict:
 		s.layQuestion(i, part, e)
 	case lesson.Expect:
@@ -343,9 +339,7 @@ func (s *Screen) layOutput(text string) {
 		if len(p.outputs) > kept {
 			clear(p.outputs)
 		}
-		for _, l := range strings.Split(text, "\n") {
-			lines = append(lines, markdown.Verbatim(l, max(p.w-len(indent), 1))...)
-		}
+		lines = fitted(strings.Split(text, "\n"), max(p.w-len(indent), 1))
 		p.outputs[text] = lines
 	}
 	add := func(lines []string) {
@@ -377,7 +371,10 @@ func (p *page) layScript(script string) {
 // layAsides adds what the learner typed.
 func (s *Screen) layAsides(e *entry) {
 	p := &s.page
-	for _, a := range e.asides {
+	for k, a := range e.asides {
+		if e == s.at() && e.news == ofAside && k == len(e.asides)-1 {
+			p.news = len(p.lines)
+		}
 		p.say("", s.phrase("You typed:"), p.look.Dim)
 		p.layScript(a.line)
 		s.layOutput(a.outcome.Output)

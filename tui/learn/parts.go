@@ -3,6 +3,7 @@ package learn
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,13 +38,23 @@ func (s *Screen) layRun(i int, part lesson.Run, e *entry) {
 	case e.state == done && e.outcome.Running:
 		p.say("  ", s.phrase("it runs on in the background"), p.look.Notice)
 	case e.state == done:
-		p.say("  ", s.phrase("exit code %d, after %s", e.outcome.Exit, draw.Duration(e.outcome.Took)), p.look.Dim)
+		s.layExit(e)
 	}
 	for _, held := range e.outcome.Held {
 		n := p.add(link{journey: held})
 		p.sayLink("‖ ", s.phrase("%s is held now", held), p.look.Notice, n)
 	}
 	s.layTrouble(i, e)
+}
+
+// layExit draws how commands ended, and after what time.
+func (s *Screen) layExit(e *entry) {
+	took := draw.Duration(e.outcome.Took)
+	if e.outcome.Exit < 0 { // a signal
+		s.page.say("  ", s.phrase("interrupted after %s", took), s.page.look.Dim)
+		return
+	}
+	s.page.say("  ", s.phrase("exit code %d, after %s", e.outcome.Exit, took), s.page.look.Dim)
 }
 
 // layLacks draws the reason why a part was left out.
@@ -80,12 +91,43 @@ func (s *Screen) layWait(i int, e *entry, was, will string) {
 		p.say("‖ ", was, p.look.Notice)
 		s.layOutput(e.outcome.Output)
 		if e.outcome.Took > 0 {
-			p.say("  ", s.phrase("exit code %d, after %s", e.outcome.Exit, draw.Duration(e.outcome.Took)), p.look.Dim)
+			s.layExit(e)
 		}
 	default:
 		p.say("", will, p.look.Key)
 	}
 	s.layTrouble(i, e)
+}
+
+// layServer draws a new start of the lesson's server, with its flags.
+func (s *Screen) layServer(i int, part lesson.Server, e *entry) {
+	was, will := s.phrase("The server began anew, without flags."), s.phrase("%s starts the lesson's server anew on the same data.", goKey)
+	switch other := slices.ContainsFunc(part.Flags, func(flag string) bool { return strings.HasPrefix(flag, "--etcd-servers=") }); {
+	case other:
+		was, will = s.phrase("The server began anew, on another etcd:"), s.phrase("%s starts the lesson's server anew, on another etcd:", goKey)
+	case len(part.Flags) > 0:
+		was, will = s.phrase("The server began anew, with"), s.phrase("%s starts the lesson's server anew on the same data, with", goKey)
+	}
+	p := &s.page
+	if e.state == done {
+		p.say("‖ ", was, p.look.Notice)
+	} else {
+		p.say("", will, p.look.Key)
+	}
+	for _, flag := range part.Flags {
+		p.verbatim("  ", flag, p.look.Layer)
+	}
+	s.layTrouble(i, e)
+}
+
+// background returns the last line of a run's commands, as long as fits beside a few words.
+func (s *Screen) background(id string) string {
+	run := s.options.Lesson.Run(id)
+	if run == nil {
+		return id
+	}
+	lines := strings.Split(strings.TrimSpace(run.Script), "\n")
+	return draw.Clean(ansi.Truncate(lines[len(lines)-1], s.page.w, draw.Ellipsis))
 }
 
 // layQuestion draws a question with its answers.
@@ -404,6 +446,8 @@ func (s *Screen) layTaskKeys(task lesson.Task, e *entry) {
 		text += " " + s.phrase("%s shows a hint (%d left).", hintKey, left)
 	case !e.solution:
 		text += " " + s.phrase("%s shows the solution.", solutionKey)
+	case !isSolution(task, e.script):
+		text += " " + s.phrase("%s puts the solution into your commands.", solutionKey)
 	}
 	if e.tried {
 		text += " " + s.phrase("%s passes over it.", passKey)
@@ -452,16 +496,38 @@ func (s *Screen) layEnd() {
 		p.say("  ", s.phrase("%d tasks were left out, so the lesson is not done yet.", left), p.look.Notice)
 	}
 	for _, t := range s.options.Tracks {
-		if s.record.Done != nil {
-			t.Done, t.Left = t.Done+1, t.Left-s.options.Lesson.Minutes
-		}
-		title := p.look.Words.Text(t.Title())
-		p.say("  ", s.phrase("%s: %d of %d lessons done, %d of %d min to go.", title, t.Done, t.Lessons, t.Left, t.Minutes), p.look.Dim)
+		s.layTrack(t)
 	}
-	if s.options.Next != "" {
-		p.say("  ", s.phrase("Next: %s. %s goes there.", s.options.Next, goKey), p.look.Key)
+	switch ways := s.options.Ways; len(ways) {
+	case 0:
+	case 1:
+		p.say("  ", s.phrase("Next: %s. %s goes there.", ways[0].Title, goKey), p.look.Key)
+	default:
+		for _, way := range ways {
+			p.say("  ", s.phrase("Next for %s: %s", s.titles(way.Tracks), way.Title), nil)
+		}
+		p.say("  ", s.phrase("%s asks which.", goKey), p.look.Key)
 	}
 	p.say("  ", s.phrase("%s begins this lesson anew; q quits.", anewKey), p.look.Dim)
+}
+
+// layTrack draws the learner's progress on a track of the lesson, or what they know at its end.
+func (s *Screen) layTrack(t play.Track) {
+	p := &s.page
+	if s.record.Done != nil {
+		t.Done, t.Left = t.Done+1, t.Left-s.options.Lesson.Minutes
+	}
+	words := p.look.Words
+	title := words.Text(t.Title())
+	if t.Done < t.Lessons || t.Lessons == 0 {
+		p.say("  ", s.phrase("%s: %d of %d lessons done, %d of %d min to go.", title, t.Done, t.Lessons, t.Left, t.Minutes), p.look.Dim)
+		if slices.Contains(s.options.Ends, t.Track) {
+			p.say("  ", s.phrase("It ends here; kx learn --track %s lists what you have left out.", string(t.Track)), p.look.Notice)
+		}
+		return
+	}
+	p.say("✓ ", s.phrase("Congratulations, you have done all of \"%s\": you know %s.", title, words.Text(t.Learned())), p.look.Good)
+	p.say("  ", s.phrase("Next: %s.", words.Text(t.Onward())), nil)
 }
 
 // Foot returns the work that runs, or the action that the lesson waits for.

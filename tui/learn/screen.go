@@ -49,14 +49,23 @@ type Options struct {
 	// may be nil.
 	Record play.Record
 	Keep   func(play.Record) error
-	// Next is the title of the next lesson; empty if there is none.
-	Next string
+	// Ways are the lessons that may come next; empty if there is none. The learner is asked if there are several.
+	Ways []Way
 	// Quick stops only at questions: blocks between them run by themselves, and tasks are left out.
 	Quick bool
-	// Tracks are the tracks of the lesson, with the learner's progress before it.
+	// Tracks are the tracks of the lesson, with the learner's progress before it. Ends are those that end with it.
 	Tracks []play.Track
-	// Leave is called with the learner's choice for afterwards, before the screen ends. It may be nil.
-	Leave func(After)
+	Ends   []lesson.Track
+	// Leave is called with the learner's choice for afterwards, before the screen ends. It may be nil. The way is one
+	// of Ways if the choice is NextLesson.
+	Leave func(After, Way)
+}
+
+// Way is a lesson that may come next.
+type Way struct {
+	ID, Title string
+	// Tracks are the tracks on which it is next.
+	Tracks []lesson.Track
 }
 
 // After is the learner's choice for after the lesson.

@@ -87,7 +87,7 @@ func TestStory(t *testing.T) {
 	var after []After
 	h, s, f := began(t, small, func(o *Options) {
 		o.Keep = func(r play.Record) error { kept = append(kept, r); return nil }
-		o.Leave = func(a After) { after = append(after, a) }
+		o.Leave = func(a After, _ Way) { after = append(after, a) }
 	})
 	h.Size(72, 60)
 	if text := shown(h, s); strings.Contains(text, "Who notices") || !strings.Contains(text, "space runs:") {
@@ -503,5 +503,74 @@ func TestTargets(t *testing.T) {
 		if _, asItWas := to.(screen.ToScreen); asItWas {
 			t.Errorf("%s leads to the screen alone", name)
 		}
+	}
+}
+
+// TestNewsInView: on a terminal of 80x24 the learner sees what came of their last key, whatever stands above it.
+func TestNewsInView(t *testing.T) {
+	h, s, _ := began(t, small, nil)
+	sees := func(texts ...string) {
+		t.Helper()
+		screentest.Has(t, "80x24", h.Frame(80, 12), texts...)
+	}
+	h.Size(80, 12)
+	for range 20 {
+		if _, ok := s.task(); ok {
+			break
+		}
+		if s.Context() == questionPlace && s.text.AtEnd() {
+			h.Press("2")
+		} else {
+			h.Press(" ")
+		}
+	}
+	for !s.text.AtEnd() {
+		h.Press(" ")
+	}
+	h.Press("r")
+	sees("✗ fails: 1 verb:patch")
+	h.Press("!")
+	h.Type("kx get configmaps")
+	h.Press("enter")
+	sees("You typed:", "demo   1      3s")
+	h.Press("*", "*", "=")
+	sees("= The solution:")
+	if task, _ := s.task(); isSolution(task, s.at().script) {
+		t.Errorf("the solution replaces the learner's commands before they want it")
+	}
+	h.Press("=")
+	if task, _ := s.task(); !isSolution(task, s.at().script) {
+		t.Errorf("the commands are %q", s.at().script)
+	}
+	h.Press("e", "enter")
+	sees("= Done, with the solution.")
+}
+
+// TestOnward: the end of a lesson congratulates on a track that is done, and asks where several lessons come next.
+func TestOnward(t *testing.T) {
+	var way Way
+	h, s, _ := began(t, small, func(o *Options) {
+		o.Lesson.Minutes = 8
+		o.Tracks = []play.Track{{Track: "use", Lessons: 3, Done: 1, Minutes: 30, Left: 20}, {Track: "extend", Lessons: 2, Done: 1, Minutes: 20, Left: 8}}
+		o.Ends = []lesson.Track{"use", "extend"}
+		o.Ways = []Way{{ID: "watch", Title: "What a watch sees", Tracks: []lesson.Track{"use", "articles"}}, {ID: "lists", Title: "Lists"}}
+		o.Leave = func(_ After, w Way) { way = w }
+	})
+	h.Size(72, 200)
+	h.Press(" ", "2", " ", ";", " ", " ")
+	text := strings.Join(strings.Fields(strings.ReplaceAll(shown(h, s), "┃", "")), " ")
+	for _, want := range []string{"I use Kubernetes: 2 of 3 lessons done", "kx learn --track use lists what you have left out.",
+		"Congratulations, you have done all of \"I extend it\"", "docs/own-storage.md",
+		"Next for I use Kubernetes, I read the articles: What a watch sees"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if h.Press(" "); h.Menu == nil || len(h.Menu.Choices) != 2 {
+		t.Fatalf("no menu of two lessons: %+v", h.Menu)
+	}
+	h.Menu.Choices[1].Do()
+	if way.ID != "lists" || h.Quits != 1 {
+		t.Errorf("the way is %+v, and it quit %d times", way, h.Quits)
 	}
 }

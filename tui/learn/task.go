@@ -36,6 +36,7 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 		s.host.Complain(s.phrase("there are no commands to run: %s changes them", editKey))
 		return nil
 	}
+	s.acted = i
 	e.state, e.tried, e.outcome, e.err, e.live, e.news = working, true, play.Outcome{}, nil, "", ofResults
 	s.reveal()
 	try := func(ctx context.Context) (play.Outcome, error) { return s.try(ctx, part.ID, e.script) }
@@ -199,6 +200,11 @@ func (s *Screen) hint() tea.Cmd {
 	return s.keep()
 }
 
+// isSolution reports whether a script is the task's solution.
+func isSolution(task lesson.Task, script string) bool {
+	return strings.TrimRight(script, "\n") == strings.TrimRight(task.Solution.Script, "\n")
+}
+
 func (s *Screen) whyNoSolution() string {
 	task, ok := s.task()
 	switch {
@@ -210,10 +216,17 @@ func (s *Screen) whyNoSolution() string {
 	return ""
 }
 
-// showSolution shows the task's solution.
+// showSolution shows the task's solution, and then makes it the learner's commands.
 func (s *Screen) showSolution() tea.Cmd {
 	task, _ := s.task()
-	s.at().solution, s.at().news = true, ofHelp
+	e := s.at()
+	if e.solution && !isSolution(task, e.script) {
+		e.script, e.news = task.Solution.Script, ofHelp
+		s.host.Say(s.phrase("the solution is in your commands now: %s runs them", goKey))
+		s.toEnd()
+		return nil
+	}
+	e.solution, e.news = true, ofHelp
 	s.reveal()
 	if s.record.Solved[task.ID] {
 		return nil

@@ -224,7 +224,7 @@ func (s *Screen) runLine(line string) tea.Cmd {
 	s.history = append(s.history, line)
 	e := s.at()
 	s.acted = s.next
-	e.asides = append(e.asides, aside{line: line})
+	e.asides, e.news = append(e.asides, aside{line: line}), ofAside
 	n := len(e.asides) - 1
 	s.reveal()
 	run := func(ctx context.Context) (play.Outcome, error) { return s.play.Shell(ctx, line) }

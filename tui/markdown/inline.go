@@ -147,13 +147,25 @@ func link(text string) (label, target string, n int) {
 	return text[1:middle], text[middle+2 : middle+end], middle + end + 1
 }
 
+// unbroken stands for a hyphen in code while a text is wrapped: a line may end after other hyphens. It is a private
+// character of one cell, which draw.Clean leaves in no text.
+const unbroken = "\uE000"
+
 // wrap breaks spans into lines of at most w cells.
 func wrap(all row, w int) []row {
 	rest := all
+	var text strings.Builder
+	for _, s := range all {
+		if s.kind == code {
+			text.WriteString(strings.ReplaceAll(s.text, "-", unbroken))
+		} else {
+			text.WriteString(s.text)
+		}
+	}
 	var out []row
-	for _, line := range draw.Wrap(all.text(), w) {
+	for _, line := range draw.Wrap(text.String(), w) {
 		var r row
-		r, rest = take(rest, line)
+		r, rest = take(rest, strings.ReplaceAll(line, unbroken, "-"))
 		out = append(out, r)
 	}
 	return out

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/kx-apiserver/kx/core/lang"
 )
 
 // outputMost limits the output that is kept of a command, in bytes from its beginning.
@@ -141,6 +143,10 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 	set := map[string]string{
 		"HOME": p.home(), "KUBECONFIG": p.address.Kubeconfig, "TMPDIR": p.temporary(), "PWD": p.Work(),
 		"LC_ALL": "C", "TERM": "dumb", "NO_COLOR": "1", "KUBECACHEDIR": filepath.Join(p.home(), "cache"),
+	}
+	if p.Language != lang.English { // kubectl's own texts stay English: it knows no locale of this name
+		delete(set, "LC_ALL")
+		set["LANG"], set["LC_MESSAGES"] = "C", p.Language.String()
 	}
 	for i, port := range p.ports {
 		set[portVariable(i)] = strconv.Itoa(port)

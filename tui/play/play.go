@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui/api"
 )
@@ -41,6 +42,8 @@ type Options struct {
 	Binary string
 	// Env is added to the environment of commands.
 	Env []string
+	// Language is the learner's. Commands of kx that speak it do so.
+	Language lang.Language
 	// Output is called with the output of a run while it runs, by any goroutine; it may be nil. id is empty for
 	// [Play.Shell].
 	Output func(id, text string)

@@ -143,6 +143,11 @@ func (p *Pane) titleOf(n *node, t rowText, c columns) string {
 		}
 	}
 	title := strings.Repeat(" ", depth) + foldMark(n, p.folded) + t.title
+	if p.named && n.called() {
+		if id := p.journey.Status.Steps[n.step].ID; draw.Width(title)+2+draw.Width(id) <= c.title {
+			title += "  " + id
+		}
+	}
 	if room := c.title - draw.Width(title) - 2; t.subject != "" && room >= min(subjectLeast, draw.Width(t.subject)) {
 		title += "  " + draw.Fit(t.subject, room)
 	}

@@ -25,6 +25,7 @@ type Pane struct {
 	held    []bool  // by step: whether the request is held there
 	alone   []int64 // by step: its time without the steps that it called
 	shared  bool
+	named   bool     // rows show the steps' IDs too, where there is room
 	message []string // shown while there is no journey
 
 	roots   []*node
@@ -50,6 +51,12 @@ func New(look func() theme.Theme) *Pane { return &Pane{look: look} }
 // Share sets whether Steps and Detail share one place, so that the title names both.
 func (p *Pane) Share(shared bool) {
 	p.shared = shared
+	p.version++
+}
+
+// Named sets whether rows show the IDs of steps beside their titles, where there is room: texts name steps by them.
+func (p *Pane) Named(named bool) {
+	p.named = named
 	p.version++
 }
 
