@@ -75,7 +75,7 @@ type Options struct {
 	Dropped int
 	// Own reports whether the server is this program's own: only then is the demo offered.
 	Own func() bool
-	// Named shows the IDs of steps beside their titles, for a text that names steps by them.
+	// Named shows the IDs of steps before their titles, for a text that names steps by them.
 	Named bool
 	// Export writes requests as a document. It may be nil.
 	Export func(out io.Writer, e *Export) error

@@ -142,12 +142,13 @@ func (p *Pane) titleOf(n *node, t rowText, c columns) string {
 			depth = depthIn(p.journey.Status.Steps, n.first)
 		}
 	}
-	title := strings.Repeat(" ", depth) + foldMark(n, p.folded) + t.title
+	title := strings.Repeat(" ", depth) + foldMark(n, p.folded)
 	if p.named && n.called() {
-		if id := p.journey.Status.Steps[n.step].ID; draw.Width(title)+2+draw.Width(id) <= c.title {
-			title += "  " + id
+		if id := p.journey.Status.Steps[n.step].ID; draw.Width(title)+draw.Width(id) < c.title {
+			title += id + "  "
 		}
 	}
+	title += t.title
 	if room := c.title - draw.Width(title) - 2; t.subject != "" && room >= min(subjectLeast, draw.Width(t.subject)) {
 		title += "  " + draw.Fit(t.subject, room)
 	}

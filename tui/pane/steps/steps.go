@@ -54,7 +54,7 @@ func (p *Pane) Share(shared bool) {
 	p.version++
 }
 
-// Named sets whether rows show the IDs of steps beside their titles, where there is room: texts name steps by them.
+// Named sets whether rows show the IDs of steps before their titles, where there is room: texts name steps by them.
 func (p *Pane) Named(named bool) {
 	p.named = named
 	p.version++
