@@ -117,6 +117,45 @@ func TestLearnOnScreen(t *testing.T) {
 	}
 }
 
+// TestLearnWays: where tracks part the learner has a choice, from then on their track decides, and its end is known.
+func TestLearnWays(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	o := &learnOptions{dataDir: t.TempDir(), show: func(_ context.Context, options tui.Options) error {
+		ways := options.Lesson.Ways
+		line := options.Lesson.Lesson.ID + ":"
+		for _, way := range ways {
+			line += fmt.Sprintf(" %s %v", way.ID, way.Tracks)
+		}
+		seen = append(seen, fmt.Sprintf("%s, ends %v", line, options.Lesson.Ends))
+		if len(ways) > 0 {
+			options.Lesson.Leave(screen.NextLesson, ways[len(ways)-1])
+		}
+		return nil
+	}}
+	if err := o.play(t.Context(), "admission", strings.NewReader(""), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.play(t.Context(), "deletion", strings.NewReader(""), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	o.track = ""
+	if err := o.play(t.Context(), "watch", strings.NewReader(""), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(seen, "\n") + "\n"
+	for _, want := range []string{
+		"admission: webhook [use extend], ends []\n", "webhook: debugging [use] many-servers [extend], ends []\n",
+		"own-storage: queues [extend], ends []\n", "queues:, ends [extend]\n", "deletion: owners [extend], ends []\n",
+		"watch: subresources [use extend] lists [articles], ends []\n", "lists: subresources [articles], ends []\n",
+		"own-storage:, ends [articles]\n",
+	} {
+		if !strings.Contains("\n"+got, "\n"+want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
 // TestLearnOnward begins a lesson anew, and goes on to the next, as the learner wants when the screen ends.
 func TestLearnOnward(t *testing.T) {
 	t.Parallel()
