@@ -301,7 +301,8 @@ func (s *Screen) onward() tea.Cmd {
 		s.host.Say(s.phrase("the lesson is over: q quits, %s begins anew", anewKey))
 		return nil
 	case 1:
-		return s.host.Confirm(s.phrase("Go on to the next lesson, %s?", ways[0].Title), func() tea.Cmd { return s.leave(NextLesson, ways[0]) })
+		question := s.phrase("Go on to the next lesson, %s?", ways[0].Title)
+		return s.host.Confirm(question, func() tea.Cmd { return s.leave(NextLesson, ways[0]) })
 	}
 	menu := screen.Menu{Title: s.phrase("Go on with which lesson?")}
 	for _, way := range ways {

@@ -102,11 +102,14 @@ func (s *Screen) layWait(i int, e *entry, was, will string) {
 // layServer draws a new start of the lesson's server, with its flags.
 func (s *Screen) layServer(i int, part lesson.Server, e *entry) {
 	was, will := s.phrase("The server began anew, without flags."), s.phrase("%s starts the lesson's server anew on the same data.", goKey)
-	switch other := slices.ContainsFunc(part.Flags, func(flag string) bool { return strings.HasPrefix(flag, "--etcd-servers=") }); {
-	case other:
-		was, will = s.phrase("The server began anew, on another etcd:"), s.phrase("%s starts the lesson's server anew, on another etcd:", goKey)
+	elsewhere := func(flag string) bool { return strings.HasPrefix(flag, "--etcd-servers=") }
+	switch {
+	case slices.ContainsFunc(part.Flags, elsewhere):
+		was = s.phrase("The server began anew, on another etcd:")
+		will = s.phrase("%s starts the lesson's server anew, on another etcd:", goKey)
 	case len(part.Flags) > 0:
-		was, will = s.phrase("The server began anew, with"), s.phrase("%s starts the lesson's server anew on the same data, with", goKey)
+		was = s.phrase("The server began anew, with")
+		will = s.phrase("%s starts the lesson's server anew on the same data, with", goKey)
 	}
 	p := &s.page
 	if e.state == done {

@@ -7,9 +7,12 @@ import (
 	"github.com/kx-apiserver/kx/tui/markdown"
 )
 
+// tableName matches the name of a column.
+const tableName = `[A-Z#][A-Z0-9#%()/.-]*(?: [A-Z0-9#%()/.-]+)*`
+
 var (
 	// tableHead matches the first line of a table that a command prints: two names or more, in capitals.
-	tableHead = regexp.MustCompile(`^ *[A-Z#][A-Z0-9#%()/.-]*(?: [A-Z0-9#%()/.-]+)*(?: {2,}[A-Z#][A-Z0-9#%()/.-]*(?: [A-Z0-9#%()/.-]+)*)+ *$`)
+	tableHead = regexp.MustCompile(`^ *` + tableName + `(?: {2,}` + tableName + `)+ *$`)
 	// tableCell matches one cell: single spaces belong to it.
 	tableCell = regexp.MustCompile(`\S+(?: \S+)*`)
 )
