@@ -9,7 +9,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 
-	"github.com/kx-apiserver/kx/core/near"
+	"github.com/kx-apiserver/kx/core/filter"
 )
 
 // sooner lets an etcd without other members lead 100 ms after its start, instead of up to a second.
@@ -66,7 +66,7 @@ func etcdFlags() *flag.FlagSet {
 // unknownFlag is the error of a flag that a program does not have.
 func unknownFlag(program, name string, all []string) error {
 	err := fmt.Errorf("%s has no flag --%s", program, name)
-	if likely := near.Names(name, all); len(likely) > 0 {
+	if likely := filter.Near(name, all); len(likely) > 0 {
 		return fmt.Errorf("%w: did you mean --%s?", err, strings.Join(likely, " or --"))
 	}
 	return fmt.Errorf("%w: %s --help lists them", err, program)
