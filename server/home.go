@@ -16,6 +16,8 @@ type home struct {
 	*base
 	dir      *identity.DataDir
 	listener net.Listener
+	// within is true for a server whose clients are in its process.
+	within bool
 	// address is the one for clients on this machine.
 	address string
 	tls     *identity.TLS
@@ -30,10 +32,12 @@ func (h *home) start(context.Context) (err error) {
 	if err := h.openDataDir(); err != nil {
 		return err
 	}
-	if h.listener, err = net.Listen("tcp", o.Listen); err != nil {
-		return fmt.Errorf("listen on %s: %w; choose another address with --listen", o.Listen, err)
+	if !h.within {
+		if h.listener, err = net.Listen("tcp", o.Listen); err != nil {
+			return fmt.Errorf("listen on %s: %w; choose another address with --listen", o.Listen, err)
+		}
 	}
-	h.address = reachable(h.listener.Addr().(*net.TCPAddr))
+	h.address = reachable(h.listener.Addr())
 	h.onClose(func() error { _ = h.listener.Close(); return nil }) // serve closes it first, unless the start fails
 	authority, err := identity.LoadAuthority(h.dir)
 	if err != nil {
@@ -135,9 +139,9 @@ func (s *Server) announce(context.Context) error {
 }
 
 // reachable returns an address for clients on this machine: a server on all interfaces is also on loopback.
-func reachable(a *net.TCPAddr) string {
-	if a.IP.IsUnspecified() {
-		a = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.Port}
+func reachable(a net.Addr) string {
+	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		a = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: tcp.Port}
 	}
 	return a.String()
 }

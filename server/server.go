@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 
@@ -65,6 +66,18 @@ type base struct {
 // must have been validated. ctx bounds only the start; Stop ends what was started. own are API groups to serve beside
 // the built-in ones: see [endpoint.Group].
 func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...endpoint.RESTStorageProvider) (*Server, error) {
+	return start(ctx, o, log, nil, own)
+}
+
+// StartWithin starts a server for clients within this process. It serves the connections of listener, which it closes,
+// instead of listening on o.Listen. Its embedded etcd has no socket.
+func StartWithin(ctx context.Context, o *options.Options, log *slog.Logger, listener net.Listener) (*Server, error) {
+	return start(ctx, o, log, listener, nil)
+}
+
+// start starts a server. It listens on o.Listen if within is nil.
+func start(ctx context.Context, o *options.Options, log *slog.Logger, within net.Listener,
+	own []endpoint.RESTStorageProvider) (*Server, error) {
 	logs := watchLog(log)
 	counts, journeys := metrics.New(), trace.NewRecorder(processID(), trace.DefaultLimits)
 	if o.Allow.Objects {
@@ -75,7 +88,7 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 		failed: make(chan error, 1),
 	}
 	s := &Server{Journeys: journeys, base: b, drain: filter.NewDrain()}
-	s.home = home{base: b}
+	s.home = home{base: b, listener: within, within: within != nil}
 	s.etcd = etcd{base: b, home: &s.home}
 	s.records = records{base: b}
 	s.storage = storage{base: b, etcd: &s.etcd}

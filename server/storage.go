@@ -51,14 +51,17 @@ func (e *etcd) reach(ctx context.Context) (err error) {
 		}
 		return e.connect()
 	}
-	e.own, err = embedded.Begin(ctx, embedded.Config{
+	config := embedded.Config{
 		Dir:       e.home.dir.File("etcd"),
 		Ephemeral: e.options.Ephemeral,
-		Socket:    e.home.dir.File(embedded.SocketName),
 		Listen:    o.EmbeddedListen,
 		TLS:       embedded.TLSFiles{CertFile: o.CertFile, KeyFile: o.KeyFile, TrustedCAFile: o.CAFile},
 		Logger:    e.log,
-	})
+	}
+	if !e.home.within {
+		config.Socket = e.home.dir.File(embedded.SocketName)
+	}
+	e.own, err = embedded.Begin(ctx, config)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{groupServe, "Run a server:", []*cobra.Command{newServeCommand(), newTUICommand(), newTestassetsCommand(), newBenchCommand()}},
-		{groupLook, "See what it does:", []*cobra.Command{newLearnCommand(), newTraceCommand(), newPolicyCommand()}},
+		{groupLook, "See what it does:", []*cobra.Command{newCheckCommand(), newLearnCommand(), newTraceCommand(), newPolicyCommand()}},
 		{groupBelow, "Look at and mend what lies below the API:",
 			[]*cobra.Command{newEtcdCommand(), newStorageCommand(), newCacheCommand()}},
 		{groupUse, "Use it, as with kubectl:", newKubectlCommands(streams)},

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/check"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+)
+
+// The exit codes of kx check, beside 0.
+const (
+	checkRefused   = 1
+	checkUnchecked = 2
+)
+
+type checkOptions struct {
+	kustomizations       []string
+	strict, all, changes bool
+	color                string
+	format               render.Format
+}
+
+func newCheckCommand() *cobra.Command {
+	o := &checkOptions{}
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Say what an API server says about manifests, without one that runs",
+		Long: `Say what an API server says about manifests, without one that runs.
+
+kx starts a server in its own process, which listens nowhere and keeps nothing, and creates every object of the files, directories,
+kustomizations and of standard input in it: namespaces first, then definitions, policies, classes, roles, quotas and all else. So
+defaults, validation, admission, quotas, policies and definitions of the set hold, and objects may refer to each other.
+
+Each refusal and warning has the file, line and column of the field that it is about. Namespaces that are not in the set are assumed;
+webhooks are not called. Documents that are accepted without a warning get no line, unless --all asks for one.
+
+The exit code is 0 if all documents are accepted, 1 if one is refused, 2 if one could not be checked: a file that can't be read, or
+is no YAML. The rest is checked all the same.`,
+		Example: `  kx check deploy/                         # all .yaml, .yml and .json below it
+  kx check -k overlays/production
+  helm template chart | kx check -
+  kx check -o github --strict manifests/   # in a workflow: annotations at the lines, warnings fail too
+  kx check --show-changes deployment.yaml  # and what defaults and policies make of it`,
+		Args: cobra.ArbitraryArgs,
+		RunE: o.run,
+	}
+	fs := cmd.Flags()
+	fs.StringArrayVarP(&o.kustomizations, "kustomize", "k", nil, "directory of a kustomization to build and check; may be given several times")
+	fs.BoolVar(&o.strict, "strict", false, "take warnings for refusals")
+	fs.BoolVar(&o.all, "all", false, "have a line also for documents that are accepted without a warning")
+	fs.BoolVar(&o.changes, "show-changes", false, "show what defaults and policies change in each object")
+	fs.StringVar(&o.color, "color", "auto", "colour changes: auto, always or never")
+	oneOf(cmd, "color", "auto", "always", "never")
+	formatVar(cmd, fs, &o.format, "text, json, junit, sarif or github", render.Plain, render.JSON, render.JUnit, render.SARIF, render.GitHub)
+	return cmd
+}
+
+func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
+	err := o.check(cmd, args)
+	var coded *exitError
+	if err != nil && !errors.As(err, &coded) {
+		return &exitError{code: checkUnchecked, err: err}
+	}
+	return err
+}
+
+func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
+	if len(args)+len(o.kustomizations) == 0 {
+		return errors.New("nothing to check: name files or directories, - for standard input, or a kustomization with -k")
+	}
+	colored, err := render.Colored(o.color, cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelError}))
+	liblog.SendTo(log.Handler())
+	server := check.Options()
+	leaveNothing, err := ephemeral(server)
+	if err != nil {
+		return err
+	}
+	defer leaveNothing()
+	ctx, stopListening := interruptible(cmd.Context(), log, leaveNothing)
+	defer stopListening()
+	out := render.NewCheck(cmd.OutOrStdout(), o.format, render.CheckOptions{All: o.all, Changes: o.changes, Colored: colored})
+	summary, err := o.emit(ctx, cmd, check.Config{
+		Inputs: check.Inputs{Paths: args, Kustomizations: o.kustomizations, In: cmd.InOrStdin()},
+		Server: server, Log: log, Strict: o.strict, Changes: o.changes,
+	}, out)
+	if err != nil {
+		return err
+	}
+	if err := out.Summary(summary); err != nil {
+		return err
+	}
+	switch {
+	case summary.Documents == 0:
+		return errors.New("there is no manifest in what was named: kx check reads .yaml, .yml and .json in directories")
+	case summary.Unchecked > 0:
+		return &exitError{code: checkUnchecked}
+	case summary.Refused > 0:
+		return &exitError{code: checkRefused}
+	}
+	return nil
+}
+
+// progressAfter is how long a check runs without showing its progress.
+const progressAfter = time.Second
+
+// emit runs the check. After a while it shows on a terminal how many documents are done.
+func (o *checkOptions) emit(ctx context.Context, cmd *cobra.Command, config check.Config, out render.Check) (*check.Summary, error) {
+	progress := render.NewProgress(cmd.ErrOrStderr(), func(done int64) string { return render.Count(done).String() + " documents" })
+	defer progress.Clear()
+	begun, done := time.Now(), 0
+	return check.Run(ctx, config, func(r *check.Result) error {
+		progress.Clear()
+		if err := out.Result(r); err != nil {
+			return err
+		}
+		if done++; time.Since(begun) > progressAfter {
+			progress.Add(done)
+			done = 0
+		}
+		return nil
+	})
+}

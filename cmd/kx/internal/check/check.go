@@ -1,0 +1,173 @@
+package check
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+// Config configures a check.
+type Config struct {
+	Inputs Inputs
+	// Server has the options of the server, as [Options] returns them.
+	Server *options.Options
+	Log    *slog.Logger
+	// Strict counts warnings as refusals.
+	Strict bool
+	// Changes compares documents with what the server made of them.
+	Changes bool
+}
+
+// checker is a check while it runs.
+type checker struct {
+	config    Config
+	client    *client
+	documents []*document
+	stages    [stages][]int
+	// bindings are those of policies, and paramKinds the kinds of params by the names of policies.
+	bindings   []*document
+	paramKinds map[string]schema.GroupVersionKind
+	// quotas are the namespaces that have one.
+	quotas map[string]bool
+
+	// results has an entry for each document whose channel in ready is closed.
+	results []*Result
+	ready   []chan struct{}
+
+	// lock guards what follows.
+	lock    sync.Mutex
+	summary Summary
+	// made has the place of the document that created an object, by identity.
+	made map[string]Position
+}
+
+// Run checks the inputs and calls emit with each result, in the order of the documents. The error says why there is no
+// summary.
+func Run(ctx context.Context, config Config, emit func(*Result) error) (*Summary, error) {
+	type started struct {
+		*running
+		err error
+	}
+	starting := make(chan started, 1)
+	go func() {
+		s, err := start(ctx, config.Server, config.Log)
+		starting <- started{s, err}
+	}()
+	read := read(config.Inputs)
+	s := <-starting
+	if s.err != nil {
+		return nil, s.err
+	}
+	c := &checker{config: config, documents: read.documents, paramKinds: map[string]schema.GroupVersionKind{},
+		quotas: map[string]bool{}, made: map[string]Position{}}
+	c.summary.LeftOut = read.leftOut
+	err := c.run(ctx, s.running, emit)
+	if stopErr := s.stop(); err == nil {
+		err = stopErr
+	}
+	return &c.summary, err
+}
+
+func (c *checker) run(ctx context.Context, s *running, emit func(*Result) error) (err error) {
+	if c.client, err = newClient(s.config, c.config.Changes); err != nil {
+		return err
+	}
+	defer c.client.http.CloseIdleConnections()
+	if err := c.client.discover(ctx); err != nil {
+		return err
+	}
+	c.results, c.ready = make([]*Result, len(c.documents)), make([]chan struct{}, len(c.documents))
+	for i, d := range c.documents {
+		c.ready[i] = make(chan struct{})
+		if d.failure != nil {
+			r := d.result()
+			r.Outcome, r.Findings = Unchecked, []Finding{*d.failure}
+			c.results[i] = r
+			c.finish(i)
+		}
+	}
+	c.plan()
+	c.missingClasses()
+	working, stop := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
+	work.Go(func() { c.work(working) })
+	for i := range c.documents {
+		select {
+		case <-c.ready[i]:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		c.summary.count(c.results[i])
+		if err := emit(c.results[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// work submits the documents, stage by stage.
+func (c *checker) work(ctx context.Context) {
+	submit := func(ctx context.Context, i int) { c.results[i] = c.submit(ctx, c.documents[i]) }
+	before := []stage{namespaces, definitions, params}
+	for _, at := range before {
+		c.each(ctx, at, func(ctx context.Context, i int) {
+			submit(ctx, i)
+			if at == definitions && c.is(i) {
+				c.serve(ctx, c.documents[i], c.results[i])
+			}
+		})
+		if at == namespaces {
+			c.assume(ctx)
+		}
+	}
+	if len(c.stages[policies]) > 0 {
+		c.each(ctx, policies, submit)
+		err := c.enforce(ctx)
+		for _, i := range c.stages[policies] {
+			if err != nil {
+				c.unenforced(c.results[i], err)
+			}
+			c.finish(i)
+		}
+		for _, at := range before {
+			c.each(ctx, at, c.reconsider)
+		}
+	}
+	for _, at := range before {
+		for _, i := range c.stages[at] {
+			c.finish(i)
+		}
+	}
+	for at := classes; at < stages; at++ {
+		if at == others {
+			c.equip(ctx)
+		}
+		c.each(ctx, at, func(ctx context.Context, i int) {
+			submit(ctx, i)
+			if at == limits {
+				c.limit(ctx, c.documents[i])
+			}
+			c.finish(i)
+		})
+	}
+}
+
+// finish publishes the result of a document.
+func (c *checker) finish(i int) { close(c.ready[i]) }
+
+// unenforced turns the result of a policy into one without a verdict: whether it lets the set in is not known.
+func (c *checker) unenforced(r *Result, err error) {
+	if r.Outcome == Accepted {
+		r.Outcome = Unchecked
+		r.Findings = append(r.Findings, Finding{Level: Failure, Position: r.Position,
+			Message: "the policies of the set are not in force: " + err.Error()})
+	}
+}

@@ -1,0 +1,190 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/near"
+)
+
+// Messages that name a field.
+var (
+	// strictField matches the warning about a field that is unknown, or there twice in JSON.
+	strictField = regexp.MustCompile(`^(?:unknown|duplicate) field "(.+)"$`)
+	// strictLine matches the warning about a field that is there twice in YAML. The line is that of the document.
+	strictLine = regexp.MustCompile(`^line (\d+): (key "(.+)" already set in map)$`)
+	// decoding matches an error of a decoder of JSON. The path has no indexes.
+	decoding = regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type`)
+	// leading matches a message that begins with a field.
+	leading = regexp.MustCompile(`^((?:spec|metadata|data|rules|webhooks|subsets|template)[\w.\[\]"/-]*): `)
+	// deprecation matches the warning about a version that goes.
+	deprecation = regexp.MustCompile(`^\S+ \w+ is deprecated`)
+)
+
+// refusals returns the findings of an answer that refuses a document: one for each cause that names a field, or else one
+// for all.
+func (d *document) refusals(status *metav1.Status) []Finding {
+	var all []Finding
+	if status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			if cause.Field == "" || cause.Field == "<nil>" {
+				continue
+			}
+			all = append(all, Finding{
+				Level: Refusal, Position: d.field(cause.Field, nil), Field: cause.Field, Message: cause.Message,
+			})
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	return []Finding{d.finding(Refusal, status.Message)}
+}
+
+// finding returns a finding about the field that a message names, or about the document.
+func (d *document) finding(level Level, message string) Finding {
+	f := Finding{Level: level, Position: d.position, Message: message}
+	if m := strictField.FindStringSubmatch(message); m != nil {
+		f.Field, f.Position = m[1], d.field(m[1], nil)
+		return f
+	}
+	if m := strictLine.FindStringSubmatch(message); m != nil {
+		f.Message = m[2]
+		line, _ := strconv.Atoi(m[1])
+		if n := twice(d.root, m[3], line); n != nil && d.source == nil {
+			f.Position = d.at(n)
+		}
+		return f
+	}
+	if m := decoding.FindStringSubmatch(message); m != nil {
+		f.Field, f.Position = m[2], d.field(m[2], is(m[1]))
+		return f
+	}
+	if m := leading.FindStringSubmatch(message); m != nil {
+		f.Field, f.Position = m[1], d.field(m[1], nil)
+		f.Message = message[len(m[0]):]
+		return f
+	}
+	if deprecation.MatchString(message) {
+		f.Field, f.Position = "apiVersion", d.field("apiVersion", nil)
+	}
+	return f
+}
+
+// is returns whether a node is what a decoder of JSON calls a string, number, bool, object or array.
+func is(what string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		switch what {
+		case "object":
+			return n.Kind == yaml.MappingNode
+		case "array":
+			return n.Kind == yaml.SequenceNode
+		case "number":
+			return n.Tag == "!!int" || n.Tag == "!!float"
+		case "bool":
+			return n.Tag == "!!bool" || n.Style == 0 && slices.Contains(oldBools, strings.ToLower(n.Value))
+		case "string":
+			return n.Kind == yaml.ScalarNode && n.Tag == "!!str"
+		}
+		return true
+	}
+}
+
+// oldBools are the words that are booleans for the API server, whose YAML is 1.1, and not for YAML 1.2.
+var oldBools = []string{"y", "n", "yes", "no", "on", "off"}
+
+// unserved returns the finding about a document of a kind that the server does not have, and what would change that.
+func (c *checker) unserved(d *document) Finding {
+	kind := d.groupVersionKind()
+	message := fmt.Sprintf("no matches for kind %q in version %q", d.Kind, d.APIVersion)
+	field := "apiVersion"
+	var versions, kinds []string
+	group := false
+	c.client.lock.RLock()
+	for k := range c.client.kinds {
+		group = group || k.Group == kind.Group
+		switch {
+		case k.Kind == kind.Kind && !slices.Contains(versions, k.GroupVersion().String()):
+			versions = append(versions, k.GroupVersion().String())
+		case k.GroupVersion() == kind.GroupVersion():
+			kinds = append(kinds, k.Kind)
+		}
+	}
+	c.client.lock.RUnlock()
+	slices.Sort(versions)
+	slices.Sort(kinds)
+	switch close := near.Names(kind.Kind, kinds); {
+	case len(versions) > 0:
+		message += ": it is served in " + strings.Join(versions, " and ")
+	case len(close) > 0:
+		field = "kind"
+		message += ": did you mean " + strings.Join(close, " or ") + "?"
+	case !group:
+		message += ": add its CustomResourceDefinition to the set"
+		c.missing(d.field("kind", nil), fmt.Sprintf("the definition of %s in %s", d.Kind, d.APIVersion))
+	}
+	return Finding{Level: Refusal, Position: d.field(field, nil), Field: field, Message: message}
+}
+
+// classKinds are the kinds of classes by the fields that name one.
+var classKinds = map[string]string{
+	"storageClassName": "StorageClass", "ingressClassName": "IngressClass", "priorityClassName": "PriorityClass",
+	"runtimeClassName": "RuntimeClass", "gatewayClassName": "GatewayClass", "volumeAttributesClassName": "VolumeAttributesClass",
+	"deviceClassName": "DeviceClass",
+}
+
+// systemClasses are the classes of priority that every cluster has.
+var systemClasses = map[string]int{"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+// missingClasses notes the classes that documents name and that are not in the set.
+func (c *checker) missingClasses() {
+	have := map[string]bool{}
+	for name := range systemClasses {
+		have["PriorityClass "+name] = true
+	}
+	for _, i := range c.stages[classes] {
+		have[c.documents[i].Kind+" "+c.documents[i].Name] = true
+	}
+	for _, d := range c.documents {
+		if d.root == nil || isDefinition(d) {
+			continue
+		}
+		visit(d.root, func(n *yaml.Node) {
+			if n.Kind != yaml.MappingNode {
+				return
+			}
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				key, value := n.Content[i], resolved(n.Content[i+1])
+				kind := classKinds[key.Value]
+				if kind == "" || value.Kind != yaml.ScalarNode || value.Value == "" || value.Tag == "!!null" ||
+					have[kind+" "+value.Value] {
+					continue
+				}
+				have[kind+" "+value.Value] = true // one note for each
+				at := d.position
+				if d.source == nil {
+					at = d.at(key)
+				}
+				c.missing(at, kind+" "+value.Value)
+			}
+		})
+	}
+}
+
+// missing notes what a set lacks.
+func (c *checker) missing(at Position, what string) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	for i := range c.summary.Missing {
+		if c.summary.Missing[i].Text == what {
+			return
+		}
+	}
+	c.summary.Missing = append(c.summary.Missing, Note{at, what})
+}

@@ -1,0 +1,116 @@
+package check
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// kustomization adds the objects that kustomize builds from a directory. Their positions are those of the files that
+// they come from.
+func (r *reader) kustomization(dir string) {
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(withOrigins{filesys.MakeFsOnDisk(), dir}, dir)
+	if err != nil {
+		message, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+		r.fail(dir, "kustomize can't build it: "+message+": kx kustomize "+dir+" builds it alone")
+		return
+	}
+	origins := r.origins(dir, built)
+	for i, res := range built.Resources() {
+		file := kustomizationOf(dir)
+		text, err := res.AsYAML()
+		if err != nil {
+			r.fail(file, "kustomize can't write "+res.GetKind()+" "+res.GetName()+": "+err.Error()+": correct it")
+			continue
+		}
+		for _, d := range newDocument(part{text: text}, file, yamlMedia) {
+			if d.source = origins[i]; d.source != nil {
+				d.position = d.source.position
+			} else {
+				d.source = &document{file: file, root: d.root}
+				d.position = Position{file, 1, 1}
+			}
+			r.documents = append(r.documents, d)
+		}
+	}
+}
+
+// kustomizationOf returns the kustomization file of a directory.
+func kustomizationOf(dir string) string {
+	for _, name := range kustomizationNames {
+		if path := filepath.Join(dir, name); isFile(path) {
+			return path
+		}
+	}
+	return dir
+}
+
+// withOrigins is the file system with an option in the kustomization of dir: that annotations say which file an object
+// comes from.
+type withOrigins struct {
+	filesys.FileSystem
+	dir string
+}
+
+func (w withOrigins) ReadFile(path string) ([]byte, error) {
+	data, err := w.FileSystem.ReadFile(path)
+	if err != nil || !slices.Contains(kustomizationNames, filepath.Base(path)) || !sameFile(filepath.Dir(path), w.dir) ||
+		bytes.Contains(data, []byte("buildMetadata")) || bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return data, err
+	}
+	return append(bytes.Clone(data), "\nbuildMetadata: [originAnnotations]\n"...), nil
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// origins returns, for each object, the document that it was made from, or nil, and removes the annotations about that.
+func (r *reader) origins(dir string, built resmap.ResMap) []*document {
+	files := map[string][]*document{}
+	var all []*document
+	for _, res := range built.Resources() {
+		all = append(all, original(dir, res, files))
+	}
+	_ = built.RemoveOriginAnnotations() // one that stays is an annotation as any other
+	return all
+}
+
+// original returns the document that an object was made from. Kustomize may have given it a longer name. files keeps
+// what was read.
+func original(dir string, res *resource.Resource, files map[string][]*document) *document {
+	origin, err := res.GetOrigin()
+	if err != nil || origin == nil || origin.Repo != "" || origin.Path == "" {
+		return nil
+	}
+	path := filepath.Join(dir, filepath.FromSlash(origin.Path))
+	documents, ok := files[path]
+	if !ok {
+		if data, err := os.ReadFile(path); err == nil && len(data) <= fileMost {
+			documents = parse(path, data)
+		}
+		files[path] = documents
+	}
+	var found *document
+	for _, d := range documents {
+		if d.root == nil || d.Kind != res.GetKind() || !strings.Contains(res.GetName(), d.Name) {
+			continue
+		}
+		if found == nil || len(d.Name) > len(found.Name) {
+			found = d
+		}
+	}
+	return found
+}

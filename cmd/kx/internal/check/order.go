@@ -1,0 +1,191 @@
+package check
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// stage is when an object is created: after all of the stages before it.
+type stage int
+
+const (
+	namespaces stage = iota
+	definitions
+	params // of policies
+	policies
+	classes
+	roles
+	limits
+	others
+	stages // how many there are
+)
+
+const (
+	groupPolicies = "admissionregistration.k8s.io"
+	groupRoles    = "rbac.authorization.k8s.io"
+)
+
+// stageOf returns the stage of a document.
+func (c *checker) stageOf(d *document) stage {
+	group, kind := d.group(), d.Kind
+	switch {
+	case group == "" && kind == "Namespace":
+		return namespaces
+	case isDefinition(d):
+		return definitions
+	case group == groupPolicies && strings.Contains(kind, "AdmissionPolicy"):
+		return policies
+	case c.isParam(d):
+		return params
+	case strings.HasSuffix(kind, "Class"):
+		return classes
+	case group == groupRoles || group == "" && kind == "ServiceAccount":
+		return roles
+	case group == "" && (kind == "ResourceQuota" || kind == "LimitRange"):
+		return limits
+	}
+	return others
+}
+
+func (d *document) group() string {
+	group, _, ok := strings.Cut(d.APIVersion, "/")
+	if !ok {
+		return ""
+	}
+	return group
+}
+
+func (d *document) groupVersionKind() schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)
+}
+
+func isDefinition(d *document) bool {
+	return d.group() == "apiextensions.k8s.io" && d.Kind == "CustomResourceDefinition"
+}
+
+// identity names the object of a document, whatever its version. Without a name each document is an object of its own.
+func (d *document) identity() string {
+	if d.Name == "" {
+		return d.position.String()
+	}
+	return strings.Join([]string{d.group(), d.Kind, d.namespace(), d.Name}, "/")
+}
+
+// namespace is where the object is if its kind has namespaces.
+func (d *document) namespace() string {
+	if d.Namespace == "" {
+		return "default"
+	}
+	return d.Namespace
+}
+
+// isParam reports whether a binding of the set names the document as its param.
+func (c *checker) isParam(d *document) bool {
+	for _, binding := range c.bindings {
+		ref := child(binding.root, "spec", "paramRef")
+		if ref == nil || c.paramKinds[scalar(binding.root, "spec", "policyName")] != d.groupVersionKind() {
+			continue
+		}
+		if namespace := scalar(ref, "namespace"); namespace != "" && namespace != d.namespace() {
+			continue
+		}
+		if name := scalar(ref, "name"); name != "" {
+			if name == d.Name {
+				return true
+			}
+			continue
+		}
+		if selected(child(ref, "selector", "matchLabels"), child(d.root, "metadata", "labels")) {
+			return true
+		}
+	}
+	return false
+}
+
+// selected reports whether labels have all that a selector names.
+func selected(wanted, have *yaml.Node) bool {
+	want, got := labels.Set{}, labels.Set{}
+	if wanted != nil {
+		_ = wanted.Decode(&want) // the server refuses what can't be decoded
+	}
+	if have != nil {
+		_ = have.Decode(&got)
+	}
+	return labels.SelectorFromSet(want).Matches(got)
+}
+
+// plan notes what the order depends on, and sorts the documents into stages.
+func (c *checker) plan() {
+	for _, d := range c.documents {
+		if d.root == nil || d.group() != groupPolicies {
+			continue
+		}
+		switch {
+		case strings.HasSuffix(d.Kind, "AdmissionPolicyBinding"):
+			c.bindings = append(c.bindings, d)
+		case strings.HasSuffix(d.Kind, "AdmissionPolicy"):
+			if kind := child(d.root, "spec", "paramKind"); kind != nil {
+				c.paramKinds[d.Name] = schema.FromAPIVersionAndKind(scalar(kind, "apiVersion"), scalar(kind, "kind"))
+			}
+		}
+	}
+	for i, d := range c.documents {
+		if d.root == nil {
+			continue
+		}
+		at := c.stageOf(d)
+		c.stages[at] = append(c.stages[at], i)
+		if at == limits && d.Kind == "ResourceQuota" {
+			c.quotas[d.namespace()] = true
+		}
+	}
+}
+
+// workers is how many requests run at once. They wait for etcd half of their time.
+const workers = 8
+
+// ordered is the lane of documents whose verdict depends on the ones before them: addresses and ports of Services, and
+// what is left of a quota.
+const ordered = "ordered"
+
+// lane names a line of documents that are sent one after the other.
+func (c *checker) lane(d *document) string {
+	if c.quotas[d.namespace()] || d.group() == "" && d.Kind == "Service" {
+		return ordered
+	}
+	return d.identity()
+}
+
+// each calls f for the documents of a stage, several at once.
+func (c *checker) each(ctx context.Context, at stage, f func(ctx context.Context, i int)) {
+	lanes := map[string][]int{}
+	var order []string
+	for _, i := range c.stages[at] {
+		name := c.lane(c.documents[i])
+		if lanes[name] == nil {
+			order = append(order, name)
+		}
+		lanes[name] = append(lanes[name], i)
+	}
+	var running sync.WaitGroup
+	next := make(chan []int)
+	for range min(workers, len(order)) {
+		running.Go(func() {
+			for lane := range next {
+				for _, i := range lane {
+					f(ctx, i)
+				}
+			}
+		})
+	}
+	for _, name := range order {
+		next <- lanes[name]
+	}
+	close(next)
+	running.Wait()
+}

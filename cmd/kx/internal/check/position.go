@@ -1,0 +1,156 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// depthMost limits the steps of a search: aliases can make a document endless.
+const depthMost = 1000
+
+// find returns the node of a field: the key of a mapping, or the item of a list. If the field is not there, it returns
+// the deepest node on the way to it, and whole is false. Paths that decoders of JSON report have no indexes: then
+// the first item with the field counts for which fits is true.
+func find(root *yaml.Node, path string, fits func(*yaml.Node) bool) (at *yaml.Node, whole bool) {
+	s := search{fits: fits}
+	return s.below(root, root, path, depthMost)
+}
+
+type search struct{ fits func(*yaml.Node) bool }
+
+// below searches path below value. at is the node that stands for value.
+func (s *search) below(at, value *yaml.Node, path string, depth int) (*yaml.Node, bool) {
+	value = resolved(value)
+	path = strings.TrimPrefix(path, ".")
+	switch {
+	case depth == 0:
+		return at, false
+	case path == "":
+		return at, s.fits == nil || s.fits(value)
+	case value.Kind == yaml.SequenceNode:
+		return s.item(at, value, path, depth)
+	case value.Kind == yaml.MappingNode:
+		if key, item, rest := entry(value, path, depth); key != nil {
+			return s.below(key, item, rest, depth-1)
+		}
+	}
+	return at, false
+}
+
+// item searches path in the items of a list, or in one if the path begins with its index.
+func (s *search) item(at, list *yaml.Node, path string, depth int) (*yaml.Node, bool) {
+	if name, rest, ok := subscript(path); ok {
+		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(list.Content) {
+			return s.below(list.Content[i], list.Content[i], rest, depth-1)
+		}
+		return at, false
+	}
+	for _, item := range list.Content {
+		if found, whole := s.below(item, item, path, depth-1); whole {
+			return found, true
+		}
+	}
+	return at, false
+}
+
+// entry returns the entry of a mapping that path begins with, and the rest of the path. Names may contain dots, so the
+// longest counts; of keys that are there twice the last one, as for decoders.
+func entry(mapping *yaml.Node, path string, depth int) (key, value *yaml.Node, rest string) {
+	name, after, quoted := subscript(path)
+	longest := -1
+	var merged *yaml.Node
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		k := mapping.Content[i]
+		if k.Tag == "!!merge" {
+			merged = resolved(mapping.Content[i+1])
+			continue
+		}
+		remaining, ok := strings.CutPrefix(path, k.Value)
+		switch {
+		case quoted && k.Value == name:
+			key, value, rest, longest = k, mapping.Content[i+1], after, len(path)
+		case !quoted && ok && len(k.Value) >= longest && (remaining == "" || remaining[0] == '.' || remaining[0] == '['):
+			key, value, rest, longest = k, mapping.Content[i+1], remaining, len(k.Value)
+		}
+	}
+	if key == nil && merged != nil && merged.Kind == yaml.MappingNode && depth > 1 {
+		return entry(merged, path, depth-1)
+	}
+	return key, value, rest
+}
+
+// subscript splits the index or key in brackets off a path that begins with it.
+func subscript(path string) (name, rest string, ok bool) {
+	if !strings.HasPrefix(path, "[") {
+		return "", "", false
+	}
+	name, rest, ok = strings.Cut(path[1:], "]")
+	if unquoted, err := strconv.Unquote(name); err == nil {
+		name = unquoted
+	}
+	return name, rest, ok
+}
+
+// resolved returns the node that an alias stands for.
+func resolved(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode && n.Alias != nil {
+		n = n.Alias
+	}
+	return n
+}
+
+// child returns the node of a field, or nil.
+func child(root *yaml.Node, names ...string) *yaml.Node {
+	value := resolved(root)
+	for _, name := range names {
+		if value.Kind != yaml.MappingNode {
+			return nil
+		}
+		key, item, rest := entry(value, name, depthMost)
+		if key == nil || rest != "" {
+			return nil
+		}
+		value = resolved(item)
+	}
+	return value
+}
+
+// scalar returns the scalar of a field, or "" if there is none.
+func scalar(root *yaml.Node, names ...string) string {
+	if n := child(root, names...); n != nil && n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
+		return n.Value
+	}
+	return ""
+}
+
+// twice returns the second key of a name in a mapping. Of several mappings the one with the key in line counts, or
+// else the first.
+func twice(n *yaml.Node, name string, line int) (found *yaml.Node) {
+	visit(n, func(n *yaml.Node) {
+		if n.Kind != yaml.MappingNode {
+			return
+		}
+		seen := false
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if key.Value != name {
+				continue
+			}
+			if seen && (found == nil || key.Line == line) {
+				found = key
+			}
+			seen = true
+		}
+	})
+	return found
+}
+
+// visit calls f for n and all nodes below it. It does not follow aliases.
+func visit(n *yaml.Node, f func(*yaml.Node)) {
+	f(n)
+	for _, child := range n.Content {
+		visit(child, f)
+	}
+}

@@ -1,0 +1,230 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// serverNamespaces are the namespaces that a server makes itself.
+var serverNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
+
+// assume creates the namespaces that documents refer to and that are not there, so that their absence hides nothing.
+func (c *checker) assume(ctx context.Context) {
+	known := map[string]bool{}
+	for _, name := range serverNamespaces {
+		known[name] = true
+	}
+	for _, i := range c.stages[namespaces] {
+		if c.is(i) {
+			known[c.documents[i].Name] = true
+		}
+	}
+	for _, d := range c.documents {
+		if d.root == nil || d.Namespace == "" || known[d.Namespace] || d.group() == "" && d.Kind == "Namespace" {
+			continue
+		}
+		known[d.Namespace] = true
+		object := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+		object.Name = d.Namespace
+		a, err := c.client.write(ctx, http.MethodPost, "/api/v1/namespaces", runtime.ContentTypeJSON, nil, object)
+		if err == nil && a.status == nil {
+			c.summary.Assumed = append(c.summary.Assumed, Note{d.field("metadata.namespace", nil), "Namespace " + d.Namespace})
+		}
+	}
+}
+
+// servedWait limits the wait for a definition, and for policies to be in force.
+const servedWait = 10 * time.Second
+
+// serve waits until the kinds of a definition that was accepted are served.
+func (c *checker) serve(ctx context.Context, d *document, r *Result) {
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(d.text, definition); err != nil {
+		return
+	}
+	for i := range definition.Spec.Versions {
+		if !definition.Spec.Versions[i].Served {
+			continue
+		}
+		as := served{
+			schema.GroupVersionResource{Group: definition.Spec.Group, Version: definition.Spec.Versions[i].Name,
+				Resource: definition.Spec.Names.Plural},
+			definition.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		}
+		if problem := c.awaitServed(ctx, definition.Name, as); problem != "" {
+			c.judge(r, Finding{Level: Refusal, Position: d.field("spec.names", nil), Field: "spec.names", Message: problem})
+			return
+		}
+		c.client.add(as.resource.GroupVersion().WithKind(definition.Spec.Names.Kind), as)
+	}
+}
+
+// awaitServed waits until a resource is served, and returns why it is not.
+func (c *checker) awaitServed(ctx context.Context, name string, as served) (problem string) {
+	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+	err := until(ctx, func() (bool, error) {
+		list := call{method: http.MethodGet, path: as.collection("default"), query: url.Values{"limit": {"1"}}, accept: briefList}
+		a, err := c.client.do(ctx, list)
+		if err != nil || a.status == nil {
+			return true, err
+		}
+		if a, err = c.client.do(ctx, call{method: http.MethodGet, path: definitions + url.PathEscape(name)}); err != nil {
+			return true, err
+		}
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.Unmarshal(a.body, definition); err != nil {
+			return true, err
+		}
+		for _, condition := range definition.Status.Conditions {
+			if condition.Type == apiextensionsv1.NamesAccepted && condition.Status == apiextensionsv1.ConditionFalse {
+				problem = "the definition is not served: " + condition.Message
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		problem = "the definition is not served: " + err.Error()
+	}
+	return problem
+}
+
+// is reports whether the server has the object of a document.
+func (c *checker) is(i int) bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	_, ok := c.made[c.documents[i].identity()]
+	return ok
+}
+
+// briefList asks for the metadata of a list.
+const briefList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+// until calls done until it is true, with growing pauses, for servedWait at most.
+func until(ctx context.Context, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, servedWait, fmt.Errorf("no success within %s", servedWait))
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// probe is the name of the objects by which a check finds out that the policies of the set are in force.
+const probe = "kx-check-probe"
+
+// enforce waits until the policies of the set are in force. The server follows policies by a watch, in the order in
+// which they were written. So a policy that is created last, and of which a write is warned, shows that all are known.
+func (c *checker) enforce(ctx context.Context) error {
+	rules := map[string]any{"resourceRules": []any{map[string]any{
+		"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{"configmaps"},
+		"resourceNames": []string{probe}, "operations": []string{"CREATE"},
+	}}}
+	metadata := map[string]any{"name": probe}
+	for kind, spec := range map[string]map[string]any{
+		"ValidatingAdmissionPolicy": {"matchConstraints": rules, "validations": []any{map[string]any{
+			"expression": "false", "messageExpression": "'" + probe + " ' + string(has(object.metadata.annotations))",
+		}}},
+		"ValidatingAdmissionPolicyBinding": {"policyName": probe, "validationActions": []string{"Warn"}},
+		"MutatingAdmissionPolicy": {"matchConstraints": rules, "reinvocationPolicy": "Never", "mutations": []any{map[string]any{
+			"patchType":          "ApplyConfiguration",
+			"applyConfiguration": map[string]any{"expression": "Object{metadata: Object.metadata{annotations: {'" + probe + "': 'yes'}}}"},
+		}}},
+		"MutatingAdmissionPolicyBinding": {"policyName": probe},
+	} {
+		as, _ := c.client.kind(schema.GroupVersionKind{Group: groupPolicies, Version: "v1", Kind: kind})
+		object := map[string]any{"apiVersion": groupPolicies + "/v1", "kind": kind, "metadata": metadata, "spec": spec}
+		if a, err := c.client.write(ctx, http.MethodPost, as.collection(""), runtime.ContentTypeJSON, nil, object); err != nil {
+			return err
+		} else if a.status != nil {
+			return fmt.Errorf("%s", a.status.Message)
+		}
+	}
+	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+	return until(ctx, func() (bool, error) {
+		a, err := c.client.write(ctx, http.MethodPost, "/api/v1/namespaces/default/configmaps", runtime.ContentTypeJSON,
+			url.Values{"dryRun": {metav1.DryRunAll}}, object)
+		return err != nil || slices.ContainsFunc(a.warnings, func(w string) bool { return strings.Contains(w, probe+" true") }), err
+	})
+}
+
+// reconsider asks again about documents that were created before the policies of the set were in force.
+func (c *checker) reconsider(ctx context.Context, i int) {
+	d, r := c.documents[i], c.results[i]
+	if !c.is(i) {
+		return
+	}
+	as, _ := c.client.kind(d.groupVersionKind())
+	a, err := c.client.do(ctx, call{method: http.MethodPost, path: as.collection(d.namespace()), body: d.text, media: d.media,
+		accept: brief, query: url.Values{"fieldValidation": {metav1.FieldValidationWarn}, "dryRun": {metav1.DryRunAll}}})
+	switch {
+	case err != nil:
+		c.unanswered(r, d, err)
+	case a.status != nil && a.status.Reason != metav1.StatusReasonAlreadyExists:
+		c.judge(r, d.refusals(a.status)...)
+		fallthrough
+	default:
+		c.warn(r, d, a.warnings)
+	}
+}
+
+// equip creates what controllers of a cluster make and admission asks for: the accounts and the classes of priority of
+// pods.
+func (c *checker) equip(ctx context.Context) {
+	in := map[string]bool{}
+	for _, d := range c.documents {
+		if d.root != nil && d.group() == "" && d.Kind == "Pod" {
+			in[d.namespace()] = true
+		}
+	}
+	if len(in) == 0 {
+		return
+	}
+	for name, value := range systemClasses {
+		class := &schedulingv1.PriorityClass{Value: int32(value)}
+		class.APIVersion, class.Kind, class.Name = "scheduling.k8s.io/v1", "PriorityClass", name
+		_, _ = c.client.write(ctx, http.MethodPost, "/apis/scheduling.k8s.io/v1/priorityclasses", runtime.ContentTypeJSON, nil, class)
+	}
+	for namespace := range in {
+		account := &corev1.ServiceAccount{}
+		account.APIVersion, account.Kind, account.Name = "v1", "ServiceAccount", "default"
+		// If it fails, the answer to the pod says so.
+		_, _ = c.client.write(ctx, http.MethodPost, "/api/v1/namespaces/"+url.PathEscape(namespace)+"/serviceaccounts",
+			runtime.ContentTypeJSON, nil, account)
+	}
+}
+
+// limit puts a quota into force: a controller copies its limits to the status.
+func (c *checker) limit(ctx context.Context, d *document) {
+	quota := &corev1.ResourceQuota{}
+	if d.Kind != "ResourceQuota" || yaml.Unmarshal(d.text, quota) != nil {
+		return
+	}
+	status := corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: corev1.ResourceList{}}
+	for name := range quota.Spec.Hard {
+		status.Used[name] = resource.Quantity{}
+	}
+	_, _ = c.client.write(ctx, http.MethodPatch, "/api/v1/namespaces/"+url.PathEscape(d.namespace())+"/resourcequotas/"+
+		url.PathEscape(d.Name)+"/status", string(types.MergePatchType), nil, map[string]any{"status": status})
+}

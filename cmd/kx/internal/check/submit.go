@@ -1,0 +1,207 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// brief asks for the metadata of an object instead of the whole.
+const brief = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+// result begins the result of a document.
+func (d *document) result() *Result {
+	return &Result{Position: d.position, Object: d.Object, Template: d.template, Outcome: Accepted}
+}
+
+// submit creates the object of a document.
+func (c *checker) submit(ctx context.Context, d *document) *Result {
+	r := d.result()
+	as, ok := c.client.kind(d.groupVersionKind())
+	if !ok {
+		c.judge(r, c.unserved(d))
+		return r
+	}
+	sent := call{method: http.MethodPost, path: as.collection(d.namespace()), body: d.text, media: d.media, accept: brief,
+		query: url.Values{"fieldValidation": {metav1.FieldValidationWarn}, "fieldManager": {manager}}}
+	if c.client.whole {
+		sent.accept = runtime.ContentTypeJSON
+	}
+	if isServer(d) {
+		sent.query.Set("dryRun", metav1.DryRunAll)
+		c.notAsked(d)
+	}
+	a, err := c.create(ctx, d, sent)
+	if err != nil {
+		return c.unanswered(r, d, err)
+	}
+	warnings := a.warnings
+	if a.status != nil && a.status.Reason == metav1.StatusReasonAlreadyExists {
+		if a, err = c.update(ctx, d, sent); err != nil {
+			return c.unanswered(r, d, err)
+		}
+		warnings = append(warnings, a.warnings...)
+		r.Updated = c.origin(d)
+	}
+	c.answered(r, d, a, warnings)
+	return r
+}
+
+// create sends a document. Definitions are created without the webhooks that convert their objects; before that, the
+// server is asked about the whole one.
+func (c *checker) create(ctx context.Context, d *document, sent call) (*answer, error) {
+	if !isDefinition(d) || scalar(d.root, "spec", "conversion", "strategy") != "Webhook" {
+		return c.client.do(ctx, sent)
+	}
+	c.notAsked(d)
+	kept := sent
+	sent.query = url.Values{"fieldValidation": sent.query["fieldValidation"], "dryRun": {metav1.DryRunAll}}
+	asked, err := c.client.do(ctx, sent)
+	if err != nil || asked.status != nil {
+		return asked, err
+	}
+	object := map[string]any{}
+	if err := yaml.Unmarshal(d.text, &object); err != nil {
+		return nil, err
+	}
+	if spec, ok := object["spec"].(map[string]any); ok {
+		delete(spec, "conversion")
+	}
+	if kept.body, err = json.Marshal(object); err != nil {
+		return nil, err
+	}
+	kept.media = runtime.ContentTypeJSON
+	if made, err := c.client.do(ctx, kept); err != nil || made.status != nil {
+		return made, err
+	}
+	return asked, nil
+}
+
+// update applies a document to an object that is there already, as kubectl apply --server-side does.
+func (c *checker) update(ctx context.Context, d *document, sent call) (*answer, error) {
+	sent.method, sent.media = http.MethodPatch, string(types.ApplyYAMLPatchType)
+	sent.path += "/" + url.PathEscape(d.Name)
+	sent.query = url.Values{"fieldValidation": sent.query["fieldValidation"], "fieldManager": {manager}, "force": {"true"}}
+	return c.client.do(ctx, sent)
+}
+
+// origin returns the place of the document that created the object of d.
+func (c *checker) origin(d *document) string {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if at, ok := c.made[d.identity()]; ok {
+		return at.String()
+	}
+	return "the server's own"
+}
+
+// answered completes a result by the answer of the server.
+func (c *checker) answered(r *Result, d *document, a *answer, warnings []string) {
+	if a.status != nil {
+		c.judge(r, d.refusals(a.status)...)
+	} else {
+		c.lock.Lock()
+		if _, ok := c.made[d.identity()]; !ok {
+			c.made[d.identity()] = d.position
+		}
+		c.lock.Unlock()
+		if c.client.whole {
+			r.Changes = changes(d, a.body)
+		}
+	}
+	c.warn(r, d, warnings)
+}
+
+// judge adds findings to a result that make it a refusal.
+func (c *checker) judge(r *Result, findings ...Finding) {
+	r.Outcome = Refused
+	r.Findings = append(r.Findings, findings...)
+}
+
+// warn adds warnings that the result does not have yet. If they count as refusals, the result is one.
+func (c *checker) warn(r *Result, d *document, warnings []string) {
+	for _, text := range warnings {
+		level := Warning
+		if c.config.Strict {
+			level = Refusal
+		}
+		f := d.finding(level, text)
+		if slices.Contains(r.Findings, f) {
+			continue
+		}
+		r.Findings = append(r.Findings, f)
+		if c.config.Strict && r.Outcome == Accepted {
+			r.Outcome = Refused
+		}
+	}
+}
+
+func (c *checker) unanswered(r *Result, d *document, err error) *Result {
+	r.Outcome = Unchecked
+	r.Findings = append(r.Findings, Finding{Level: Failure, Position: d.position, Message: "the server does not answer: " + err.Error()})
+	return r
+}
+
+// isServer reports whether a document names a server to which requests are passed on.
+func isServer(d *document) bool {
+	return d.group() == "apiregistration.k8s.io" && d.Kind == "APIService"
+}
+
+// isWebhook reports whether a document configures webhooks.
+func isWebhook(d *document) bool {
+	return d.group() == groupPolicies && (d.Kind == "MutatingWebhookConfiguration" || d.Kind == "ValidatingWebhookConfiguration")
+}
+
+// notAsked notes that what a document names was not called.
+func (c *checker) notAsked(d *document) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	note := Note{d.position, d.Object.String()}
+	if !slices.Contains(c.summary.NotAsked, note) {
+		c.summary.NotAsked = append(c.summary.NotAsked, note)
+	}
+}
+
+// owned are the fields of metadata that the server fills in for every object.
+var owned = []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"}
+
+// changes compares a document with what the server made of it. It is nil if they are the same but for what the server
+// owns.
+func changes(d *document, answer []byte) *Changes {
+	before, after := map[string]any{}, map[string]any{}
+	if yaml.Unmarshal(d.text, &before) != nil || json.Unmarshal(answer, &after) != nil {
+		return nil
+	}
+	data, err := json.Marshal(before) // as numbers of YAML and of JSON have different types
+	if err != nil {
+		return nil
+	}
+	clear(before)
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&before); err != nil {
+		return nil
+	}
+	metadata, _ := after["metadata"].(map[string]any)
+	own, _ := before["metadata"].(map[string]any)
+	for _, field := range owned {
+		delete(metadata, field)
+		delete(own, field)
+	}
+	if own["namespace"] == nil {
+		delete(metadata, "namespace")
+	}
+	delete(after, "status")
+	delete(before, "status")
+	if reflect.DeepEqual(before, after) {
+		return nil
+	}
+	return &Changes{before, after}
+}
