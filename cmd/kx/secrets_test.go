@@ -106,7 +106,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		return slices.ContainsFunc(all, func(s peertest.Span) bool { return s.Attributes["url.path"] == "/last" })
 	})
 	seen["exported traces"] = collector.Text()
-	check(t, seen)
+	lookForMarkers(t, seen)
 	for place, text := range seen {
 		for _, part := range made {
 			if holds(text, part) {
@@ -116,8 +116,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// check looks for the markers. Where the control must be found, a search that finds nothing is broken.
-func check(t *testing.T, seen map[string]string) {
+// lookForMarkers looks for the markers. Where the control must be found, a search that finds nothing is broken.
+func lookForMarkers(t *testing.T, seen map[string]string) {
 	t.Helper()
 	controls := []string{
 		"journeys", "a capture", "a capture shown", "an export as md", "an export as html", "an export as svg", "a cached object", "keys", "a tap", "a screen",

@@ -1,8 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,28 +51,22 @@ type checker struct {
 // Run checks the inputs and calls emit with each result, in the order of the documents. The error says why there is no
 // summary.
 func Run(ctx context.Context, config Config, emit func(*Result) error) (*Summary, error) {
-	type started struct {
-		*running
-		err error
+	reading := make(chan *reader, 1)
+	go func() { reading <- read(config.Inputs) }() // standard input may come late, or never
+	s, err := start(ctx, config.Server, config.Log)
+	if err != nil {
+		return nil, err
 	}
-	starting := make(chan started, 1)
-	go func() {
-		s, err := start(ctx, config.Server, config.Log)
-		starting <- started{s, err}
-	}()
-	read := read(config.Inputs)
-	s := <-starting
-	if s.err != nil {
-		return nil, s.err
+	var in *reader
+	select {
+	case in = <-reading:
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), s.stop())
 	}
-	c := &checker{config: config, documents: read.documents, paramKinds: map[string]schema.GroupVersionKind{},
+	c := &checker{config: config, documents: in.documents, paramKinds: map[string]schema.GroupVersionKind{},
 		quotas: map[string]bool{}, made: map[string]Position{}}
-	c.summary.LeftOut = read.leftOut
-	err := c.run(ctx, s.running, emit)
-	if stopErr := s.stop(); err == nil {
-		err = stopErr
-	}
-	return &c.summary, err
+	c.summary.LeftOut = in.leftOut
+	return &c.summary, errors.Join(c.run(ctx, s, emit), s.stop())
 }
 
 func (c *checker) run(ctx context.Context, s *running, emit func(*Result) error) (err error) {
@@ -160,8 +157,13 @@ func (c *checker) work(ctx context.Context) {
 	}
 }
 
-// finish publishes the result of a document.
-func (c *checker) finish(i int) { close(c.ready[i]) }
+// finish publishes the result of a document, with its findings in the order of the file.
+func (c *checker) finish(i int) {
+	slices.SortStableFunc(c.results[i].Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	close(c.ready[i])
+}
 
 // unenforced turns the result of a policy into one without a verdict: whether it lets the set in is not known.
 func (c *checker) unenforced(r *Result, err error) {

@@ -37,7 +37,8 @@ func (d *document) refusals(status *metav1.Status) []Finding {
 				continue
 			}
 			all = append(all, Finding{
-				Level: Refusal, Position: d.field(cause.Field, nil), Field: cause.Field, Message: cause.Message,
+				Level: Refusal, Position: d.field(cause.Field, nil), Field: cause.Field,
+				Message: cause.Field + ": " + cause.Message,
 			})
 		}
 	}
@@ -68,7 +69,6 @@ func (d *document) finding(level Level, message string) Finding {
 	}
 	if m := leading.FindStringSubmatch(message); m != nil {
 		f.Field, f.Position = m[1], d.field(m[1], nil)
-		f.Message = message[len(m[0]):]
 		return f
 	}
 	if deprecation.MatchString(message) {

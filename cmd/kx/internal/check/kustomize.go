@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
@@ -34,8 +35,8 @@ func (r *reader) kustomization(dir string) {
 			if d.source = origins[i]; d.source != nil {
 				d.position = d.source.position
 			} else {
-				d.source = &document{file: file, root: d.root}
 				d.position = Position{file, 1, 1}
+				d.source = &document{root: &yaml.Node{Kind: yaml.MappingNode}} // no file has its fields
 			}
 			r.documents = append(r.documents, d)
 		}

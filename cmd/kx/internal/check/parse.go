@@ -43,17 +43,18 @@ func (d *document) at(n *yaml.Node) Position {
 
 // field returns the position of a field. Without such a field it is that of the field which would contain it.
 func (d *document) field(path string, fits func(*yaml.Node) bool) Position {
+	in := d
 	if d.source != nil {
-		if n, whole := find(d.source.root, path, fits); whole {
-			return d.source.at(n)
-		}
+		in = d.source
+	}
+	n, whole := find(in.root, path, fits)
+	if !whole && fits != nil {
+		n, _ = find(in.root, path, nil)
+	}
+	if n == in.root {
 		return d.position
 	}
-	n, whole := find(d.root, path, fits)
-	if !whole && fits != nil {
-		n, _ = find(d.root, path, nil)
-	}
-	return d.at(n)
+	return in.at(n)
 }
 
 const yamlMedia = "application/yaml"

@@ -28,12 +28,30 @@ func (s *search) below(at, value *yaml.Node, path string, depth int) (*yaml.Node
 	case depth == 0:
 		return at, false
 	case path == "":
-		return at, s.fits == nil || s.fits(value)
+		return s.here(at, value)
 	case value.Kind == yaml.SequenceNode:
 		return s.item(at, value, path, depth)
 	case value.Kind == yaml.MappingNode:
 		if key, item, rest := entry(value, path, depth); key != nil {
 			return s.below(key, item, rest, depth-1)
+		}
+	}
+	return at, false
+}
+
+// here returns the end of a path. If the value does not fit, an entry or item of it may: a decoder names the map, not
+// the key.
+func (s *search) here(at, value *yaml.Node) (*yaml.Node, bool) {
+	if s.fits == nil || s.fits(value) {
+		return at, true
+	}
+	for i, item := range value.Content {
+		switch isKey := value.Kind == yaml.MappingNode && i%2 == 0; {
+		case isKey || !s.fits(resolved(item)):
+		case value.Kind == yaml.MappingNode:
+			return value.Content[i-1], true
+		default:
+			return item, true
 		}
 	}
 	return at, false

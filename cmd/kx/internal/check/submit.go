@@ -37,7 +37,9 @@ func (c *checker) submit(ctx context.Context, d *document) *Result {
 		sent.accept = runtime.ContentTypeJSON
 	}
 	if isServer(d) {
-		sent.query.Set("dryRun", metav1.DryRunAll)
+		sent.query.Set("dryRun", metav1.DryRunAll) // else requests for its group would go to it
+	}
+	if isServer(d) || isWebhook(d) {
 		c.notAsked(d)
 	}
 	a, err := c.create(ctx, d, sent)
@@ -86,11 +88,15 @@ func (c *checker) create(ctx context.Context, d *document, sent call) (*answer, 
 	return asked, nil
 }
 
-// update applies a document to an object that is there already, as kubectl apply --server-side does.
+// update merges a document into an object that is there already. As with kubectl apply, fields that the document does not
+// have stay.
 func (c *checker) update(ctx context.Context, d *document, sent call) (*answer, error) {
-	sent.method, sent.media = http.MethodPatch, string(types.ApplyYAMLPatchType)
+	body, err := yaml.YAMLToJSON(d.text)
+	if err != nil {
+		return nil, err
+	}
+	sent.method, sent.media, sent.body = http.MethodPatch, string(types.MergePatchType), body
 	sent.path += "/" + url.PathEscape(d.Name)
-	sent.query = url.Values{"fieldValidation": sent.query["fieldValidation"], "fieldManager": {manager}, "force": {"true"}}
 	return c.client.do(ctx, sent)
 }
 

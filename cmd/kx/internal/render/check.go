@@ -54,13 +54,9 @@ type checkText struct {
 	CheckOptions
 }
 
-// sentence says what a finding is about.
+// sentence returns the message of a finding as one line.
 func sentence(r *check.Result, f *check.Finding) string {
-	message := f.Message
-	if f.Field != "" && !strings.Contains(message, f.Field) {
-		message = f.Field + ": " + message
-	}
-	return strings.Join(strings.Fields(message), " ") + template(r)
+	return strings.Join(strings.Fields(f.Message), " ") + template(r)
 }
 
 // template names the template that a document was rendered from.

@@ -1,0 +1,438 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// manifests writes files into a directory of their own and returns it.
+func manifests(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const (
+	goodMap  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\ndata: {a: b}\n"
+	goodApp  = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n" + goodPod
+	goodPod  = "    metadata: {labels: {a: b}}\n    spec:\n      containers:\n      - name: x\n        image: x\n"
+	cronTabs = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: crontabs.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: crontabs, singular: crontab, kind: CronTab}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer, minimum: 1, default: 3}}}}}}
+`
+	shortNames = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: short}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints: {resourceRules: [{operations: [CREATE, UPDATE], apiGroups: ['*'], apiVersions: ['*'], resources: [namespaces, configmaps]}]}
+  validations: [{expression: 'object.metadata.name.size() < int(params.data.most)', messageExpression: "object.metadata.name + ' is long'"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: short}
+spec: {policyName: short, validationActions: [Deny], paramRef: {name: limits, namespace: default, parameterNotFoundAction: Deny}}
+`
+	teamLabels = `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: team}
+spec:
+  reinvocationPolicy: Never
+  matchConstraints: {resourceRules: [{operations: [CREATE], apiGroups: [''], apiVersions: ['*'], resources: [configmaps]}]}
+  mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: "Object{metadata: Object.metadata{labels: {'team': 'blue'}}}"}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: team}
+spec: {policyName: team}
+`
+	hook = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: gate}
+webhooks:
+- name: gate.example.com
+  clientConfig: {url: "https://127.0.0.1:1/"}
+  failurePolicy: Fail
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  rules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*']}]
+`
+)
+
+// checks are sets of manifests and what is said about them. FILE stands for the directory of the set.
+var checks = []struct {
+	name  string
+	files map[string]string
+	// args are those of kx check: the whole directory if there are none.
+	args, stdin string
+	code        int
+	want, not   []string
+}{
+	{name: "good", files: map[string]string{"a.yaml": goodMap + "---\n" + goodApp}, want: []string{
+		"documents: 2; accepted: 2; of these updated: 0; refused: 0; not checked: 0; warnings: 0\n"}, not: []string{"a.yaml"}},
+	{name: "all", files: map[string]string{"a.yaml": goodMap}, args: "--all DIR", want: []string{"DIR/a.yaml:1:1: ConfigMap good: accepted\n"}},
+	{name: "warnings", files: map[string]string{"a.yaml": "# first\n---\n" + goodApp + "        imag: y\n        name: x\n  replica: 1\n"}, want: []string{
+		"DIR/a.yaml:14:9: Deployment web: warning: unknown field \"spec.template.spec.containers[0].imag\"\n",
+		"DIR/a.yaml:15:9: Deployment web: warning: key \"name\" already set in map\n",
+		"DIR/a.yaml:16:3: Deployment web: warning: unknown field \"spec.replica\"\n", "accepted: 1;", "warnings: 3\n"}},
+	{name: "strict", files: map[string]string{"a.yaml": goodApp + "  replica: 1\n"}, args: "--strict DIR", code: 1, want: []string{
+		"DIR/a.yaml:12:3: Deployment web: refused: unknown field \"spec.replica\"\n", "refused: 1;"}},
+	{name: "fields", files: map[string]string{"a.yaml": strings.Replace(goodApp, "image: x\n", "ports: [{containerPort: 80}, {containerPort: 99999}]\n", 1)}, code: 1, want: []string{
+		"DIR/a.yaml:10:9: Deployment web: refused: spec.template.spec.containers[0].image: Required value\n",
+		"DIR/a.yaml:11:39: Deployment web: refused: spec.template.spec.containers[0].ports[1].containerPort: Invalid value: 99999: must be between 1 and 65535, inclusive\n"}},
+	{name: "keys with dots", files: map[string]string{"a.yaml": goodApp[:len("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web")] + ", labels: {app.kubernetes.io/name: 'a b', x: z}}\n" +
+		goodApp[strings.Index(goodApp, "spec:"):]}, code: 1, want: []string{"DIR/a.yaml:3:23: Deployment web: refused: metadata.labels: Invalid value: \"a b\""}},
+	{name: "types", files: map[string]string{"a.yaml": strings.Replace(goodApp, "spec:\n", "spec:\n  replicas: three\n", 1), "b.yaml": strings.Replace(goodMap, "{a: b}", "\n  a: b\n  c: 1", 1),
+		"c.yaml": strings.Replace(goodApp, "image: x", "image: y", 1)}, code: 1, want: []string{
+		"DIR/a.yaml:5:3: Deployment web: refused: ", "cannot unmarshal string into", "DIR/b.yaml:6:3: ConfigMap good: refused: ", "DIR/c.yaml:11:9: Deployment web: refused: ", "cannot unmarshal bool"}},
+	{name: "definition after its object", files: map[string]string{
+		"a.yaml": "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\nspec:\n  size: 0\n---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: b}\nspec: {sice: 1}\n", "b.yaml": cronTabs}, code: 1, want: []string{
+		"DIR/a.yaml:5:3: CronTab a: refused: spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1\n",
+		"DIR/a.yaml:10:8: CronTab b: warning: unknown field \"spec.sice\"\n", "accepted: 2;"}},
+	{name: "definition refused", files: map[string]string{"a.yaml": strings.Replace(cronTabs, "scope: Namespaced", "scope: Everywhere", 1)}, code: 1, want: []string{
+		"DIR/a.yaml:6:3: CustomResourceDefinition crontabs.example.com: refused: spec.scope: "}},
+	{name: "names taken", files: map[string]string{"a.yaml": cronTabs + "---\n" + strings.ReplaceAll(cronTabs, "crontabs", "crons")}, code: 1, want: []string{
+		"refused: the definition is not served: ", "accepted: 1;"}},
+	{name: "no definition", files: map[string]string{"a.yaml": "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\n"}, code: 1, want: []string{
+		"DIR/a.yaml:1:1: CronTab a: refused: no matches for kind \"CronTab\" in version \"example.com/v1\": add its CustomResourceDefinition to the set\n",
+		"DIR/a.yaml:2:1: not in the set: the definition of CronTab in example.com/v1\n"}},
+	{name: "near", files: map[string]string{"a.yaml": strings.Replace(goodApp, "Deployment", "Deploymnt", 1) + "---\n" + strings.Replace(goodApp, "apps/v1", "extensions/v1beta1", 1)}, code: 1, want: []string{
+		"DIR/a.yaml:2:1: Deploymnt web: refused: no matches for kind \"Deploymnt\" in version \"apps/v1\": did you mean Deployment?\n", "it is served in apps/v1\n"}},
+	{name: "namespaces", files: map[string]string{"a.yaml": strings.Replace(goodMap, "good}", "good, namespace: shop}", 1), "b.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {a: b}}\n"}, want: []string{
+		"DIR/a.yaml:3:24: assumed, as documents refer to it: Namespace shop\n", "DIR/b.yaml:1:1: Namespace default: updated, as the object is there already: the server's own\n"}},
+	{name: "pod security", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: safe, labels: {pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/warn: restricted}}\n---\n" +
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: safe}\nspec: {containers: [{name: a, image: b}]}\n---\n" + strings.Replace(goodApp, "{name: web}", "{name: web, namespace: safe}", 1)}, code: 1, want: []string{
+		"Pod safe/p: refused: pods \"p\" is forbidden: violates PodSecurity \"restricted:latest\"", "Deployment safe/web: warning: would violate PodSecurity"}},
+	{name: "policies", files: map[string]string{"a.yaml": goodMap + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: limits}\ndata: {most: '8'}\n---\n" + strings.Replace(goodMap, "good", "much-too-long", 1) +
+		"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: long-namespace}\n", "z.yaml": shortNames}, code: 1, want: []string{
+		"ConfigMap much-too-long: refused: configmaps \"much-too-long\" is forbidden: ValidatingAdmissionPolicy 'short' with binding 'short' denied request: much-too-long is long\n",
+		"Namespace long-namespace: refused: ", "accepted: 4;", "refused: 2;"}},
+	{name: "changes", files: map[string]string{"a.yaml": goodMap, "b.yaml": cronTabs, "c.yaml": "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\nspec: {}\n", "z.yaml": teamLabels}, args: "--show-changes DIR", want: []string{
+		"DIR/a.yaml:1:1: ConfigMap good: changed\n", "+     team: blue", "CronTab a: changed\n", "+   size: 3", "accepted: 5;"}, not: []string{"uid", "managedFields", "resourceVersion"}},
+	{name: "secret changes", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2}\n"}, args: "--show-changes DIR", want: []string{"Secret s: changed\n", "Opaque"},
+		not: []string{"hunter2", "aHVudGVyMg"}},
+	{name: "webhooks", files: map[string]string{"a.yaml": goodMap + "---\n" + hook, "b.yaml": cronTabs + "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://127.0.0.1:1/'}}}\n",
+		"c.yaml": "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.other.example.com}\nspec: {group: other.example.com, version: v1, groupPriorityMinimum: 1, versionPriority: 1, service: {name: a, namespace: b}}\n",
+		"d.yaml": "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\n"}, want: []string{
+		"DIR/a.yaml:6:1: not asked: ValidatingWebhookConfiguration gate\n", "DIR/b.yaml:1:1: not asked: CustomResourceDefinition crontabs.example.com\n", "not asked: APIService v1.other.example.com\n", "accepted: 5;"}},
+	{name: "quota", files: map[string]string{"a.yaml": goodMap + "---\n" + strings.Replace(goodMap, "good", "second", 1), "q.yaml": "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {count/configmaps: 1}}\n"}, code: 1, want: []string{
+		"DIR/a.yaml:6:1: ConfigMap second: refused: configmaps \"second\" is forbidden: exceeded quota: few, requested: count/configmaps=1, used: count/configmaps=1, limited: count/configmaps=1\n", "accepted: 2;"}},
+	{name: "twice", files: map[string]string{"a.yaml": strings.Replace(goodMap, "\ndata:", "\nimmutable: true\ndata:", 1) + "---\n" + strings.Replace(goodMap, "good", "other", 1), "b.yaml": strings.Replace(goodMap, "{a: b}", "{a: c}", 1) + "---\n" +
+		strings.Replace(goodMap, "good", "other", 1)}, code: 1, want: []string{
+		"DIR/b.yaml:4:1: ConfigMap good: refused: data: Forbidden: field is immutable when `immutable` is set\n", "DIR/b.yaml:6:1: ConfigMap other: updated, as the object is there already: DIR/a.yaml:7:1\n", "of these updated: 1;"}},
+	{name: "ports", files: map[string]string{"a.yaml": service("a") + "---\n" + service("b") + "---\n" + service("c")}, code: 1, want: []string{
+		"DIR/a.yaml:13:22: Service b: refused: spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated\n", "Service c: refused: ", "refused: 2;"}},
+	{name: "pods", files: map[string]string{"a.yaml": pod("a", "priorityClassName: system-node-critical") + pod("b", "serviceAccountName: none") + pod("c", "runtimeClassName: gvisor") + pod("d", "priorityClassName: mine"),
+		"z.yaml": "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: mine}\nvalue: 5\n"}, code: 1, want: []string{
+		"Pod b: refused: pods \"b\" is forbidden: error looking up service account default/none: serviceaccount \"none\" not found\n", "Pod c: refused: ", "DIR/a.yaml:14:8: not in the set: RuntimeClass gvisor\n", "accepted: 3;"}},
+	{name: "classes", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec:\n  accessModes: [ReadWriteOnce]\n  storageClassName: fast\n  resources: {requests: {storage: 1Gi}}\n"}, want: []string{
+		"DIR/a.yaml:6:3: not in the set: StorageClass fast\n", "accepted: 1;"}},
+	{name: "deprecated", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: Endpoints\nmetadata: {name: a}\n"}, want: []string{"DIR/a.yaml:1:1: Endpoints a: warning: v1 Endpoints is deprecated"}},
+	{name: "generated names", files: map[string]string{"a.yaml": strings.Repeat("apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n---\n", 2)}, want: []string{"accepted: 2; of these updated: 0;"}},
+	{name: "lists", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: &m {name: a}\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: *m\n  data: {a: no}\n- 1\n"}, code: 2, want: []string{
+		"DIR/a.yaml:10:10: ConfigMap a: refused: ", "cannot unmarshal bool", "DIR/a.yaml:11:3: document: not checked: this item is no object", "accepted: 1;"}},
+	{name: "JSON", files: map[string]string{"a.json": "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"ConfigMap\",\n\t\"metadata\": {\"name\": \"a\"},\n\t\"dat\": {}\n} {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"B\"}}\n", "b.json": "{\n  \"a\": 1,,\n}\n",
+		"c.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"}, code: 2, want: []string{
+		"DIR/a.json:5:2: ConfigMap a: warning: unknown field \"dat\"\n", "DIR/a.json:6:58: ConfigMap B: refused: metadata.name: ", "DIR/b.json:2:10: document: not checked: this is no JSON: ", "accepted: 2;"}},
+	{name: "broken", files: map[string]string{"a.yaml": goodMap + "---\napiVersion: v1\n  kind: x\n---\n" + strings.Replace(goodMap, "good", "last", 1), "b.yaml": "metadata:\n  name: {{ .Release.Name }}\n", "c.yaml": "{{- if .Values.x }}\na: b\n{{ end }}\n",
+		"d.yaml": "a: b\n", "e.yaml": "\x00\x01", "f.yaml": "- 1\n", "g.yaml": "# only a comment\n---\n---\n"}, args: "DIR DIR/nothing.yaml", code: 2, want: []string{
+		"DIR/a.yaml:7:1: document: not checked: this is no YAML: ", "DIR/b.yaml:2:9: document: not checked: {{ begins an expression of helm", "DIR/c.yaml:1:1: document: not checked: {{ begins", "helm template CHART | kx check -",
+		"DIR/d.yaml:1:1: document: not checked: the document has no apiVersion and kind", "DIR/e.yaml:1:1: document: not checked: the file has bytes that are no text", "DIR/f.yaml:1:1: document: not checked: this is no object",
+		"DIR/nothing.yaml:1:1: document: not checked: the file can't be read: no such file or directory", "documents: 9; accepted: 2;"}, not: []string{"/g.yaml"}},
+	{name: "braces that are text", files: map[string]string{"a.yaml": strings.Replace(goodMap, "{a: b}", "{a: '{{ $labels.x }}'}", 1)}, want: []string{"accepted: 1;"}},
+	{name: "helm", args: "--all -", stdin: "---\n# Source: shop/templates/map.yaml\n" + goodMap + "---\n# Source: shop/templates/bad.yaml\n" + strings.Replace(goodMap, "\ndata:", "\ndat:", 1), want: []string{
+		"stdin:3:1: ConfigMap good: accepted (of shop/templates/map.yaml)\n", "stdin:12:1: ConfigMap good: warning: unknown field \"dat\" (of shop/templates/bad.yaml)\n"}},
+	{name: "charts and kustomizations", files: map[string]string{"chart/Chart.yaml": "apiVersion: v2\nname: a\n", "chart/templates/a.yaml": "{{ x }}", "k/kustomization.yaml": "resources: [a.yaml]\n", "k/a.yaml": goodMap, ".hidden/a.yaml": "x", "a.txt": "x"}, want: []string{
+		"DIR/chart:1:1: left out: a chart, which is not rendered here: helm template DIR/chart | kx check -\n", "DIR/k/kustomization.yaml:1:1: left out: a kustomization, which is not built here: kx check -k DIR/k\n", "documents: 1; accepted: 1;"}},
+	{name: "kustomize", files: map[string]string{"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": goodMap + "---\n" + strings.Replace(goodApp, "image: x", "imag: x", 1),
+		"over/kustomization.yaml": "resources: [../base]\nnamePrefix: my-\nconfigMapGenerator: [{name: made, literals: [a=b]}]\n"}, args: "--all -k DIR/over", code: 1, want: []string{
+		"DIR/base/a.yaml:1:1: ConfigMap my-good: accepted\n", "DIR/base/a.yaml:15:9: Deployment my-web: refused: spec.template.spec.containers[0].image: Required value\n",
+		"DIR/base/a.yaml:16:9: Deployment my-web: warning: unknown field \"spec.template.spec.containers[0].imag\"\n", "DIR/over/kustomization.yaml:1:1: ConfigMap my-made-", "documents: 3;"}},
+	{name: "kustomize cycle", files: map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n", "m.yaml": goodMap}, args: "DIR/m.yaml -k DIR/a -k DIR/none", code: 2, want: []string{
+		"DIR/a:1:1: document: not checked: kustomize can't build it: ", "cycle detected", "kx kustomize DIR/a builds it alone", "DIR/none:1:1: document: not checked: ", "accepted: 1;"}},
+	{name: "nothing there", files: map[string]string{"a.txt": "x"}, code: 2, want: []string{"there is no manifest in what was named"}},
+	{name: "nothing named", args: " ", code: 2, want: []string{"nothing to check: name files or directories"}},
+}
+
+func service(name string) string {
+	return "apiVersion: v1\nkind: Service\nmetadata: {name: " + name + "}\nspec:\n  type: NodePort\n  ports: [{port: 80, nodePort: 30080}]\n"
+}
+
+func pod(name, spec string) string {
+	return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {" + spec + ", containers: [{name: a, image: b}]}\n---\n"
+}
+
+// TestCheck checks manifests, good and bad.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, tt := range checks {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, dir := newMachine(t), manifests(t, tt.files)
+			args := tt.args
+			if args == "" {
+				args = "DIR"
+			}
+			a := m.run(tt.stdin, append([]string{"check"}, strings.Fields(strings.ReplaceAll(args, "DIR", dir))...)...)
+			said := strings.ReplaceAll(a.out+a.err, dir, "DIR")
+			if a.code != tt.code {
+				t.Errorf("exit code %d, want %d", a.code, tt.code)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(said, want) {
+					t.Errorf("it does not say %q", want)
+				}
+			}
+			for _, not := range tt.not {
+				if strings.Contains(said, not) {
+					t.Errorf("it says %q", not)
+				}
+			}
+			if t.Failed() {
+				t.Log(said)
+			}
+			if left, _ := os.ReadDir(m.home); len(left) > 0 {
+				t.Errorf("it left %v in the home directory", left)
+			}
+		})
+	}
+}
+
+// TestCheckSizes checks a document and a file that are too large.
+func TestCheckSizes(t *testing.T) {
+	t.Parallel()
+	dir := manifests(t, map[string]string{"a.yaml": strings.Replace(goodMap, "{a: b}", "\n  a: "+strings.Repeat("x", 4<<20), 1) + "\n---\n" + goodMap, "b.yaml": ""})
+	if err := os.Truncate(filepath.Join(dir, "b.yaml"), 100<<20); err != nil {
+		t.Fatal(err)
+	}
+	a := newMachine(t).run("", "check", dir)
+	for _, want := range []string{
+		"a.yaml:1:1: document: not checked: the document has 4194", "and an API server reads 3145728 at most: split it",
+		"b.yaml:1:1: document: not checked: the file has more than the 64 MiB that are read: split it", "accepted: 1;",
+	} {
+		if a.code != 2 || !strings.Contains(a.out, want) {
+			t.Errorf("exit code %d, not %q: %s%s", a.code, want, a.out, a.err)
+		}
+	}
+}
+
+// TestCheckForms reads each form of the output as those do for whom it is meant.
+func TestCheckForms(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	dir := manifests(t, map[string]string{
+		"a b.yaml": goodMap + "---\n" + strings.Replace(goodApp, "image: x", "imag: x", 1) + "---\na: [\n---\n" +
+			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}\n",
+	})
+	form := func(name string) string {
+		t.Helper()
+		a := m.run("", "check", "-o", name, dir)
+		if a.code != 2 || a.err != "" {
+			t.Fatalf("-o %s: exit code %d: %s%s", name, a.code, a.out, a.err)
+		}
+		return a.out
+	}
+	t.Run("json", func(t *testing.T) {
+		var got struct {
+			Documents []struct {
+				File, Kind, Name, Outcome string
+				Line                      int
+				Findings                  []struct {
+					Level, Field, Message string
+					Line, Column          int
+				}
+			}
+			Summary struct {
+				Documents, Accepted, Refused, Unchecked, Warnings int
+				Missing                                           []struct{ Text string }
+			}
+		}
+		if err := json.Unmarshal([]byte(form("json")), &got); err != nil {
+			t.Fatal(err)
+		}
+		if s := got.Summary; len(got.Documents) != 4 || s.Documents != 4 || s.Accepted != 2 || s.Refused != 1 || s.Unchecked != 1 || s.Warnings != 1 || len(s.Missing) != 1 {
+			t.Fatalf("%+v", got)
+		}
+		if d := got.Documents[1]; d.Kind != "Deployment" || d.Outcome != "refused" || d.Line != 6 || len(d.Findings) != 2 || d.Findings[0].Field != "spec.template.spec.containers[0].image" || d.Findings[0].Line != 15 || d.Findings[1].Level != "warning" {
+			t.Errorf("%+v", d)
+		}
+	})
+	t.Run("junit", func(t *testing.T) {
+		var got struct {
+			Suites []struct {
+				Tests    int `xml:"tests,attr"`
+				Failures int `xml:"failures,attr"`
+				Errors   int `xml:"errors,attr"`
+				Cases    []struct {
+					Name     string `xml:"name,attr"`
+					Failures []struct {
+						Message string `xml:"message,attr"`
+					} `xml:"failure"`
+					Errors []struct{} `xml:"error"`
+					Out    string     `xml:"system-out"`
+				} `xml:"testcase"`
+			} `xml:"testsuite"`
+		}
+		if err := xml.Unmarshal([]byte(form("junit")), &got); err != nil || len(got.Suites) != 1 {
+			t.Fatal(got, err)
+		}
+		if s := got.Suites[0]; s.Tests != 4 || s.Failures != 1 || s.Errors != 1 || len(s.Cases) != 4 || len(s.Cases[1].Failures) != 1 || s.Cases[1].Name != "Deployment web" ||
+			!strings.Contains(s.Cases[1].Failures[0].Message, "Required value") || !strings.Contains(s.Cases[1].Out, "imag") || len(s.Cases[2].Errors) != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("sarif", func(t *testing.T) {
+		var got struct {
+			Version string
+			Runs    []struct {
+				Tool struct {
+					Driver struct{ Rules []struct{ ID string } }
+				}
+				Invocations []struct{ ExecutionSuccessful bool }
+				Results     []struct {
+					RuleID, Level string
+					Locations     []struct {
+						PhysicalLocation struct {
+							ArtifactLocation struct{ URI string }
+							Region           struct{ StartLine, StartColumn int }
+						}
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(form("sarif")), &got); err != nil || got.Version != "2.1.0" || len(got.Runs) != 1 {
+			t.Fatal(got, err)
+		}
+		run := got.Runs[0]
+		if len(run.Results) != 4 || run.Invocations[0].ExecutionSuccessful {
+			t.Fatalf("%+v", run)
+		}
+		levels := ""
+		for _, r := range run.Results {
+			levels += r.Level + " "
+			if !regexp.MustCompile(fmt.Sprintf(`"?%s"?`, r.RuleID)).MatchString(fmt.Sprint(run.Tool.Driver.Rules)) || !strings.HasSuffix(r.Locations[0].PhysicalLocation.ArtifactLocation.URI, "/a%20b.yaml") ||
+				r.Locations[0].PhysicalLocation.Region.StartLine < 1 || r.Locations[0].PhysicalLocation.Region.StartColumn < 1 {
+				t.Errorf("%+v", r)
+			}
+		}
+		if levels != "error warning error note " {
+			t.Error(levels)
+		}
+	})
+	t.Run("github", func(t *testing.T) {
+		lines := strings.Split(strings.TrimSpace(form("github")), "\n")
+		command := regexp.MustCompile(`^::(error|warning|notice) file=[^,:]*,line=\d+,col=\d+,title=[^,:]*(?:%3A[^,:]*)?::.+$`)
+		if len(lines) != 5 || !strings.HasPrefix(lines[4], "documents: 4;") {
+			t.Fatalf("%q", lines)
+		}
+		for _, line := range lines[:4] {
+			if !command.MatchString(line) {
+				t.Errorf("%s", line)
+			}
+		}
+	})
+}
+
+// TestCheckMany checks 200 documents of several kinds. Their results come in their order.
+func TestCheckMany(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for i := range 200 {
+		namespace := fmt.Sprintf("{name: n%d, namespace: team%d}", i, i%7)
+		all.WriteString([]string{
+			strings.Replace(goodApp, "{name: web}", namespace, 1), strings.Replace(goodMap, "{name: good}", namespace, 1),
+			"apiVersion: v1\nkind: Service\nmetadata: " + namespace + "\nspec: {ports: [{port: 80}]}\n",
+			"apiVersion: v1\nkind: ServiceAccount\nmetadata: " + namespace + "\n",
+			"apiVersion: v1\nkind: Pod\nmetadata: " + namespace + fmt.Sprintf("\nspec: {serviceAccountName: n%d, containers: [{name: a}]}\n", i-1),
+		}[i%5] + "---\n")
+	}
+	a := newMachine(t).run("", "check", "--all", manifests(t, map[string]string{"all.yaml": all.String()}))
+	lines := regexp.MustCompile(`(?m)all\.yaml:(\d+):\d+: \w+ team\d/n(\d+): (\w+)`).FindAllStringSubmatch(a.out, -1)
+	if a.code != 1 || len(lines) != 200 || !strings.Contains(a.out, "documents: 200; accepted: 160; of these updated: 0; refused: 40;") {
+		t.Fatalf("exit code %d, %d lines: %s%s", a.code, len(lines), a.out, a.err)
+	}
+	for i, line := range lines {
+		if line[2] != fmt.Sprint(i) {
+			t.Fatalf("line %d is about %q", i, line)
+		}
+	}
+}
+
+// TestCheckLeavesNothing looks for sockets and files of a check that waits for its input and is interrupted.
+func TestCheckLeavesNothing(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	cmd := m.command("check", "-")
+	temporary := ""
+	for _, setting := range cmd.Env {
+		if dir, ok := strings.CutPrefix(setting, "TMPDIR="); ok {
+			temporary = dir
+		}
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	serving := func() (files int, sockets []string) {
+		_ = filepath.WalkDir(temporary, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.Type()&fs.ModeSocket != 0 {
+				sockets = append(sockets, path)
+			}
+			if err == nil && entry.Name() == "kubeconfig" {
+				files++
+			}
+			return nil
+		})
+		return files, sockets
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if files, _ := serving(); files > 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("it starts no server")
+		}
+	}
+	if _, sockets := serving(); len(sockets) > 0 {
+		t.Errorf("it listens on %v", sockets)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("interrupted: %v", err)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("it left %v, %v", left, err)
+	}
+}
