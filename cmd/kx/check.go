@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,13 +52,18 @@ is no YAML. The rest is checked all the same.`,
 		RunE: o.run,
 	}
 	fs := cmd.Flags()
-	fs.StringArrayVarP(&o.kustomizations, "kustomize", "k", nil, "directory of a kustomization to build and check; may be given several times")
+	fs.StringArrayVarP(&o.kustomizations, "kustomize", "k", nil,
+		"directory of a kustomization to build and check; may be given several times")
 	fs.BoolVar(&o.strict, "strict", false, "take warnings for refusals")
 	fs.BoolVar(&o.all, "all", false, "have a line also for documents that are accepted without a warning")
 	fs.BoolVar(&o.changes, "show-changes", false, "show what defaults and policies change in each object")
 	fs.StringVar(&o.color, "color", "auto", "colour changes: auto, always or never")
 	oneOf(cmd, "color", "auto", "always", "never")
-	formatVar(cmd, fs, &o.format, "text, json, junit, sarif or github", render.Plain, render.JSON, render.JUnit, render.SARIF, render.GitHub)
+	formatVar(cmd, fs, &o.format, "text, json, junit, sarif or github",
+		render.Plain, render.JSON, render.JUnit, render.SARIF, render.GitHub)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &exitError{code: checkUnchecked, err: sayWhere(cmd, err)} // 1 would say that a document is refused
+	})
 	return cmd
 }
 
@@ -80,6 +86,8 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 	}
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelError}))
 	liblog.SendTo(log.Handler())
+	defer debug.SetGCPercent(debug.SetGCPercent(checkGCPercent))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(checkMemoryMost))
 	server := check.Options()
 	leaveNothing, err := ephemeral(server)
 	if err != nil {
@@ -109,6 +117,14 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
+
+const (
+	// checkGCPercent lets the heap grow fivefold between collections. Most of it lives as long as the command, so each
+	// collection is work for little: with Go's own 100 the check takes a third more CPU.
+	checkGCPercent = 400
+	// checkMemoryMost is where collections become more frequent all the same.
+	checkMemoryMost = 1 << 30
+)
 
 // progressAfter is how long a check runs without showing its progress.
 const progressAfter = time.Second

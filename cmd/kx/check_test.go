@@ -176,6 +176,9 @@ var checks = []struct {
 		"DIR/base/a.yaml:16:9: Deployment my-web: warning: unknown field \"spec.template.spec.containers[0].imag\"\n", "DIR/over/kustomization.yaml:1:1: ConfigMap my-made-", "documents: 3;"}},
 	{name: "kustomize cycle", files: map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n", "m.yaml": goodMap}, args: "DIR/m.yaml -k DIR/a -k DIR/none", code: 2, want: []string{
 		"DIR/a:1:1: document: not checked: kustomize can't build it: ", "cycle detected", "kx kustomize DIR/a builds it alone", "DIR/none:1:1: document: not checked: ", "accepted: 1;"}},
+	{name: "objects of a refused definition", files: map[string]string{"a.yaml": strings.Replace(cronTabs, "scope: Namespaced", "scope: Everywhere", 1) + "---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\n"}, code: 1, want: []string{
+		"DIR/a.yaml:14:1: CronTab a: refused: no matches for kind \"CronTab\" in version \"example.com/v1\": its CustomResourceDefinition is refused: DIR/a.yaml:1:1\n", "refused: 2;"}, not: []string{"not in the set"}},
+	{name: "a flag that is none", args: "--nothing DIR", code: 2, want: []string{"unknown flag: --nothing (kx help check says how it is used)"}},
 	{name: "nothing there", files: map[string]string{"a.txt": "x"}, code: 2, want: []string{"there is no manifest in what was named"}},
 	{name: "nothing named", args: " ", code: 2, want: []string{"nothing to check: name files or directories"}},
 }
@@ -234,7 +237,7 @@ func TestCheckSizes(t *testing.T) {
 	a := newMachine(t).run("", "check", dir)
 	for _, want := range []string{
 		"a.yaml:1:1: document: not checked: the document has 4194", "and an API server reads 3145728 at most: split it",
-		"b.yaml:1:1: document: not checked: the file has more than the 64 MiB that are read: split it", "accepted: 1;",
+		"b.yaml:1:1: document: not checked: the file has more than the 32 MiB that are read: split it", "accepted: 1;",
 	} {
 		if a.code != 2 || !strings.Contains(a.out, want) {
 			t.Errorf("exit code %d, not %q: %s%s", a.code, want, a.out, a.err)

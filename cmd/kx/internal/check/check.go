@@ -117,7 +117,7 @@ func (c *checker) work(ctx context.Context) {
 	for _, at := range before {
 		c.each(ctx, at, func(ctx context.Context, i int) {
 			submit(ctx, i)
-			if at == definitions && c.is(i) {
+			if at == definitions && c.exists(i) {
 				c.serve(ctx, c.documents[i], c.results[i])
 			}
 		})

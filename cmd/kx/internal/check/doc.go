@@ -1,8 +1,8 @@
 // Package check finds out what an API server says about manifests, without a server that runs already.
 //
-// In come files, directories, kustomizations and standard input. [Run] starts a server that keeps nothing, creates every
-// object of them in it, and passes on a [Result] for each document: whether the server accepted it, its warnings, and
-// the place in the file of each field that the server names. A [Summary] says what was missing.
+// In come files, directories, kustomizations and standard input. [Run] starts a server that keeps nothing, creates
+// every object of them in it, and passes on a [Result] for each document: whether the server accepted it, its warnings,
+// and the place in the file of each field that the server names. A [Summary] says what was missing.
 //
 // source.go and kustomize.go read, parse.go splits files into documents, and position.go finds fields in them. order.go
 // decides what is created first. client.go talks to the server, server.go starts it. submit.go creates one object,

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/near"
 )
@@ -27,8 +28,8 @@ var (
 	deprecation = regexp.MustCompile(`^\S+ \w+ is deprecated`)
 )
 
-// refusals returns the findings of an answer that refuses a document: one for each cause that names a field, or else one
-// for all.
+// refusals returns the findings of an answer that refuses a document: one for each cause that names a field, or else
+// one for all.
 func (d *document) refusals(status *metav1.Status) []Finding {
 	var all []Finding
 	if status.Details != nil {
@@ -125,11 +126,24 @@ func (c *checker) unserved(d *document) Finding {
 	case len(close) > 0:
 		field = "kind"
 		message += ": did you mean " + strings.Join(close, " or ") + "?"
+	case c.definition(kind) != nil:
+		message += ": its CustomResourceDefinition is refused: " + c.definition(kind).position.String()
 	case !group:
 		message += ": add its CustomResourceDefinition to the set"
 		c.missing(d.field("kind", nil), fmt.Sprintf("the definition of %s in %s", d.Kind, d.APIVersion))
 	}
 	return Finding{Level: Refusal, Position: d.field(field, nil), Field: field, Message: message}
+}
+
+// definition returns the document of the set that defines a kind, or nil.
+func (c *checker) definition(kind schema.GroupVersionKind) *document {
+	for _, i := range c.stages[definitions] {
+		root := c.documents[i].root
+		if scalar(root, "spec", "group") == kind.Group && scalar(root, "spec", "names", "kind") == kind.Kind {
+			return c.documents[i]
+		}
+	}
+	return nil
 }
 
 // classKinds are the kinds of classes by the fields that name one.

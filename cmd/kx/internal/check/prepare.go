@@ -30,7 +30,7 @@ func (c *checker) assume(ctx context.Context) {
 		known[name] = true
 	}
 	for _, i := range c.stages[namespaces] {
-		if c.is(i) {
+		if c.exists(i) {
 			known[c.documents[i].Name] = true
 		}
 	}
@@ -104,8 +104,8 @@ func (c *checker) awaitServed(ctx context.Context, name string, as served) (prob
 	return problem
 }
 
-// is reports whether the server has the object of a document.
-func (c *checker) is(i int) bool {
+// exists reports whether the server has the object of a document.
+func (c *checker) exists(i int) bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	_, ok := c.made[c.documents[i].identity()]
@@ -172,7 +172,7 @@ func (c *checker) enforce(ctx context.Context) error {
 // reconsider asks again about documents that were created before the policies of the set were in force.
 func (c *checker) reconsider(ctx context.Context, i int) {
 	d, r := c.documents[i], c.results[i]
-	if !c.is(i) {
+	if !c.exists(i) {
 		return
 	}
 	as, _ := c.client.kind(d.groupVersionKind())

@@ -21,8 +21,8 @@ type Inputs struct {
 	In             io.Reader
 }
 
-// fileMost limits a file. A document with its nodes takes ten times its bytes while it is checked.
-const fileMost = 64 << 20
+// fileMost limits a file, whose nodes take many times its bytes.
+const fileMost = 32 << 20
 
 // reader collects the documents of inputs.
 type reader struct {

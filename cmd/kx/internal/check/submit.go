@@ -88,8 +88,8 @@ func (c *checker) create(ctx context.Context, d *document, sent call) (*answer, 
 	return asked, nil
 }
 
-// update merges a document into an object that is there already. As with kubectl apply, fields that the document does not
-// have stay.
+// update merges a document into an object that is there already. As with kubectl apply, fields that the document does
+// not have stay.
 func (c *checker) update(ctx context.Context, d *document, sent call) (*answer, error) {
 	body, err := yaml.YAMLToJSON(d.text)
 	if err != nil {
