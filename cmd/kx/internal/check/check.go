@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -73,7 +74,7 @@ func (c *checker) run(ctx context.Context, s *running, emit func(*Result) error)
 	if c.client, err = newClient(s.config, c.config.Changes); err != nil {
 		return err
 	}
-	defer c.client.http.CloseIdleConnections()
+	defer utilnet.CloseIdleConnectionsFor(c.client.http.Transport) // else the stop waits for them
 	if err := c.client.discover(ctx); err != nil {
 		return err
 	}
