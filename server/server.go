@@ -79,7 +79,7 @@ func StartWithin(ctx context.Context, o *options.Options, log *slog.Logger, list
 func start(ctx context.Context, o *options.Options, log *slog.Logger, within net.Listener,
 	own []endpoint.RESTStorageProvider) (*Server, error) {
 	logs := watchLog(log)
-	counts, journeys := metrics.New(), trace.NewRecorder(processID(), trace.DefaultLimits)
+	counts, journeys := metrics.New(), trace.NewRecorder(processID(), trace.LimitsOf(o.Limits.MaxJourneys))
 	if o.Allow.Objects {
 		journeys.SetLevel(trace.Objects)
 	}

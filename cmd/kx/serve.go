@@ -39,11 +39,25 @@ An interrupt stops it in good order; a second one at once.`,
 			if render.IsTerminal(cmd.InOrStdin()) && render.IsTerminal(cmd.OutOrStdout()) {
 				permitAtTerminal(o)
 			}
-			return runServe(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			ctx := cmd.Context()
+			if o.UntilStdinEnds {
+				ctx = untilEnd(ctx, cmd.InOrStdin())
+			}
+			return runServe(ctx, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
+}
+
+// untilEnd returns a context that is cancelled when in ends. Whatever in contains is ignored.
+func untilEnd(ctx context.Context, in io.Reader) context.Context {
+	ctx, end := context.WithCancelCause(ctx)
+	go func() {
+		_, err := io.Copy(io.Discard, in)
+		end(errors.Join(errors.New("standard input has ended"), err))
+	}()
+	return ctx
 }
 
 // permitAtTerminal allows breakpoints and faults that no flag speaks of, if the server listens on this machine alone.

@@ -52,6 +52,7 @@ func TestBadFlags(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ flag, want string }{
 		{"--runtime-config=apps/v9=true", "apps/v9"},
+		{"--max-journeys=0", "--max-journeys: 0 is too few"},
 		{"--storage-backend=etcd2", "allowed values: etcd3"},
 		{"--watch-cache-sizes=pods#-1", "pods#-1"},
 		{"--token-auth-file=/does/not/exist", "--token-auth-file"},

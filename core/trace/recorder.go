@@ -26,6 +26,14 @@ type Limits struct {
 // DefaultLimits are the limits of a server.
 var DefaultLimits = Limits{Journeys: 512, Bytes: 64 << 20, JourneyBytes: 1 << 20, Changes: 4096}
 
+// LimitsOf returns limits for a number of journeys, each with the share of memory that it has in DefaultLimits.
+func LimitsOf(journeys int) Limits {
+	l := DefaultLimits
+	l.Bytes, l.Journeys = l.Bytes/l.Journeys*journeys, journeys
+	l.Bytes = max(l.Bytes, 2*l.JourneyBytes)
+	return l
+}
+
 // Request describes the request of a journey. Filters fill it in as they learn more.
 type Request struct {
 	Method, URI                                                  string

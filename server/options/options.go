@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission"
 	serviceips "github.com/kx-apiserver/kx/server/builtin/core/service"
 	"github.com/kx-apiserver/kx/server/controller"
@@ -28,9 +29,11 @@ type Options struct {
 	Ephemeral bool
 	// EphemeralDir is the temporary directory. A caller that must remove it even if the process dies creates it; if it
 	// is empty, the server creates one.
-	EphemeralDir  string
-	Listen        string
-	KubeconfigOut string
+	EphemeralDir string
+	// UntilStdinEnds stops the command when its standard input ends.
+	UntilStdinEnds bool
+	Listen         string
+	KubeconfigOut  string
 
 	Etcd       Etcd
 	Serving    Serving
@@ -109,6 +112,7 @@ type Limits struct {
 	RequestTimeout              time.Duration
 	MinRequestTimeout           int // seconds
 	MaxConnections              int
+	MaxJourneys                 int
 
 	// These limit the cost of one write.
 	MaxObjectFields    int
@@ -225,6 +229,7 @@ func New() *Options {
 			RequestTimeout:              time.Minute,
 			MinRequestTimeout:           1800,
 			MaxConnections:              5000,
+			MaxJourneys:                 trace.DefaultLimits.Journeys,
 			MaxObjectFields:             100_000,
 			MaxDefaultBytes:             8 << 20,
 			MaxValidationSteps:          2_000_000,
@@ -261,6 +266,8 @@ func defaultDataDir() string {
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory for keys, kubeconfig and the embedded etcd's data")
 	fs.BoolVar(&o.Ephemeral, "ephemeral", o.Ephemeral, "keep everything in a temporary directory and leave nothing")
+	fs.BoolVar(&o.UntilStdinEnds, "until-stdin-ends", o.UntilStdinEnds,
+		"stop in good order when standard input ends: a pipe from the process that started the server ends with that process")
 	fs.StringVar(&o.Listen, "listen", o.Listen, "address to serve on; port 0 picks a free one")
 	fs.StringVar(&o.KubeconfigOut, "kubeconfig-out", o.KubeconfigOut,
 		"where to write the administrator's kubeconfig (default <data-dir>/kubeconfig)")
@@ -318,6 +325,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Limits.MaxConnections, "max-connections", o.Limits.MaxConnections,
 		"how many connections of clients may be open at once; beyond, one that has sent no request yet is closed for a new "+
 			"one; 0 for no limit")
+	fs.IntVar(&o.Limits.MaxJourneys, "max-journeys", o.Limits.MaxJourneys,
+		"how many of the latest requests are remembered with their steps, in 128 KiB for each on average")
 	fs.IntVar(&o.Limits.MaxObjectFields, "max-object-fields", o.Limits.MaxObjectFields,
 		"how many fields and list items an object that is written may have, at any depth; more is answered 413")
 	fs.Int64Var(&o.Limits.MaxDefaultBytes, "max-default-bytes", o.Limits.MaxDefaultBytes,
@@ -469,6 +478,9 @@ func (o *Options) Validate() error {
 	if o.Limits.PriorityAndFairness && o.Limits.MaxRequestsInFlight == 0 && o.Limits.MaxMutatingRequestsInFlight == 0 {
 		bad("--max-requests-inflight and --max-mutating-requests-inflight are 0, which leaves nothing to share: give one of " +
 			"them, or --enable-priority-and-fairness=false")
+	}
+	if o.Limits.MaxJourneys <= 0 {
+		bad("--max-journeys: %d is too few: give 1 or more", o.Limits.MaxJourneys)
 	}
 	if o.Limits.MaxObjectFields <= 0 || o.Limits.MaxDefaultBytes <= 0 || o.Limits.MaxValidationSteps <= 0 {
 		bad("--max-object-fields, --max-default-bytes and --max-validation-steps must be more than 0")
