@@ -14,11 +14,13 @@ import (
 // A pattern can only say which files match, not which don't. A name that does not end in test.go, the ending of tests
 // and their helpers, has another letter in one of these places: [^t].go, [^s]t.go, [^e]st.go, [^t]est.go. Each line is
 // one depth of directories. At a depth where a testdata may lie, [^t]* leaves it out: it may be a module of its own,
-// and Go can't embed files of another module. [^it]* also leaves out internal, which holds code that only tests need. A
-// pattern must match a file, so only those are here that do. A test of package server fails if one is missing.
+// and Go can't embed files of another module. [^it]* also leaves out internal, which holds code that only tests need.
+// *[^t] and *[^s]t leave out kxtest, which is a module of its own too. A pattern must match a file, so only those are
+// here that do. A test of package server fails if one is missing.
 //
 //go:embed *[^t].go
-//go:embed */*[^t].go */*[^s]t.go */*[^e]st.go */*[^t]est.go
+//go:embed *[^t]/*[^t].go *[^t]/*[^s]t.go *[^t]/*[^e]st.go *[^t]/*[^t]est.go
+//go:embed *[^s]t/*[^t].go *[^s]t/*[^s]t.go
 //go:embed [^it]*/*/*[^t].go [^it]*/*/*[^s]t.go [^it]*/*/*[^e]st.go [^it]*/*/*[^t]est.go
 //go:embed [^it]*/[^t]*/*/*[^t].go [^it]*/[^t]*/*/*[^s]t.go
 //go:embed authz/policy/*.txt openapi/definitions.txt openapi/documents.sha256

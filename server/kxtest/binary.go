@@ -1,0 +1,130 @@
+package kxtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+)
+
+const (
+	kxModule   = "github.com/kx-apiserver/kx"
+	testModule = kxModule + "/server/kxtest"
+	kxCommand  = kxModule + "/cmd/kx"
+)
+
+// binary returns the path of the kx binary. It looks for it, and maybe builds it, once in a process.
+var binary = sync.OnceValues(findBinary)
+
+func findBinary() (string, error) {
+	if path := os.Getenv("KX"); path != "" {
+		found, err := exec.LookPath(path)
+		if err != nil {
+			return "", fmt.Errorf("the variable KX names no program: %w", err)
+		}
+		return filepath.Abs(found) // the servers' directory is another one
+	}
+	if path, err := exec.LookPath("kx"); err == nil {
+		return path, nil
+	}
+	path, err := build(sourceDir(), version())
+	if err != nil {
+		return "", fmt.Errorf("there is no kx in the PATH, the variable KX names none, and it can't be built: %w", err)
+	}
+	return path, nil
+}
+
+// sourceDir returns the directory of kx's source if this package was compiled in one; empty if not.
+func sourceDir() string {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		return ""
+	}
+	dir := filepath.Join(filepath.Dir(file), "..", "..")
+	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil || !strings.HasPrefix(string(text), "module "+kxModule+"\n") {
+		return ""
+	}
+	return dir
+}
+
+// version returns the version of this module, which is that of kx too; empty if it has none.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == testModule && m.Replace == nil && strings.HasPrefix(m.Version, "v") {
+			return m.Version
+		}
+	}
+	return ""
+}
+
+// build builds the binary in the user's cache, from the source in a directory, or else the source of a version.
+func build(source, version string) (string, error) {
+	if source == "" && version == "" {
+		return "", errors.New("this package has neither a version nor the source of kx beside it: go install " + kxCommand +
+			"@latest, or set KX")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	name := version
+	if source != "" {
+		name = "source"
+	}
+	dir := filepath.Join(cache, "kxtest", name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	// The tests of several packages start at once, and one of them builds.
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if _, err := lock(f, true); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "kx")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	_, missing := os.Stat(path)
+	if source == "" && missing == nil {
+		return path, nil
+	}
+	if missing != nil {
+		fmt.Fprintf(os.Stderr, "kxtest: building kx once, as %s: this takes minutes\n", path)
+	}
+	return path, compile(source, version, path)
+}
+
+// compile runs go. Of source that has not changed since, go finds that the binary is the same.
+func compile(source, version, path string) error {
+	const tags, stamp = "-tags=kustomize_disable_go_plugin_support", "-buildvcs=false" // as kx is released
+	cmd := exec.Command("go", "install", tags, stamp, kxCommand+"@"+version)
+	if source != "" {
+		cmd = exec.Command("go", "build", tags, stamp, "-o", path, "./cmd/kx")
+		cmd.Dir = source
+	}
+	cmd.Env = append(os.Environ(), "GOBIN="+filepath.Dir(path), "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, lastLines(string(out), 3))
+	}
+	return nil
+}
+
+// lastLines returns the last n lines of a text, in one line.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "; ")
+}

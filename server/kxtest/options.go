@@ -1,0 +1,97 @@
+package kxtest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Option says what a server has from its start.
+type Option func(*options) error
+
+type options struct {
+	crds, webhooks, objects []*manifest
+	flags                   []string
+	shared                  bool
+}
+
+const (
+	crdGroup     = "apiextensions.k8s.io"
+	crdKind      = "CustomResourceDefinition"
+	webhookGroup = "admissionregistration.k8s.io"
+	mutating     = "MutatingWebhookConfiguration"
+	validating   = "ValidatingWebhookConfiguration"
+)
+
+// CRDs creates the definitions of files and directories, and waits until their resources are served. Objects of other
+// kinds in them are left out. A directory that has none, but a directory bases, stands for that one: so kubebuilder's
+// config/crd can be named.
+func CRDs(paths ...string) Option {
+	return func(o *options) error {
+		for _, path := range paths {
+			found, err := readOf([]string{path}, crdGroup, crdKind)
+			if bases := filepath.Join(path, "bases"); err != nil && isDir(bases) {
+				found, err = readOf([]string{bases}, crdGroup, crdKind)
+			}
+			if err != nil {
+				return err
+			}
+			o.crds = append(o.crds, found...)
+		}
+		return nil
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Webhooks creates the webhook configurations of files and directories, and points them at this test: at the host and
+// the port of [Server.Webhook], with the certificate of its directory. So it does with the conversion webhooks of CRDs.
+// Objects of other kinds in the files are left out.
+func Webhooks(paths ...string) Option {
+	return func(o *options) error {
+		found, err := readOf(paths, webhookGroup, mutating, validating)
+		o.webhooks = append(o.webhooks, found...)
+		return err
+	}
+}
+
+// Objects creates the objects of files and directories, after the definitions.
+func Objects(paths ...string) Option {
+	return func(o *options) error {
+		found, err := readAll(paths)
+		o.objects = append(o.objects, found...)
+		return err
+	}
+}
+
+// Flags adds flags of kx serve, such as --controllers=-garbagecollector.
+func Flags(flags ...string) Option {
+	return func(o *options) error {
+		o.flags = append(o.flags, flags...)
+		return nil
+	}
+}
+
+// Shared has [Start] return the server that [Main] started for all tests of the package.
+func Shared() Option {
+	return func(o *options) error {
+		o.shared = true
+		return nil
+	}
+}
+
+func optionsOf(all []Option) (*options, error) {
+	o := &options{}
+	for _, option := range all {
+		if err := option(o); err != nil {
+			return nil, err
+		}
+	}
+	if o.shared && len(o.crds)+len(o.webhooks)+len(o.objects)+len(o.flags) > 0 {
+		return nil, errors.New("a shared server has what kxtest.Main was given: use Shared without other options")
+	}
+	return o, nil
+}

@@ -1,0 +1,205 @@
+package kxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Server is an API server for one test.
+type Server struct {
+	*instance
+	t      testing.TB
+	shared bool
+	// begin is a journey: the requests after it are the test's.
+	begin string
+}
+
+// instance is a server that runs, with what it was given at its start.
+type instance struct {
+	// Webhook says where the test has to serve its webhooks, if [Webhooks] were given.
+	Webhook Webhook
+
+	process *process
+	client  *client
+	// named counts the names that are made up for users and faults.
+	named atomic.Int64
+}
+
+// Start starts a server for the test, or returns the one that is [Shared]. It ends with the test. What can't be started
+// or installed fails the test at once, with one sentence that names the file.
+func Start(t testing.TB, opts ...Option) *Server {
+	t.Helper()
+	o, err := optionsOf(opts)
+	if err != nil {
+		t.Fatalf("kxtest: %v", err)
+	}
+	i := (*instance)(nil)
+	if o.shared {
+		i, err = common.get()
+	} else {
+		i, err = newInstance(o)
+	}
+	if err != nil {
+		t.Fatalf("kxtest: %v", err)
+	}
+	s := &Server{instance: i, t: t, shared: o.shared}
+	t.Cleanup(s.end)
+	if s.begin, err = i.client.mark(); err != nil {
+		s.fatal(t, err)
+	}
+	return s
+}
+
+func newInstance(o *options) (_ *instance, err error) {
+	i := &instance{}
+	if i.process, err = launch(o.flags); err != nil {
+		return nil, err
+	}
+	if i.client, err = newClient(i.process.admin); err == nil {
+		err = i.install(o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, i.stop())
+	}
+	return i, nil
+}
+
+// Config returns the administrator's configuration: a new copy for each call.
+func (i *instance) Config() *rest.Config { return rest.CopyConfig(i.process.admin) }
+
+// Kubeconfig returns the path of the administrator's kubeconfig, for kubectl and other programs.
+func (i *instance) Kubeconfig() string { return i.process.kubeconfig }
+
+// end ends the server with its test. What a failed test leaves is written before the server stops, and named last.
+func (s *Server) end() {
+	page := ""
+	if s.t.Failed() {
+		page = s.keep()
+	}
+	if !s.shared {
+		if err := s.stop(); err != nil {
+			s.t.Errorf("kxtest: %v", err)
+		}
+	}
+	if log := s.process.log.text(); log != "" && (s.t.Failed() || testing.Verbose()) {
+		s.t.Logf("the log of kx serve:\n%s", log)
+	}
+	if page != "" {
+		s.t.Log(page)
+	}
+}
+
+// fatal fails the test, and says so if the server is gone.
+func (s *Server) fatal(t testing.TB, err error) {
+	t.Helper()
+	select {
+	case <-s.process.done:
+		t.Fatalf("kxtest: the server has ended: %s", lastLines(s.process.log.text(), 1))
+	default:
+		t.Fatalf("kxtest: %v", err)
+	}
+}
+
+// stop stops the server. The error names what kept it from stopping.
+func (i *instance) stop() (err error) {
+	defer func() { err = errors.Join(err, i.process.dir.remove()) }()
+	select {
+	case <-i.process.done:
+		return fmt.Errorf("the server ended before its test: %s", lastLines(i.process.log.text(), 1))
+	default:
+	}
+	held := i.release()
+	if i.process.end(stopMost) {
+		if state := i.process.cmd.ProcessState; !state.Success() {
+			return fmt.Errorf("the server ended with %v: %s", state, lastLines(i.process.log.text(), 1))
+		}
+		return nil
+	}
+	i.process.kill()
+	if held == "" {
+		held = "no request; its log ends with: " + lastLines(i.process.log.text(), 1)
+	}
+	return fmt.Errorf("the server did not stop within %v and was killed: under way was %s", stopMost, held)
+}
+
+// releaseMost limits the preparations of a stop.
+const releaseMost = 5 * time.Second
+
+// release deletes what could hold requests, and returns the requests that are under way nevertheless.
+func (i *instance) release() (held string) {
+	if i.client == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseMost)
+	defer cancel()
+	for _, path := range []string{
+		"/apis/" + webhookGroup + "/v1/mutatingwebhookconfigurations",
+		"/apis/" + webhookGroup + "/v1/validatingwebhookconfigurations",
+		kxPath + "faults", kxPath + "breakpoints",
+	} {
+		_ = i.client.call(ctx, "DELETE", path, nil, nil) // the stop has a bound anyway
+	}
+	running, err := i.client.journeys(ctx, "phase:running,held !verb:watch")
+	if err != nil {
+		return ""
+	}
+	var all []string
+	for _, j := range running {
+		all = append(all, j.String())
+	}
+	return strings.Join(all, "; ")
+}
+
+// common is the server that [Main] offers to all tests of the package.
+var common shared
+
+// shared starts a server when a test first asks for it.
+type shared struct {
+	mu       sync.Mutex
+	options  []Option
+	offered  bool
+	instance *instance
+	err      error
+}
+
+func (s *shared) get() (*instance, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.offered:
+		return nil, errors.New("there is no server to share: TestMain has to call kxtest.Main")
+	case s.instance == nil && s.err == nil:
+		var o *options
+		if o, s.err = optionsOf(s.options); s.err == nil {
+			s.instance, s.err = newInstance(o)
+		}
+	}
+	return s.instance, s.err
+}
+
+// Main runs the tests of a package and ends the process with their exit code. Its options are those of the server that
+// tests get with [Shared], which starts when the first of them asks for it.
+func Main(m *testing.M, opts ...Option) {
+	common.mu.Lock()
+	common.options, common.offered = opts, true
+	common.mu.Unlock()
+	code := m.Run()
+	common.mu.Lock()
+	defer common.mu.Unlock()
+	if common.instance != nil {
+		if err := common.instance.stop(); err != nil {
+			fmt.Fprintf(os.Stderr, "kxtest: the shared server: %v\n", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
