@@ -34,8 +34,8 @@ func newTestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [--] COMMAND [ARG...]",
 		Short: "Run a command with an API server of its own, and keep the requests if it fails",
-		Long: `Run a command with an API server of its own, which keeps nothing and allows breakpoints and faults. The command finds it by the
-variable KUBECONFIG, and ends with its own exit code.
+		Long: `Run a command with an API server of its own, which keeps nothing and allows breakpoints and faults. The command finds
+it by the variable KUBECONFIG, and its exit code is that of kx test.
 
 If the command fails, its requests are kept as a page for a browser and for kx tui -r, in the directory that the variable
 KXTEST_ARTIFACTS names or in that for temporary files, and one line says where.

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/go-logr/logr v1.4.3
+	github.com/kx-apiserver/kx/server/kxtest v0.0.0-00010101000000-000000000000
 	k8s.io/api v0.37.2
 	k8s.io/apiextensions-apiserver v0.37.2
 	k8s.io/apimachinery v0.37.2
@@ -11,6 +12,8 @@ require (
 	k8s.io/klog/v2 v2.140.0
 	sigs.k8s.io/controller-runtime v0.25.2
 )
+
+replace github.com/kx-apiserver/kx/server/kxtest => ../../kxtest
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
