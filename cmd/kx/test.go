@@ -141,9 +141,38 @@ func keepRequests(ctx context.Context, kubeconfig string) string {
 	}
 	e := &traceExport{journeySource: journeySource{traceOptions: &traceOptions{}}, out: path}
 	e.kubeconfig, e.format = kubeconfig, export.HTML
-	if err := errors.Join(f.Close(), e.export(ctx, "", nil, io.Discard)); err != nil {
+	wanted, err := worthKeeping(ctx, e.traceOptions)
+	if err == nil {
+		err = e.export(ctx, wanted, nil, io.Discard)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(path)
 		return "the requests are not kept: " + err.Error()
 	}
 	return "the command failed; its requests, for a browser or kx tui -r: " + path
+}
+
+// A page has the latest requests and the latest refused ones, about 40 KB for each.
+const latestMost, refusedMost = 200, 100
+
+// worthKeeping returns a filter for the requests of a page: all if there are not too many.
+func worthKeeping(ctx context.Context, o *traceOptions) (string, error) {
+	client, _, err := o.connect(1)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	all, err := client.List(ctx, "")
+	if err != nil || len(all) <= latestMost {
+		return "", err
+	}
+	refused, err := client.List(ctx, "code>=400")
+	if err != nil {
+		return "", err
+	}
+	wanted := "after:" + all[len(all)-latestMost-1] + " | code>=400"
+	if before := len(refused) - refusedMost; before > 0 {
+		wanted += " after:" + refused[before-1]
+	}
+	return wanted, nil
 }

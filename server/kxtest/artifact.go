@@ -26,13 +26,43 @@ func (s *Server) keep() string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), keepMost)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.process.cmd.Path, "trace", "export", "after:"+s.begin, "-o", "html", "--out", path,
-		"--kubeconfig", s.Kubeconfig())
-	if out, err := cmd.CombinedOutput(); err != nil {
-		os.Remove(path)
-		return fmt.Sprintf("kxtest: the requests of this test are not kept: kx trace export: %v: %s", err, lastLines(string(out), 1))
+	wanted, what, err := s.worthKeeping(ctx)
+	if err == nil {
+		cmd := exec.CommandContext(ctx, s.process.cmd.Path, "trace", "export", wanted, "-o", "html", "--out", path,
+			"--kubeconfig", s.Kubeconfig())
+		if out, problem := cmd.CombinedOutput(); problem != nil {
+			err = fmt.Errorf("kx trace export: %w: %s", problem, lastLines(string(out), 1))
+		}
 	}
-	return "kxtest: the requests of this test, for a browser or kx tui -r: " + path
+	if err != nil {
+		os.Remove(path)
+		return fmt.Sprintf("kxtest: the requests of this test are not kept: %v", err)
+	}
+	return fmt.Sprintf("kxtest: %s of this test, for a browser or kx tui -r: %s", what, path)
+}
+
+// A page has the latest requests and the latest refused ones, about 40 KB for each.
+const latestMost, refusedMost = 200, 100
+
+// worthKeeping returns a filter for the requests of a page, and says what it selects.
+func (s *Server) worthKeeping(ctx context.Context) (filter, what string, err error) {
+	all, err := s.client.journeys(ctx, "after:"+s.begin)
+	if err != nil || len(all) <= latestMost {
+		return "after:" + s.begin, "the requests", err
+	}
+	latest := "after:" + all[len(all)-latestMost-1].ID
+	since, refused := s.begin, 0
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Code < 400 {
+			continue
+		}
+		if refused++; refused > refusedMost {
+			since = all[i].ID
+			break
+		}
+	}
+	what = fmt.Sprintf("the latest %d requests, and refused ones before them,", latestMost)
+	return fmt.Sprintf("%s | after:%s code>=400", latest, since), what, nil
 }
 
 // page makes an empty file with a name of its own.

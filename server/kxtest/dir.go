@@ -22,18 +22,24 @@ type directory struct {
 // newDirectory makes a directory, and removes those of processes that were killed.
 func newDirectory() (*directory, error) {
 	sweep(os.TempDir())
-	path, err := os.MkdirTemp("", dirPrefix)
-	if err != nil {
-		return nil, fmt.Errorf("make a directory for the server: %w", err)
+	for {
+		path, err := os.MkdirTemp("", dirPrefix)
+		if err != nil {
+			return nil, fmt.Errorf("make a directory for the server: %w", err)
+		}
+		name := filepath.Join(path, lockName)
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+		if err == nil {
+			_, err = lock(f, true)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("lock the directory of the server: %w", err)
+		}
+		if _, err := os.Stat(name); err == nil {
+			return &directory{path, f}, nil
+		}
+		f.Close() // another process found it without a lock, and removed it
 	}
-	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
-	if err == nil {
-		_, err = lock(f, true)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock the directory of the server: %w", err)
-	}
-	return &directory{path, f}, nil
 }
 
 func (d *directory) file(name string) string { return filepath.Join(d.path, name) }

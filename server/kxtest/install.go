@@ -38,13 +38,13 @@ func (i *instance) install(o *options) error {
 			return err
 		}
 		for _, m := range o.crds {
-			if err := i.Webhook.wireConversion(m.object); err != nil {
+			if err := i.webhook.wireConversion(m.object); err != nil {
 				return fmt.Errorf("%v: %w", m, err)
 			}
 		}
 	}
 	for _, m := range o.webhooks {
-		if err := i.Webhook.wire(m.object); err != nil {
+		if err := i.webhook.wire(m.object); err != nil {
 			return fmt.Errorf("%v: %w", m, err)
 		}
 	}
@@ -59,9 +59,11 @@ func (i *instance) install(o *options) error {
 			return err
 		}
 	}
-	for _, m := range append(o.objects, o.webhooks...) {
-		if err := i.client.create(ctx, m); err != nil {
-			return err
+	for _, all := range [][]*manifest{o.namespaces, o.objects, o.webhooks} {
+		for _, m := range all {
+			if err := i.client.create(ctx, m); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -180,7 +182,7 @@ func (i *instance) serveWebhooks() error {
 	if err = errors.Join(err, listener.Close(), os.Mkdir(w.LocalServingCertDir, 0o700)); err != nil {
 		return err
 	}
-	i.Webhook = w
+	i.webhook = w
 	return errors.Join(os.WriteFile(filepath.Join(w.LocalServingCertDir, "tls.crt"), cert, 0o600),
 		os.WriteFile(filepath.Join(w.LocalServingCertDir, "tls.key"), key, 0o600))
 }

@@ -10,9 +10,9 @@ import (
 type Option func(*options) error
 
 type options struct {
-	crds, webhooks, objects []*manifest
-	flags                   []string
-	shared                  bool
+	crds, namespaces, objects, webhooks []*manifest
+	flags                               []string
+	shared                              bool
 }
 
 const (
@@ -58,11 +58,20 @@ func Webhooks(paths ...string) Option {
 	}
 }
 
-// Objects creates the objects of files and directories, after the definitions.
+// Objects creates the objects of files and directories: definitions and namespaces first, and the others in their order.
 func Objects(paths ...string) Option {
 	return func(o *options) error {
 		found, err := readAll(paths)
-		o.objects = append(o.objects, found...)
+		for _, m := range found {
+			switch {
+			case m.is(crdGroup, crdKind):
+				o.crds = append(o.crds, m)
+			case m.is("", "Namespace"):
+				o.namespaces = append(o.namespaces, m)
+			default:
+				o.objects = append(o.objects, m)
+			}
+		}
 		return err
 	}
 }
@@ -90,7 +99,7 @@ func optionsOf(all []Option) (*options, error) {
 			return nil, err
 		}
 	}
-	if o.shared && len(o.crds)+len(o.webhooks)+len(o.objects)+len(o.flags) > 0 {
+	if o.shared && len(o.crds)+len(o.namespaces)+len(o.objects)+len(o.webhooks)+len(o.flags) > 0 {
 		return nil, errors.New("a shared server has what kxtest.Main was given: use Shared without other options")
 	}
 	return o, nil

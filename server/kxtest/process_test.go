@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/server/kxtest"
 )
@@ -47,6 +48,21 @@ func TestSceneFails(t *testing.T) {
 	s := kxtest.Start(t)
 	_, err := clientOf(t, s.Config()).CoreV1().ConfigMaps("default").Create(within(t), configMap("of-the-scene"), metav1.CreateOptions{})
 	must(t, err)
+	t.Error("as it must be")
+}
+
+func TestSceneFailsLate(t *testing.T) {
+	onlyAsScene(t)
+	maps := clientOf(t, kxtest.Start(t).Config()).CoreV1().ConfigMaps("default")
+	_, err := maps.Create(within(t), configMap("early"), metav1.CreateOptions{})
+	must(t, err)
+	if _, err = maps.Get(within(t), "refused-early", metav1.GetOptions{}); err == nil {
+		t.Fatal("it is there")
+	}
+	for range 220 {
+		_, err := maps.Get(within(t), "early", metav1.GetOptions{})
+		must(t, err)
+	}
 	t.Error("as it must be")
 }
 
@@ -84,7 +100,12 @@ func TestFailureLeavesAPage(t *testing.T) {
 			t.Errorf("%d runs left %v", n, kept)
 		}
 	}
-	out, err := scene(t, "TestScenePasses", "KXTEST_ARTIFACTS="+pages).CombinedOutput()
+	out, err := scene(t, "TestSceneFailsLate", "KXTEST_ARTIFACTS="+pages).CombinedOutput()
+	page, readErr := os.ReadFile(filepath.Join(pages, "TestSceneFailsLate.html"))
+	if err == nil || readErr != nil || strings.Contains(string(page), "POST /api") || !strings.Contains(string(page), "configmaps/refused-early") {
+		t.Errorf("%v, %v, %d bytes: %s", err, readErr, len(page), out)
+	}
+	out, err = scene(t, "TestScenePasses", "KXTEST_ARTIFACTS="+pages).CombinedOutput()
 	if err != nil || string(out) != "PASS\n" {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -125,6 +146,42 @@ func TestKilled(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(temporary, "*")); len(left) > 0 {
 		t.Errorf("%v stay", left)
+	}
+}
+
+// TestNoBinary: without kx, a test fails with one sentence that says what to do.
+func TestNoBinary(t *testing.T) {
+	t.Parallel()
+	out, err := scene(t, "TestScenePasses", "KX=/does/not/exist").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "kxtest: the variable KX names no program: ") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestStopIsBounded: a request that does not end keeps the server from stopping, and the test names it.
+func TestStopIsBounded(t *testing.T) {
+	t.Parallel()
+	body, hold := io.Pipe()
+	defer hold.Close()
+	said := failing(t, func(t testing.TB) {
+		s := kxtest.Start(t)
+		config := s.Config()
+		config.UserAgent = "slow-writer"
+		client, err := rest.HTTPClientFor(config)
+		must(t, err)
+		go func() {
+			response, err := client.Post(config.Host+"/api/v1/namespaces/default/configmaps", "application/json", body)
+			if err == nil {
+				response.Body.Close()
+			}
+		}()
+		_, err = hold.Write([]byte("{"))
+		must(t, err)
+		s.MustSee(t, "phase:running verb:create agent:slow-writer")
+	})
+	if !strings.Contains(said, "did not stop within") || !strings.Contains(said, "POST /api/v1/namespaces/default/configmaps") ||
+		!strings.Contains(said, "slow-writer") {
+		t.Errorf("%q", said)
 	}
 }
 

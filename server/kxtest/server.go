@@ -16,6 +16,9 @@ import (
 
 // Server is an API server for one test.
 type Server struct {
+	// Webhook says where the test has to serve its webhooks, if [Webhooks] were given.
+	Webhook Webhook
+
 	*instance
 	t      testing.TB
 	shared bool
@@ -25,9 +28,7 @@ type Server struct {
 
 // instance is a server that runs, with what it was given at its start.
 type instance struct {
-	// Webhook says where the test has to serve its webhooks, if [Webhooks] were given.
-	Webhook Webhook
-
+	webhook Webhook
 	process *process
 	client  *client
 	// named counts the names that are made up for users and faults.
@@ -51,7 +52,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 	if err != nil {
 		t.Fatalf("kxtest: %v", err)
 	}
-	s := &Server{instance: i, t: t, shared: o.shared}
+	s := &Server{Webhook: i.webhook, instance: i, t: t, shared: o.shared}
 	t.Cleanup(s.end)
 	if s.begin, err = i.client.mark(); err != nil {
 		s.fatal(t, err)
@@ -74,10 +75,10 @@ func newInstance(o *options) (_ *instance, err error) {
 }
 
 // Config returns the administrator's configuration: a new copy for each call.
-func (i *instance) Config() *rest.Config { return rest.CopyConfig(i.process.admin) }
+func (s *Server) Config() *rest.Config { return rest.CopyConfig(s.process.admin) }
 
 // Kubeconfig returns the path of the administrator's kubeconfig, for kubectl and other programs.
-func (i *instance) Kubeconfig() string { return i.process.kubeconfig }
+func (s *Server) Kubeconfig() string { return s.process.kubeconfig }
 
 // end ends the server with its test. What a failed test leaves is written before the server stops, and named last.
 func (s *Server) end() {
