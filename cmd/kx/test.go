@@ -125,6 +125,15 @@ func runWith(command *exec.Cmd, signals <-chan os.Signal) (code int, err error) 
 
 // keepRequests writes the requests of a server to a page, and says where that is.
 func keepRequests(ctx context.Context, kubeconfig string) string {
+	e := &traceExport{journeySource: journeySource{traceOptions: &traceOptions{}}}
+	e.kubeconfig, e.format = kubeconfig, export.HTML
+	wanted, made, err := worthKeeping(ctx, e.traceOptions)
+	switch {
+	case err != nil:
+		return "the requests are not kept: " + err.Error()
+	case !made:
+		return "the command failed, and made no requests"
+	}
 	dir := os.Getenv(artifactsVariable)
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -139,13 +148,8 @@ func keepRequests(ctx context.Context, kubeconfig string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
 	}
-	e := &traceExport{journeySource: journeySource{traceOptions: &traceOptions{}}, out: path}
-	e.kubeconfig, e.format = kubeconfig, export.HTML
-	wanted, err := worthKeeping(ctx, e.traceOptions)
-	if err == nil {
-		err = e.export(ctx, wanted, nil, io.Discard)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	e.out = path
+	if err := errors.Join(f.Close(), e.export(ctx, wanted, nil, io.Discard)); err != nil {
 		os.Remove(path)
 		return "the requests are not kept: " + err.Error()
 	}
@@ -155,24 +159,25 @@ func keepRequests(ctx context.Context, kubeconfig string) string {
 // A page has the latest requests and the latest refused ones, about 40 KB for each.
 const latestMost, refusedMost = 200, 100
 
-// worthKeeping returns a filter for the requests of a page: all if there are not too many.
-func worthKeeping(ctx context.Context, o *traceOptions) (string, error) {
+// worthKeeping returns a filter for the requests of a page, and whether any were made. The filter is empty, which wants
+// all, if there are not too many.
+func worthKeeping(ctx context.Context, o *traceOptions) (wanted string, made bool, err error) {
 	client, _, err := o.connect(1)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer client.Close()
 	all, err := client.List(ctx, "")
 	if err != nil || len(all) <= latestMost {
-		return "", err
+		return "", len(all) > 0, err
 	}
 	refused, err := client.List(ctx, "code>=400")
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	wanted := "after:" + all[len(all)-latestMost-1] + " | code>=400"
+	wanted = "after:" + all[len(all)-latestMost-1] + " | code>=400"
 	if before := len(refused) - refusedMost; before > 0 {
 		wanted += " after:" + refused[before-1]
 	}
-	return wanted, nil
+	return wanted, true, nil
 }

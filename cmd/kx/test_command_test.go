@@ -51,7 +51,7 @@ func TestCommandUnderTest(t *testing.T) {
 		t.Errorf("the page has %q, %v", shown, err)
 	}
 
-	if code, _, errOut = inTest(t, pages, `kill -9 $$`); code != 1 {
+	if code, _, errOut = inTest(t, pages, `kill -9 $$`); code != 1 || !strings.HasPrefix(errOut, "kx: the command failed") {
 		t.Errorf("a command that was killed: exit %d, %q", code, errOut)
 	}
 	missing, err := kx(t, "test", "no-such-command-of-kx").CombinedOutput()

@@ -20,22 +20,25 @@ const keepMost = time.Minute
 
 // keep writes the requests of a failed test to a page, and returns a line that says where it is.
 func (s *Server) keep() string {
-	path, err := s.page()
-	if err != nil {
-		return fmt.Sprintf("kxtest: the requests of this test are not kept: %v", err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), keepMost)
 	defer cancel()
 	wanted, what, err := s.worthKeeping(ctx)
+	if err == nil && wanted == "" {
+		return "kxtest: this test made no requests that could be kept"
+	}
+	path := ""
+	if err == nil {
+		path, err = s.page()
+	}
 	if err == nil {
 		cmd := exec.CommandContext(ctx, s.process.cmd.Path, "trace", "export", wanted, "-o", "html", "--out", path,
 			"--kubeconfig", s.Kubeconfig())
 		if out, problem := cmd.CombinedOutput(); problem != nil {
 			err = fmt.Errorf("kx trace export: %w: %s", problem, lastLines(string(out), 1))
+			os.Remove(path)
 		}
 	}
 	if err != nil {
-		os.Remove(path)
 		return fmt.Sprintf("kxtest: the requests of this test are not kept: %v", err)
 	}
 	return fmt.Sprintf("kxtest: %s of this test, for a browser or kx tui -r: %s", what, path)
@@ -44,10 +47,14 @@ func (s *Server) keep() string {
 // A page has the latest requests and the latest refused ones, about 40 KB for each.
 const latestMost, refusedMost = 200, 100
 
-// worthKeeping returns a filter for the requests of a page, and says what it selects.
+// worthKeeping returns a filter for the requests of a page, and says what it selects. The filter is empty if there are
+// none.
 func (s *Server) worthKeeping(ctx context.Context) (filter, what string, err error) {
 	all, err := s.client.journeys(ctx, "after:"+s.begin)
-	if err != nil || len(all) <= latestMost {
+	if err != nil || len(all) == 0 {
+		return "", "", err
+	}
+	if len(all) <= latestMost {
 		return "after:" + s.begin, "the requests", err
 	}
 	latest := "after:" + all[len(all)-latestMost-1].ID
