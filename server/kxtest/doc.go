@@ -44,8 +44,8 @@
 // If the test's process dies, its servers see the end of their standard input and stop; a directory that stays behind
 // is removed by the next start.
 //
-// The server's log is in the log of a test that failed, and in that of go test -v. A failed test keeps its requests, the
-// latest 200 and the refused ones before them, as a page of HTML, which kx tui -r opens too. It goes to the directory
-// that the variable KXTEST_ARTIFACTS names, or to the test's ArtifactDir under go test -artifacts, or to the directory
-// for temporary files. Its path is the last line of the log.
+// The server's log is in the log of a test that failed, and in that of go test -v. A failed test keeps its requests,
+// the latest 200 and the refused ones before them, as a page of HTML, which kx tui -r opens too. It goes to the
+// directory that the variable KXTEST_ARTIFACTS names, or to the test's ArtifactDir under go test -artifacts, or to the
+// directory for temporary files. Its path is the last line of the log.
 package kxtest

@@ -58,7 +58,7 @@ func Webhooks(paths ...string) Option {
 	}
 }
 
-// Objects creates the objects of files and directories: definitions and namespaces first, and the others in their order.
+// Objects creates the objects of files and directories: definitions and namespaces first, the others in their order.
 func Objects(paths ...string) Option {
 	return func(o *options) error {
 		found, err := readAll(paths)
