@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/check"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 )
 
@@ -85,7 +85,7 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelError}))
-	liblog.SendTo(log.Handler())
+	proc.SendLogs(log.Handler())
 	defer debug.SetGCPercent(debug.SetGCPercent(checkGCPercent))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(checkMemoryMost))
 	server := check.Options()

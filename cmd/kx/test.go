@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/export"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -64,7 +64,7 @@ func runTest(ctx context.Context, command *exec.Cmd) (err error) {
 	o.Allow.Breakpoints, o.Allow.Faults = options.Always, options.Always
 	o.Limits.MaxJourneys = testJourneys
 	log := slog.New(slog.NewTextHandler(command.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	liblog.SendTo(log.Handler())
+	proc.SendLogs(log.Handler())
 	leaveNothing, err := ephemeral(o)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kx-apiserver/kx/core/near"
+	"github.com/kx-apiserver/kx/core/filter"
 )
 
 // Messages that name a field.
@@ -120,7 +120,7 @@ func (c *checker) unserved(d *document) Finding {
 	c.client.lock.RUnlock()
 	slices.Sort(versions)
 	slices.Sort(kinds)
-	switch close := near.Names(kind.Kind, kinds); {
+	switch close := filter.Near(kind.Kind, kinds); {
 	case len(versions) > 0:
 		message += ": it is served in " + strings.Join(versions, " and ")
 	case len(close) > 0:

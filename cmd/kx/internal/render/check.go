@@ -37,7 +37,7 @@ type CheckOptions struct {
 func NewCheck(out io.Writer, format Format, o CheckOptions) Check {
 	switch format {
 	case JSON:
-		return &checkJSON{NewSections(out, JSON)}
+		return &checkJSON{newSections(out, JSON)}
 	case JUnit:
 		return &checkJUnit{out: out}
 	case SARIF:
@@ -152,7 +152,7 @@ func counts(s *check.Summary) string {
 }
 
 // checkJSON writes one document.
-type checkJSON struct{ sections *Sections }
+type checkJSON struct{ sections *sections }
 
 // Result implements Check.
 func (c *checkJSON) Result(r *check.Result) error {
