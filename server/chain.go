@@ -151,7 +151,7 @@ func (c *chain) CreateKubeAPIServer(delegate http.Handler, enabled endpoint.APIR
 		return err
 	}
 	group := kxapi.NewAPIGroupInfo(kxapi.Config{
-		Journeys: c.journeys, Caches: &c.storage.caches, Compact: c.storage.compact, Etcd: c.storage.below, Moments: c.storage.moments,
+		Journeys: c.journeys, Reasons: Reasons(), Caches: &c.storage.caches, Compact: c.storage.compact, Etcd: c.storage.below, Moments: c.storage.moments,
 		Servers: c.servers, Controllers: c.controllers.Load, Authorizer: c.authorization.Authorizer, Source: Source(),
 		Fair: c.options.Limits.PriorityAndFairness, Allow: c.options.Allow,
 	})

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -133,7 +132,7 @@ func TestFirstRead(t *testing.T) {
 				t.Errorf("%s: %s %s", path, res.Status, body)
 			}
 			why := reasons(r.ended(t, res.Header.Get(filter.JourneyHeader)))
-			if strings.Contains(why, trace.CacheFirstRead.String()) != (path == tc.path) {
+			if strings.Contains(why, "cache-first-read") != (path == tc.path) {
 				t.Errorf("%s: %s", path, why)
 			}
 			until(t, tc.cache+" is filled", func() bool { return r.cache(t, tc.cache).Status.State == v1alpha1.CacheFresh })

@@ -110,7 +110,7 @@ func TestInstallsOfADefinition(t *testing.T) {
 	}
 	whole := &v1alpha1.Journey{}
 	r.read(t, journeysPath+"/"+made.Name, whole)
-	if len(whole.Status.Steps) == 0 || whole.Status.Steps[0].ID != trace.InstallDefinition.String() || whole.Status.Steps[0].Reason.Kind != trace.FirstRequestBuilds.String() {
+	if len(whole.Status.Steps) == 0 || whole.Status.Steps[0].ID != trace.InstallDefinition.String() || whole.Status.Steps[0].Reason.Kind != "first-request-builds" {
 		t.Errorf("%+v", whole.Status.Steps)
 	}
 	r.undefine(t, d.Name)

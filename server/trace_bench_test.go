@@ -262,7 +262,7 @@ func why(step *trace.Step, of *trace.StepRecord) {
 			text = v.Text
 		}
 	}
-	if of.Reason != 0 {
+	if !of.Reason.IsZero() {
 		step.WhyText(of.Reason, text, numbers...)
 	}
 }

@@ -24,73 +24,63 @@ import (
 )
 
 // TestChinese names each text that Chinese lacks, each entry of the catalogue that nobody uses, and each translation with other
-// placeholders than its English text.
+// placeholders than its English text. Reasons have their Chinese where they are declared, to which core/trace holds them.
 func TestChinese(t *testing.T) {
 	entries, errs := lang.Catalogue(lang.Chinese)
 	for _, err := range errs {
 		t.Errorf("core/lang/zh.txt, %v", err)
 	}
 	used := texts(t)
-	known := map[bool]map[string]bool{true: {}, false: {}} // by whether it is of a reason
+	known := map[string]bool{}
 	for _, e := range entries {
-		known[e.Room == lang.Reasons][e.English] = true
-		if !used.of(e.Room == lang.Reasons)[e.English] && !used.literals[e.English] {
+		if e.Room != lang.Words {
+			known[e.English] = true
+		}
+		if !used.texts[e.English] && !used.literals[e.English] {
 			t.Errorf("nobody uses the entry of [%s]: %s", e.Room, e.English)
 		}
 		if got, want := placeholders(e.Room, e.Text), placeholders(e.Room, e.English); !slices.Equal(got, want) {
 			t.Errorf("%q has the placeholders %q, and its translation %q", e.English, want, got)
 		}
 	}
-	for _, ofReason := range []bool{true, false} {
-		missing := 0
-		for _, text := range slices.Sorted(maps.Keys(used.of(ofReason))) {
-			if !known[ofReason][text] && translatable(text) {
-				missing++
-				t.Errorf("core/lang/zh.txt lacks, of %s:\n%s", used.from[text], text)
-			}
+	missing := 0
+	for _, text := range slices.Sorted(maps.Keys(used.texts)) {
+		if !known[text] && translatable(text) {
+			missing++
+			t.Errorf("core/lang/zh.txt lacks, of %s:\n%s", used.from[text], text)
 		}
-		if missing > 0 {
-			t.Errorf("%d texts are missing", missing)
-		}
+	}
+	if missing > 0 {
+		t.Errorf("%d texts are missing", missing)
 	}
 }
 
 // collection is what can be translated.
 type collection struct {
-	reasons, others map[string]bool
-	from            map[string]string
+	texts map[string]bool
+	from  map[string]string
 	// literals are all strings of the source: an entry may be used in a way that this test does not know.
 	literals map[string]bool
 	// whys are the functions that say why a command can't be done.
 	whys map[string]bool
 }
 
-func (c *collection) of(reason bool) map[string]bool {
-	if reason {
-		return c.reasons
-	}
-	return c.others
-}
-
 func (c *collection) add(from string, texts ...string) {
 	for _, text := range texts {
 		if text = strings.TrimSpace(text); text != "" {
-			c.others[text], c.from[text] = true, from
+			c.texts[text], c.from[text] = true, from
 		}
 	}
 }
 
-// texts collects what kx says: steps, reasons, commands, screens, and what the source hands to functions that translate.
+// texts collects what kx says: steps, commands, screens, and what the source hands to functions that translate.
 func texts(t *testing.T) *collection {
-	c := &collection{reasons: map[string]bool{}, others: map[string]bool{}, from: map[string]string{}, literals: map[string]bool{}, whys: map[string]bool{}}
+	c := &collection{texts: map[string]bool{}, from: map[string]string{}, literals: map[string]bool{}, whys: map[string]bool{}}
 	for _, id := range trace.All() {
 		c.add("the step "+id.String(), id.Info().Title, id.Info().Object.Who)
 	}
 	for _, s := range trace.AllStepless() {
 		c.add("the function "+s.Names[0], s.Text)
-	}
-	for _, r := range trace.Reasons() {
-		c.reasons[r.Sentence()], c.from[r.Sentence()] = true, "the reason "+r.String()
 	}
 	for _, f := range filter.Fields() {
 		c.add("the filter's field "+f.Name, f.Help)

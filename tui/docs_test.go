@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -84,7 +85,7 @@ func entire(t *testing.T) *model {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
-	l, err := lesson.Parse("example.md", []byte("---\nid: example\ntitle: An example\nminutes: 1\n---\nText.\n"))
+	l, err := lesson.Parse("example.md", []byte("---\nid: example\ntitle: An example\nminutes: 1\n---\nText.\n"), trace.Known)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/theme"
@@ -26,6 +27,8 @@ func (h host) API() *api.Client { return h.m.client }
 func (h host) Theme() theme.Theme { return h.m.theme }
 
 func (h host) Zone() *time.Location { return h.m.options.Zone }
+
+func (h host) Reasons() trace.Catalogue { return h.m.options.Reasons }
 
 func (h host) Kubeconfig() string { return h.m.server.Kubeconfig }
 

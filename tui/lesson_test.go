@@ -13,6 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/play"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -73,7 +74,7 @@ func playing(t *testing.T, language lang.Language) *driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lesson.Parse(file, text)
+	l, err := lesson.Parse(file, text, trace.Known)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/learn"
@@ -33,6 +34,10 @@ type Options struct {
 
 	// Lesson is played beside the screen. It may be nil.
 	Lesson *learn.Options
+
+	// Reasons are those of this version of kx: filters can ask for them, and servers and captures of earlier versions do
+	// not have their sentences.
+	Reasons trace.Catalogue
 
 	// Theme overrides the kept theme for this run; it may be empty.
 	Theme theme.Name

@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/tui"
 	screen "github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/logs"
@@ -117,7 +118,10 @@ func following(all []learn.Entry, e learn.Entry, track lesson.Track) *learn.Entr
 func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, all []learn.Entry, progress *play.Progress) (
 	after screen.After, way screen.Way, err error,
 ) {
-	options := tui.Options{Language: o.language, Log: &logs.Tail{}, Export: exportOnScreen, StateFile: filepath.Join(o.dataDir, "tui.json")}
+	options := tui.Options{
+		Language: o.language, Reasons: server.Reasons(), Log: &logs.Tail{}, Export: exportOnScreen,
+		StateFile: filepath.Join(o.dataDir, "tui.json"),
+	}
 	if options.Theme, err = theme.Parse(os.Getenv(themeVariable)); err != nil {
 		return after, way, fmt.Errorf("$%s: %w", themeVariable, err)
 	}

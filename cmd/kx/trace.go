@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
@@ -123,13 +123,13 @@ func (o *traceOptions) filter(args []string) (string, error) {
 	}
 	if len(args) > 0 && strings.TrimSpace(args[0]) != "" {
 		// The typed filter is parsed alone first, so that an error names its column.
-		typed, err := filter.Parse(args[0], trace.Known)
+		typed, err := filter.Parse(args[0], server.Reasons().Known)
 		if err != nil {
 			return "", err
 		}
 		terms = append(terms, "("+typed.String()+")")
 	}
-	all, err := filter.Parse(strings.Join(terms, " "), trace.Known)
+	all, err := filter.Parse(strings.Join(terms, " "), server.Reasons().Known)
 	return all.String(), err
 }
 
@@ -152,7 +152,7 @@ func (o *traceOptions) connect(most int) (s *session.Session, host string, err e
 	if err != nil {
 		return nil, "", err
 	}
-	s, err = session.New(config, most, func() {})
+	s, err = session.New(config, server.Reasons(), most, func() {})
 	return s, config.Host, err
 }
 
@@ -200,7 +200,7 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 // refused is the server's error about a filter that names a request which it does not know. Following would ask again
 // and again.
 func refused(ctx context.Context, s *session.Session, wanted string) error {
-	if f, err := filter.Parse(wanted, trace.Known); err != nil || !f.Asks("after") {
+	if f, err := filter.Parse(wanted, server.Reasons().Known); err != nil || !f.Asks("after") {
 		return err
 	}
 	_, err := s.Rows(ctx, wanted)

@@ -20,6 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/core/subject"
+	"github.com/kx-apiserver/kx/server"
 	screen "github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/session"
 )
@@ -189,7 +190,7 @@ func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done fun
 // chosen returns the journeys of a capture that match an ID or a filter.
 func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err error) {
 	wanted, wrong := filter.Parse(which, nil)
-	names := subject.Names{}
+	names := subject.NewNames(server.Reasons().Known)
 	size := int64(0)
 	for j, err := range saved(file, in) {
 		if err != nil {

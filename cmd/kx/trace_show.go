@@ -240,10 +240,14 @@ func saved(file string, in io.Reader) iter.Seq2[*v1alpha1.Journey, error] {
 			defer opened.Close()
 			in = opened
 		}
+		reasons := server.Reasons()
 		reader, err := capture.NewReader(in)
 		for err == nil {
 			var j *v1alpha1.Journey
-			if j, err = reader.Next(); err == nil && !yield(j, nil) {
+			if j, err = reader.Next(); err != nil {
+				break
+			}
+			if lang.Complete(j, reasons); !yield(j, nil) {
 				return
 			}
 		}

@@ -105,7 +105,7 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: clean up
 	defer stop()
-	screen := tui.Options{Language: o.language, Log: &logs.Tail{}, Export: exportOnScreen}
+	screen := tui.Options{Language: o.language, Reasons: server.Reasons(), Log: &logs.Tail{}, Export: exportOnScreen}
 	if screen.Theme, err = theme.Parse(o.theme); err != nil {
 		return fmt.Errorf("--theme: %w", err)
 	}

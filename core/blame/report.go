@@ -270,6 +270,13 @@ func Differences(before, after []byte) ([]Field, error) {
 	return fields, nil
 }
 
+// The reasons of transactions that wrote nothing, by the names that journeys have.
+const (
+	reasonKeyMoved = "key-moved"
+	reasonKeyTaken = "key-taken"
+	reasonKeyGone  = "key-gone"
+)
+
 // Written is the key and revision of a step's write; ok is false if it wrote nothing.
 func Written(s *v1alpha1.Step) (key string, revision int64, ok bool) {
 	if !is(s, trace.EtcdTxn) || s.Error != "" {
@@ -287,7 +294,10 @@ func Written(s *v1alpha1.Step) (key string, revision int64, ok bool) {
 	// A transaction whose comparison failed wrote nothing.
 	refused := other
 	if s.Reason != nil {
-		refused = refused || trace.Refused(s.Reason.Kind)
+		switch s.Reason.Kind {
+		case reasonKeyMoved, reasonKeyTaken, reasonKeyGone:
+			refused = true
+		}
 	} else { // a capture from before there were kinds of reasons
 		refused = refused || strings.HasSuffix(s.Why, "nothing was written")
 	}

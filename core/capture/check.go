@@ -44,11 +44,11 @@ func crowded(line []byte) error {
 	}
 	var j struct {
 		Metadata struct{ OwnerReferences, ManagedFields, Finalizers entries }
-		Status   struct{ Held, Touched, Interventions, Effects, Steps, Marks, Deliveries entries }
+		Status   struct{ Held, Touched, Interventions, Effects, Steps, Sentences, Marks, Deliveries entries }
 	}
 	_ = json.Unmarshal(line, &j)
 	s, m := &j.Status, &j.Metadata
-	err := short(len(s.Steps), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
+	err := short(len(s.Steps), len(s.Sentences), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
 		len(m.OwnerReferences), len(m.ManagedFields), len(m.Finalizers))
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func short(lists ...int) error {
 // takes out objects that are nested too deep, and counts them as missing.
 func check(j *v1alpha1.Journey) error {
 	s := &j.Status
-	if err := short(len(s.Steps), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
+	if err := short(len(s.Steps), len(s.Sentences), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
 		len(j.Labels), len(j.Annotations), len(j.OwnerReferences), len(j.ManagedFields), len(j.Finalizers)); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func nesting(data []byte) (most int) {
 // Size is about how many bytes a journey takes in memory.
 func Size(j *v1alpha1.Journey) int64 {
 	s := &j.Status
-	size := sizeOf[v1alpha1.Journey]() + listOf(s.Steps) + listOf(s.Marks) + listOf(s.Deliveries) + listOf(s.Effects) +
+	size := sizeOf[v1alpha1.Journey]() + listOf(s.Steps) + listOf(s.Sentences) + listOf(s.Marks) + listOf(s.Deliveries) + listOf(s.Effects) +
 		listOf(s.Interventions) + listOf(s.Held) + listOf(s.Touched) + listOf(j.OwnerReferences) + listOf(j.ManagedFields)
 	for i := range s.Steps {
 		step := &s.Steps[i]

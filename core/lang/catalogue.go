@@ -10,15 +10,15 @@ import (
 // Entry is a text of the catalogue.
 type Entry struct{ Room, English, Text string }
 
-// Reasons is the room of the reasons and of the words in them. It is apart from the others: what a reason says in one
-// word, such as "held" of a rule, is another word elsewhere.
-const Reasons = "reasons"
+// Words is the room of the server's own words that stand in reasons. It is apart from the others: such a word may mean
+// something else elsewhere.
+const Words = "words of reasons"
 
 // catalogue is a file of translations.
 type catalogue struct {
 	entries []Entry
 	texts   map[string]string
-	reasons map[string]string
+	words   map[string]string
 	errs    []error
 }
 
@@ -36,7 +36,7 @@ func Catalogue(l Language) ([]Entry, []error) {
 // read reads a catalogue: a [room], and in it pairs of a line with the English text and an indented one with its
 // translation. Empty lines and those that begin with # mean nothing; a text that does so has a backslash in front.
 func read(file string) *catalogue {
-	c := &catalogue{texts: map[string]string{}, reasons: map[string]string{}}
+	c := &catalogue{texts: map[string]string{}, words: map[string]string{}}
 	room, english := "", ""
 	wrong := func(n int, format string, values ...any) {
 		c.errs = append(c.errs, fmt.Errorf("line %d: "+format, append([]any{n}, values...)...))
@@ -54,8 +54,8 @@ func read(file string) *catalogue {
 			wrong(n, "%q translates nothing", text)
 		case indented:
 			texts := c.texts
-			if room == Reasons {
-				texts = c.reasons
+			if room == Words {
+				texts = c.words
 			}
 			if texts[english] != "" {
 				wrong(n, "%q is translated twice", english)

@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -44,7 +46,7 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestWhy: a reason is told in the language with its values, or as the server wrote it.
+// TestWhy: a reason is told in the language with its values, by the sentence that came with the journey, or as the server wrote it.
 func TestWhy(t *testing.T) {
 	reason := func(kind string, values ...string) *v1alpha1.Reason {
 		r := &v1alpha1.Reason{Kind: kind}
@@ -53,24 +55,61 @@ func TestWhy(t *testing.T) {
 		}
 		return r
 	}
+	j := &v1alpha1.Journey{}
+	j.Status.Sentences = []v1alpha1.Sentence{
+		{Kind: "key-moved", English: "the key is at revision {revision}, not {expected}", Chinese: "该键在修订版本 {revision}，不是 {expected}：没有写入"},
+		{Kind: "allowed", English: "{rule:word}", Chinese: "{rule:word}"},
+		{Kind: "watch-failed", English: "{error:quote}", Chinese: "{error:quote}"},
+		{Kind: "english", English: "in English"},
+		{Kind: "long", English: "x", Chinese: strings.Repeat("长", sentenceMost)},
+		{Kind: "many", English: "x", Chinese: strings.Repeat("{v}", placeholdersMost+1)},
+		{Kind: "broken", English: "x", Chinese: "坏 {v"},
+	}
 	for _, test := range []struct {
 		step v1alpha1.Step
 		want string
 	}{
-		{v1alpha1.Step{Why: "the key …", Reason: reason(trace.KeyMoved.String(), "revision", "9", "expected", "7")}, "该键在修订版本 9，不是 7：没有写入"},
-		{v1alpha1.Step{Why: "x", Reason: reason(trace.Allowed.String(), "rule", "RBAC: allowed by {x}")}, "RBAC: allowed by {x}"},
-		{v1alpha1.Step{Why: "x", Reason: reason(trace.Allowed.String(), "rule", "system:masters may do all")}, "system:masters 拥有全部权限"},
-		{v1alpha1.Step{Why: "x", Reason: reason(trace.WatchFailed.String(), "error", "held")}, "held"},
+		{v1alpha1.Step{Why: "the key …", Reason: reason("key-moved", "revision", "9", "expected", "7")}, "该键在修订版本 9，不是 7：没有写入"},
+		{v1alpha1.Step{Why: "x", Reason: reason("allowed", "rule", "RBAC: allowed by {x}")}, "RBAC: allowed by {x}"},
+		{v1alpha1.Step{Why: "x", Reason: reason("allowed", "rule", "system:masters may do all")}, "system:masters 拥有全部权限"},
+		{v1alpha1.Step{Why: "x", Reason: reason("watch-failed", "error", "system:masters may do all")}, "system:masters may do all"},
+		{v1alpha1.Step{Why: "x", Reason: reason("watch-failed", "error", "held")}, "held"},
+		{v1alpha1.Step{Why: "in English", Reason: reason("english")}, "in English"},
+		{v1alpha1.Step{Why: "too long", Reason: reason("long")}, "too long"},
+		{v1alpha1.Step{Why: "too many", Reason: reason("many", "v", "v")}, "too many"},
+		{v1alpha1.Step{Why: "x", Reason: reason("broken", "v", "v")}, "坏 v"},
 		{v1alpha1.Step{Why: "of a later kx", Reason: reason("of-a-later-kx")}, "of a later kx"},
 		{v1alpha1.Step{Why: "without a kind"}, "without a kind"},
 		{v1alpha1.Step{}, ""},
 	} {
-		if got := Chinese.Why(&test.step); got != test.want {
+		if got := Chinese.Why(j, &test.step); got != test.want {
 			t.Errorf("%v: %q, want %q", test.step.Reason, got, test.want)
 		}
-		if got := English.Why(&test.step); got != test.step.Why {
+		if got := English.Why(j, &test.step); got != test.step.Why {
 			t.Errorf("%v in English: %q", test.step.Reason, got)
 		}
+	}
+}
+
+// TestComplete: a journey gets the sentences that it lacks, and keeps those that it has.
+func TestComplete(t *testing.T) {
+	taken := trace.Because("key-taken", "the key is taken", "该键已被占用")
+	moved := trace.Because("key-moved", "the key is elsewhere", "该键在别处")
+	j := &v1alpha1.Journey{}
+	for _, kind := range []string{"key-taken", "key-moved", "key-taken", "of-a-later-kx"} {
+		j.Status.Steps = append(j.Status.Steps, v1alpha1.Step{Reason: &v1alpha1.Reason{Kind: kind}})
+	}
+	own := v1alpha1.Sentence{Kind: "key-moved", English: "moved", Chinese: "移动了"}
+	j.Status.Sentences = []v1alpha1.Sentence{own}
+	j.Status.Steps = append(j.Status.Steps, v1alpha1.Step{})
+	want := []v1alpha1.Sentence{own, {Kind: "key-taken", English: "the key is taken", Chinese: "该键已被占用"}}
+	for range 2 {
+		if Complete(j, trace.NewCatalogue([]trace.Reason{taken, moved})); !slices.Equal(j.Status.Sentences, want) {
+			t.Errorf("%+v", j.Status.Sentences)
+		}
+	}
+	if Complete(j, trace.Catalogue{}); len(j.Status.Sentences) != 2 {
+		t.Errorf("%+v", j.Status.Sentences)
 	}
 }
 

@@ -7,47 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 )
-
-// Why is the reason of a step: its sentence in the language, with the step's values. A reason that this kx does not
-// know, or has no translation of, is as the server wrote it.
-func (l Language) Why(s *v1alpha1.Step) string {
-	if l == English || s.Reason == nil {
-		return s.Why
-	}
-	reason, ok := trace.LookupReason(s.Reason.Kind)
-	if !ok {
-		return s.Why
-	}
-	sentence := reason.Sentence()
-	reasons := l.catalogue().reasons
-	text, ok := reasons[sentence]
-	if !ok {
-		if !onlyPlaceholders(sentence) {
-			return s.Why
-		}
-		text = sentence
-	}
-	return Fill(text, func(placeholder string) (string, bool) {
-		name, kind, _ := strings.Cut(placeholder, ":")
-		for _, v := range s.Reason.Values {
-			if v.Name != name {
-				continue
-			}
-			if word := reasons[v.Value]; kind == "word" && word != "" { // the server's own, so it may be in the catalogue
-				return word, true
-			}
-			return v.Value, true
-		}
-		return "", false
-	})
-}
-
-// onlyPlaceholders says whether a sentence has no words of its own, so that there is nothing to translate.
-func onlyPlaceholders(sentence string) bool {
-	return strings.HasPrefix(sentence, "{") && strings.IndexByte(sentence, '}') == len(sentence)-1
-}
 
 // Fill replaces what stands in braces. A sentence of Chinese has a space between Chinese and other words; it goes where
 // the value is Chinese too.
@@ -96,7 +56,7 @@ func (l Language) Journey(j *v1alpha1.Journey) *v1alpha1.Journey {
 	shown.Status.Steps = slices.Clone(j.Status.Steps)
 	for i := range shown.Status.Steps {
 		s := &shown.Status.Steps[i]
-		s.Title, s.Why = l.Text(s.Title), l.Why(s)
+		s.Title, s.Why = l.Text(s.Title), l.Why(j, s)
 	}
 	shown.Status.Marks = slices.Clone(j.Status.Marks)
 	for i := range shown.Status.Marks {

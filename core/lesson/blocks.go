@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
@@ -60,7 +61,7 @@ func readHold(b *block) (Part, error) {
 	}
 	h := Hold{Line: Line(b.line), Of: of}
 	err = b.each(func(i int, line string) error {
-		if problem := filterProblem(line); problem != "" {
+		if problem := filterProblem(line, b.known); problem != "" {
 			return b.lineErrorf(i, "expected a filter: %s", problem)
 		}
 		h.Filters = append(h.Filters, line)
@@ -77,7 +78,7 @@ func readFault(b *block) (Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, problem := parseFault([]byte(strings.Join(b.body, "\n")))
+	spec, problem := parseFault([]byte(strings.Join(b.body, "\n")), b.known)
 	if problem != "" {
 		return nil, b.errorf("%s", problem)
 	}
@@ -85,7 +86,7 @@ func readFault(b *block) (Part, error) {
 }
 
 // parseFault reads the spec of a fault. problem is why it is none.
-func parseFault(text []byte) (spec *v1alpha1.FaultSpec, problem string) {
+func parseFault(text []byte, known filter.Known) (spec *v1alpha1.FaultSpec, problem string) {
 	spec = &v1alpha1.FaultSpec{}
 	if err := yaml.UnmarshalStrict(text, spec); err != nil {
 		return nil, fmt.Sprintf("expected the fields of a fault, such as effect and filter: %v", err)
@@ -93,7 +94,7 @@ func parseFault(text []byte) (spec *v1alpha1.FaultSpec, problem string) {
 	if spec.Effect == "" {
 		return nil, "expected an effect: Delay, Fail, TimeoutAfterCommit, DropWatch or StaleCache"
 	}
-	if problem := filterProblem(spec.Filter); problem != "" {
+	if problem := filterProblem(spec.Filter, known); problem != "" {
 		return nil, "expected a filter: " + problem
 	}
 	return spec, ""
@@ -179,7 +180,7 @@ func readExpect(b *block) (Part, error) {
 		return nil, err
 	}
 	err := b.each(func(i int, line string) error {
-		c, problem := parseCondition(line)
+		c, problem := parseCondition(line, b.known)
 		if problem != "" {
 			return b.lineErrorf(i, "%s", problem)
 		}
@@ -202,12 +203,12 @@ var (
 )
 
 // parseCondition reads one line of an expectation. problem is why it is none.
-func parseCondition(line string) (c Condition, problem string) {
+func parseCondition(line string, known filter.Known) (c Condition, problem string) {
 	c.Text = line
 	if m := countOf.FindStringSubmatch(line); m != nil {
 		c.Count, _ = strconv.Atoi(m[1]) // at most six digits
 		c.AtLeast, c.Filter = m[2] == "+", m[3]
-		if problem := filterProblem(c.Filter); problem != "" {
+		if problem := filterProblem(c.Filter, known); problem != "" {
 			return c, "expected a filter: " + problem
 		}
 		return c, ""
@@ -276,7 +277,7 @@ func readShow(b *block) (Part, error) {
 		field, among := (*string)(nil), []string(nil)
 		switch word {
 		case "open":
-			if problem := filterProblem(rest); problem != "" || rest == "" {
+			if problem := filterProblem(rest, b.known); problem != "" || rest == "" {
 				return b.lineErrorf(i, "expected open FILTER: %s", problem)
 			}
 			field = &s.Open

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Lesson is one file.
@@ -359,8 +358,8 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem) }
 
 // filterProblem is why text is no filter; empty if it is one.
-func filterProblem(text string) string {
-	if _, err := filter.Parse(text, trace.Known); err != nil {
+func filterProblem(text string, known filter.Known) string {
+	if _, err := filter.Parse(text, known); err != nil {
 		return err.Error()
 	}
 	return ""

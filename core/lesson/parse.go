@@ -7,14 +7,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kx-apiserver/kx/core/filter"
 )
 
 // maxSize limits the size of a file.
 const maxSize = 1 << 20
 
-// Parse reads a lesson. name is the file's, for errors.
-func Parse(name string, data []byte) (*Lesson, error) {
-	p := &parser{file: name}
+// Parse reads a lesson. name is the file's, for errors, and known has the names that its filters can ask for.
+func Parse(name string, data []byte, known filter.Known) (*Lesson, error) {
+	p := &parser{file: name, known: known}
 	if len(data) > maxSize {
 		return nil, p.errorf(1, "the file has %d bytes; a lesson has at most %d", len(data), maxSize)
 	}
@@ -37,6 +39,7 @@ const sectionMark = "## "
 
 type parser struct {
 	file  string
+	known filter.Known
 	lines []string
 	next  int // the index of the line that was not read yet
 }

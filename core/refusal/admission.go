@@ -41,7 +41,7 @@ func (c *card) webhook(s *v1alpha1.Step) {
 	configuration, name, _ := strings.Cut(s.Subject, "/")
 	c.say("decided by", "the webhook %s of %s %s", name, resource, configuration)
 	c.plainly()
-	if is(s, trace.WebhookFailed) {
+	if is(s, reasonWebhookFailed) {
 		c.Next = c.words.Phrase("the webhook must run and answer before such objects can be written: "+
 			"its log says more; what is asked of it is in kubectl get %s %s -o yaml", resource, word(configuration))
 		return
@@ -63,7 +63,7 @@ func (c *card) policy(s *v1alpha1.Step) {
 		c.say("decided by", "the policy %s", name)
 	}
 	c.plainly()
-	if !is(s, trace.PolicyDenied) {
+	if !is(s, reasonPolicyDenied) {
 		c.Next = c.words.Phrase("have somebody who may change the policy mend it: "+
 			"kubectl get %s %s -o yaml has it; what it names as params must be there", resource, word(name))
 		return

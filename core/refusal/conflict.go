@@ -13,12 +13,12 @@ import (
 func (c *card) conflict() {
 	s := c.step()
 	switch {
-	case is(s, trace.RevisionMoved):
+	case is(s, reasonRevisionMoved):
 		c.stale(s)
-	case is(s, trace.OwnersConflict):
+	case is(s, reasonOwnersConflict):
 		c.owned(s)
 	case s != nil && (s.ID == trace.Etcd3Create.String() || c.named(trace.Etcd3Create) != nil &&
-		is(c.named(trace.Etcd3Create), trace.CreateOverExisting)):
+		is(c.named(trace.Etcd3Create), reasonCreateOverExisting)):
 		c.taken()
 	default:
 		c.plainly()

@@ -31,7 +31,7 @@ func (c *card) invalid() {
 			c.say("field", "%s", problem)
 		}
 		if s.ID == trace.CRDValidate.String() {
-			c.say("schema", "of %s; %s", c.definition(), c.words.Why(s))
+			c.say("schema", "of %s; %s", c.definition(), c.words.Why(c.j, s))
 		}
 	}
 	c.Next = "change these fields: kubectl explain says what may be in them"
@@ -99,7 +99,7 @@ func field(text string) bool {
 // missing explains a 404.
 func (c *card) missing() {
 	if s := c.named(trace.CRDServe); s != nil && s.Subject != "" && s.Why != "" && c.named(trace.CRDServeResource) == nil {
-		c.say("not served", "%s: %s", s.Subject, c.words.Why(s))
+		c.say("not served", "%s: %s", s.Subject, c.words.Why(c.j, s))
 		c.Next = "create the definition, or ask for a version that it serves: kubectl api-resources lists what is served"
 		return
 	}
@@ -132,7 +132,7 @@ func (c *card) gone() {
 	c.plainly()
 	for _, id := range []trace.ID{trace.CacherWatch, trace.CacherList} {
 		if s := c.named(id); s != nil && s != c.step() {
-			c.say("the cache", "%s", c.words.Why(s))
+			c.say("the cache", "%s", c.words.Why(c.j, s))
 		}
 	}
 	if s := c.step(); s != nil {

@@ -23,6 +23,15 @@ const (
 	codeLate         = 504
 )
 
+// The reasons that decide what a card explains, by the names that journeys have.
+const (
+	reasonWebhookFailed      = "webhook-failed"
+	reasonPolicyDenied       = "policy-denied"
+	reasonRevisionMoved      = "revision-moved"
+	reasonOwnersConflict     = "owners-conflict"
+	reasonCreateOverExisting = "create-over-existing"
+)
+
 // titles holds HTTP's names of the codes that an API server answers with.
 var titles = map[int32]string{
 	400: "Bad Request", codeUnauthorized: "Unauthorized", codeForbidden: "Forbidden", codeNotFound: "Not Found", 405: "Method Not Allowed",
@@ -167,7 +176,7 @@ func (c *card) plainly() {
 		return
 	}
 	c.add(Fact{Name: "what", Text: s.Error, Said: true})
-	c.add(Fact{Name: "why", Text: c.words.Why(s), Said: true})
+	c.add(Fact{Name: "why", Text: c.words.Why(c.j, s), Said: true})
 }
 
 // step is the one that refused; nil if none did.
@@ -213,8 +222,8 @@ func number(s *v1alpha1.Step, name string) int64 {
 }
 
 // is says whether a step gave a reason.
-func is(s *v1alpha1.Step, r trace.Reason) bool {
-	return s != nil && s.Reason != nil && s.Reason.Kind == r.String()
+func is(s *v1alpha1.Step, reason string) bool {
+	return s != nil && s.Reason != nil && s.Reason.Kind == reason
 }
 
 // before says how long before the refused request another one came.

@@ -23,7 +23,7 @@ type Sayings map[string][]Saying
 func ReadSayings(source fs.FS) (Sayings, error) {
 	r := sayings{source: source, declared: map[string][]declared{}, found: Sayings{}}
 	for _, read := range []func(name string, text string){r.declare, r.say} {
-		for _, room := range []string{"core/trace", "server", "store"} {
+		for _, room := range []string{"core", "server", "store"} {
 			if err := r.walk(room, read); err != nil {
 				return nil, fmt.Errorf("find the reasons in the source of %s: %w", room, err)
 			}

@@ -166,7 +166,7 @@ func (t *teller) clause(s *v1alpha1.Step) string {
 func (t *teller) allowed(from, n int) (text string) {
 	for i := range t.j.Status.Steps[from : from+n] {
 		if s := &t.j.Status.Steps[from+i]; s.ID == trace.FilterAuthorization.String() {
-			text = t.language.Why(s)
+			text = t.language.Why(t.j, s)
 		}
 	}
 	return text
@@ -175,7 +175,7 @@ func (t *teller) allowed(from, n int) (text string) {
 // step tells of one step.
 func (t *teller) step(i int) {
 	s := &t.j.Status.Steps[i]
-	about := said{does: t.sentence(s), why: t.language.Why(s), failed: s.Error != ""}
+	about := said{does: t.sentence(s), why: t.language.Why(t.j, s), failed: s.Error != ""}
 	if !t.failsBelow(i) {
 		about.failure = s.Error
 	}

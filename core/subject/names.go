@@ -3,18 +3,24 @@ package subject
 import (
 	"slices"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Names are the names in journeys of another version of kx that this version lacks, by the fields of filters.
-type Names map[string][]string
+// Names are the names that filters can ask for in journeys of another version of kx.
+type Names struct {
+	known filter.Known
+	more  map[string][]string // by the fields of filters
+}
+
+// NewNames returns the names that this version knows.
+func NewNames(known filter.Known) *Names { return &Names{known, map[string][]string{}} }
 
 // mostNames bounds how many names of a field are kept. A capture is whatever file a user opens.
 const mostNames = 4096
 
 // Add adds the names that a journey has.
-func (n Names) Add(j *v1alpha1.Journey) {
+func (n *Names) Add(j *v1alpha1.Journey) {
 	n.keep("verb", j.Spec.Verb)
 	n.keep("method", j.Spec.Method)
 	for i := range j.Status.Steps {
@@ -27,11 +33,12 @@ func (n Names) Add(j *v1alpha1.Journey) {
 	}
 }
 
-func (n Names) keep(field, name string) {
-	if name != "" && len(n[field]) < mostNames && !slices.Contains(trace.Known(field), name) && !slices.Contains(n[field], name) {
-		n[field] = append(n[field], name)
+func (n *Names) keep(field, name string) {
+	more := n.more[field]
+	if name != "" && len(more) < mostNames && !slices.Contains(n.known(field), name) && !slices.Contains(more, name) {
+		n.more[field] = append(more, name)
 	}
 }
 
 // Known are the names of this version, and those that were added.
-func (n Names) Known(field string) []string { return slices.Concat(trace.Known(field), n[field]) }
+func (n *Names) Known(field string) []string { return slices.Concat(n.known(field), n.more[field]) }

@@ -16,7 +16,7 @@ const (
 	whyBytes     = entryBytes
 	numberBytes  = entryBytes
 	textBytes    = 2 * entryBytes
-	entryBytes   = 32 // of a log
+	entryBytes   = 40 // of a log
 	spanBytes    = 96
 )
 

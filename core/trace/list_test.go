@@ -31,7 +31,7 @@ func TestList(t *testing.T) {
 	ctx, j := begin(t, NewRecorder("p", DefaultLimits))
 	_, s := Start(ctx, StoreGet, "key")
 	s.TextList("groups", strings.Split(strings.Repeat("g,", 100), ","))
-	s.WhyList(KeyInNamespace, []string{"a", "b"})
+	s.WhyList(keyInNamespace, []string{"a", "b"})
 	s.End(nil)
 	if one := j.Record().Steps[0]; one.Attrs[0].Text != "g,g,g,g,g,g,g,g,g,g and 91 more" || !strings.Contains(one.Why, "a, b") {
 		t.Errorf("got %+v", one)

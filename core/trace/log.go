@@ -27,7 +27,7 @@ type chunk struct {
 	entries [chunkEntries]entry
 }
 
-const chunkEntries = 23
+const chunkEntries = 22
 
 var chunks = sync.Pool{New: func() any { return new(chunk) }}
 
@@ -35,8 +35,9 @@ var chunks = sync.Pool{New: func() any { return new(chunk) }}
 type entry struct {
 	n    int64
 	text string
-	step int32  // the index of the step; of the one that called it, or -1, if it began
-	what uint16 // the ID of a step that began, the Reason of a why
+	why  Reason
+	step int32 // the index of the step; of the one that called it, or -1, if it began
+	id   ID    // of a step that began
 	kind entryKind
 }
 
@@ -45,7 +46,7 @@ type entryKind uint8
 const (
 	entryBegan  entryKind = iota // n is when, text the subject
 	entryEnded                   // n is when, text the error
-	entryWhy                     // text is the reason's text, n its first number
+	entryWhy                     // why is the reason, text its text, n its first number
 	entryMore                    // n is the next number of the reason in the entry before
 	entryNumber                  // text is the name, n the number
 	entryName                    // text is the name of the text in the next entry
@@ -117,7 +118,7 @@ func (l *log) records() []StepRecord {
 	l.read(func(e *entry) {
 		if e.kind == entryBegan {
 			steps = append(steps, StepRecord{
-				ID: ID(e.what), Parent: int(e.step), Start: time.Duration(e.n), Took: -1, Subject: e.text,
+				ID: e.id, Parent: int(e.step), Start: time.Duration(e.n), Took: -1, Subject: e.text,
 			})
 			whys = append(whys, why{})
 			return

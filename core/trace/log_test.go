@@ -30,12 +30,12 @@ func TestLongJourney(t *testing.T) {
 			step.Int("n", int64(i))
 			want += fmt.Sprintf("t=%d n=%d ", i, i)
 		}
-		step.Why(KeyWasFree)
+		step.Why(keyWasFree)
 		_, inner := Start(ctx, StoreList, "")
-		inner.WhyText(WatchFailed, "its own")
+		inner.WhyText(watchFailed, "its own")
 		err := errors.New("it broke")
 		inner.End(&err)
-		step.WhyText(WatchFailed, "last")
+		step.WhyText(watchFailed, "last")
 		step.End(nil)
 		j.Finish(Response{})
 		steps := j.Record().Steps
@@ -132,7 +132,7 @@ func wander(t *testing.T, r *Recorder, n int) {
 			_, step := StartObject(ctx, id, j.ID(), obj)
 			step.Text("id", j.ID())
 			step.Int("n", 1)
-			step.WhyText(WatchFailed, j.ID())
+			step.WhyText(watchFailed, j.ID())
 			step.After(obj)
 			step.End(&err)
 		}
@@ -150,7 +150,7 @@ func wander(t *testing.T, r *Recorder, n int) {
 	behind := Fork(ctx)
 	looking.Go(func() { take(behind, leftBehind) })
 	forked.Wait()
-	outer.WhyText(WatchFailed, j.ID())
+	outer.WhyText(watchFailed, j.ID())
 	j.Finish(Response{})
 	outer.End(&err)
 }

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -39,12 +38,12 @@ var asked = regexp.MustCompile(`\b(step|reason):([a-z0-9*][a-z0-9.*-]*)`)
 // TestNamesAreTypedOnce: a step is named by its constant. An example of a filter may name it, if there is such a step.
 func TestNamesAreTypedOnce(t *testing.T) {
 	fset := token.NewFileSet()
-	examples := 0
+	examples, reasons := 0, declarations(t)
 	for name, file := range files(t, fset) {
 		if name == moduleRoot+"/core/trace/steps.go" {
 			continue
 		}
-		for _, complaint := range typedNames(fset, file, &examples) {
+		for _, complaint := range typedNames(fset, file, reasons, &examples) {
 			t.Error(complaint)
 		}
 	}
@@ -58,13 +57,13 @@ func TestNamesAreTypedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := typedNames(fset, file, &n); len(got) != want {
+		if got := typedNames(fset, file, reasons, &n); len(got) != want {
 			t.Errorf("%s: %q, want %d complaints", text, got, want)
 		}
 	}
 }
 
-func typedNames(fset *token.FileSet, file *ast.File, examples *int) (complaints []string) {
+func typedNames(fset *token.FileSet, file *ast.File, reasons []declaration, examples *int) (complaints []string) {
 	complain := func(n ast.Node, text string) {
 		complaints = append(complaints, fset.Position(n.Pos()).String()+": "+text)
 	}
@@ -82,7 +81,7 @@ func typedNames(fset *token.FileSet, file *ast.File, examples *int) (complaints 
 		}
 		for _, example := range asked.FindAllStringSubmatch(text, -1) {
 			*examples++
-			if !exists(example[1], strings.TrimRight(example[2], ".")) {
+			if !exists(example[1], strings.TrimRight(example[2], "."), reasons) {
 				complain(n, "there is no "+example[1]+" "+example[2])
 			}
 		}
@@ -92,7 +91,7 @@ func typedNames(fset *token.FileSet, file *ast.File, examples *int) (complaints 
 }
 
 // exists says whether there is a step or a reason of that name, which may have a *.
-func exists(field, name string) bool {
+func exists(field, name string, reasons []declaration) bool {
 	f, err := filter.Parse(field+":"+name, trace.Known)
 	if err != nil {
 		return false
@@ -105,100 +104,12 @@ func exists(field, name string) bool {
 			return true
 		}
 	}
-	for _, r := range trace.Reasons() {
-		if field == "reason" && match(r.String()) {
+	for _, r := range reasons {
+		if field == "reason" && match(r.name) {
 			return true
 		}
 	}
 	return false
-}
-
-// declared are the reasons by the names of their variables.
-func declared(t *testing.T) map[string]trace.Reason {
-	t.Helper()
-	byName := map[string]trace.Reason{}
-	for _, r := range trace.Reasons() {
-		byName[r.String()] = r
-	}
-	all := map[string]trace.Reason{}
-	for _, name := range []string{"reasons.go", "reasons_store.go", "reasons_install.go", "reasons_controller.go"} {
-		ast.Inspect(parse(t, token.NewFileSet(), name, nil).file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok {
-				return true
-			}
-			variable := spec.Names[0].Name
-			r, ok := byName[kebab(variable)]
-			if !ok {
-				t.Errorf("the reason %s is not registered as %q", variable, kebab(variable))
-			}
-			all[variable] = r
-			return true
-		})
-	}
-	if len(all) != len(byName) {
-		t.Errorf("%d reasons are declared, and %d registered", len(all), len(byName))
-	}
-	return all
-}
-
-func kebab(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
-			b.WriteByte('-')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
-
-// TestReasonsAreGiven: each reason is given somewhere, with as many numbers as its sentence has, and a text if it has one.
-func TestReasonsAreGiven(t *testing.T) {
-	reasons := declared(t)
-	given := map[string]bool{}
-	for _, s := range moduleSources(t) {
-		ast.Inspect(s.file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.SelectorExpr:
-				if types.ExprString(n.X) == s.trace {
-					given[n.Sel.Name] = true
-				}
-			case *ast.CallExpr:
-				if complaint := s.checkWhy(n, reasons); complaint != "" {
-					t.Error(complaint)
-				}
-			}
-			return true
-		})
-	}
-	for name := range reasons {
-		if !given[name] {
-			t.Errorf("no step gives the reason %s", name)
-		}
-	}
-}
-
-// checkWhy complains of a call of Why or WhyText whose values do not fit the sentence. A reason in a variable is not known.
-func (s source) checkWhy(call *ast.CallExpr, reasons map[string]trace.Reason) string {
-	fun, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || len(call.Args) == 0 || call.Ellipsis.IsValid() || fun.Sel.Name != "Why" && fun.Sel.Name != "WhyText" {
-		return ""
-	}
-	name, ok := strings.CutPrefix(types.ExprString(call.Args[0]), s.trace+".")
-	reason, known := reasons[name]
-	if !ok || !known {
-		return ""
-	}
-	text, numbers := fun.Sel.Name == "WhyText", len(call.Args)-1
-	if text {
-		numbers--
-	}
-	texts := strings.Count(reason.Sentence(), ":word}") + strings.Count(reason.Sentence(), ":quote}")
-	if want := strings.Count(reason.Sentence(), "{") - texts; numbers != want || text != (texts == 1) {
-		return s.complain(call.Pos(), "%s is given %d numbers, and a text: %v; its sentence is %q", name, numbers, text, reason.Sentence())
-	}
-	return ""
 }
 
 // TestUpstream: what a step names upstream is declared in the file that it names, in the release that it names.

@@ -17,8 +17,8 @@ type note struct {
 	subject, text string
 	began, took   time.Duration // began counts from epoch
 	numbers       [2]int64
-	id            ID
 	reason        Reason
+	id            ID
 	parent        int16 // index of the note of the caller; -1 for none of these
 	failed        bool  // text is the error
 }

@@ -23,11 +23,11 @@ func TestWay(t *testing.T) {
 		*handlers = *NewNotes(groups, 3)
 		register := Note(handlers, InstallHandlers, resource)
 		can := Note(handlers, InstallVerb, "get")
-		can.WhyText(StorageCan, "a Getter")
+		can.WhyText(storageCan, "a Getter")
 		can.End(nil)
 		failed := errors.New("no type")
 		Note(handlers, InstallVerb, "list").End(&failed)
-		register.Why(RoutesMade, 1, 7)
+		register.Why(routesMade, 1, 7)
 		register.End(nil)
 		groups.End(nil)
 		all.End(nil)
@@ -75,7 +75,7 @@ func TestWay(t *testing.T) {
 // TestNoNotes takes steps of work that keeps no notes.
 func TestNoNotes(t *testing.T) {
 	n := Note(nil, StorageRaw, "")
-	n.Why(FillsAtOnce)
+	n.Why(fillsAtOnce)
 	n.End(nil)
 	(*Notes)(nil).Below(n)
 	if w := (&Way{}); w.Add(nil) != -1 || len(w.Steps) != 0 {
@@ -97,7 +97,7 @@ func BenchmarkNote(b *testing.B) {
 		notes := NewNotes(Noted{}, 10)
 		for range 10 {
 			n := Note(notes, InstallVerb, "list")
-			n.WhyText(StorageCan, "a rest.Lister")
+			n.WhyText(storageCan, "a rest.Lister")
 			n.End(nil)
 		}
 	}

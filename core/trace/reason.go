@@ -8,57 +8,57 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// Reason is a registered sentence that says why a step went the way it did. The sentence has room for values:
+// Reason is a sentence that says why a step went the way it did, in English and in Chinese. It is declared once, by
+// [Because], beside the code that decides. The zero Reason is none. A sentence has room for values:
 //
 //	{revision}      a number
 //	{state:word}    a text of the server's own
 //	{error:quote}   a text that may quote the request or an object; it is masked where the request is confidential
 //
 // A sentence has any number of numbers and at most one text. A step records the Reason and its values. So requests
-// spend no time on formatting, filters can select by kind, and readers can translate the sentence.
-type Reason uint16
+// spend no time on formatting, filters can select by name, and readers can read it in their own language.
+type Reason struct{ *sentence }
 
-// sentence is the declaration of a Reason.
+// sentence is the declaration of a Reason. It never changes.
 type sentence struct {
-	name, text string
-	quotes     bool
+	name, english, chinese string
+	quotes                 bool
 }
 
-// sentences are all declarations, indexed by Reason. The first is for steps without a reason.
-var sentences = []sentence{{}}
-
-// because declares a Reason. name is the variable's name in kebab case.
-func because(name, text string) Reason {
-	sentences = append(sentences, sentence{name, text, strings.Contains(text, ":quote}")})
-	return Reason(len(sentences) - 1)
+// Because declares a Reason. name is the variable's name in kebab case. The Chinese has the placeholders of the
+// English, in any order.
+func Because(name, english, chinese string) Reason {
+	return Reason{&sentence{name, english, chinese, strings.Contains(english, ":quote}")}}
 }
 
-// Reasons are all registered reasons.
-func Reasons() []Reason {
-	all := make([]Reason, 0, len(sentences)-1)
-	for i := range sentences[1:] {
-		all = append(all, Reason(i+1))
-	}
-	return all
-}
+// IsZero reports that there is no reason.
+func (r Reason) IsZero() bool { return r.sentence == nil }
 
 // String is the name of the reason, such as "key-was-free"; empty for no reason.
-func (r Reason) String() string { return sentences[r].name }
-
-// LookupReason finds a reason by name.
-func LookupReason(name string) (Reason, bool) {
-	for i := range sentences[1:] {
-		if r := Reason(i + 1); sentences[r].name == name {
-			return r, true
-		}
+func (r Reason) String() string {
+	if r.IsZero() {
+		return ""
 	}
-	return 0, false
+	return r.name
 }
 
-// Sentence is the registered sentence, with its placeholders.
-func (r Reason) Sentence() string { return sentences[r].text }
+// Sentence is the English sentence, with its placeholders.
+func (r Reason) Sentence() string {
+	if r.IsZero() {
+		return ""
+	}
+	return r.english
+}
 
-// Fill is the sentence with the text in the place of its one value that is not a number.
+// Chinese is the sentence in Chinese, with the same placeholders.
+func (r Reason) Chinese() string {
+	if r.IsZero() {
+		return ""
+	}
+	return r.chinese
+}
+
+// Fill is the English sentence with the text in the place of its one value that is not a number.
 func (r Reason) Fill(text string) string {
 	values := r.values()
 	for i := range values {
@@ -70,7 +70,7 @@ func (r Reason) Fill(text string) string {
 // values are the reason's placeholders, with zero values.
 func (r Reason) values() []Attr {
 	var values []Attr
-	pieces(sentences[r].text, func(_, name string, isText bool) {
+	pieces(r.Sentence(), func(_, name string, isText bool) {
 		if name != "" {
 			values = append(values, Attr{Name: name, IsInt: !isText})
 		}
@@ -127,7 +127,7 @@ func (s *Step) WhyText(r Reason, text string, numbers ...int64) {
 }
 
 func (s *Step) because(r Reason, text string, numbers []int64) {
-	if sentences[r].quotes && s.Confidential() {
+	if !r.IsZero() && r.quotes && s.Confidential() {
 		text = mask.Masked
 	}
 	text = clip(text)
@@ -136,7 +136,7 @@ func (s *Step) because(r Reason, text string, numbers []int64) {
 	j.lock()
 	if j.room(whyBytes + len(text) + more*entryBytes) {
 		e := j.log.add()
-		e.kind, e.what, e.step, e.text = entryWhy, uint16(r), s.index, text
+		e.kind, e.why, e.step, e.text = entryWhy, r, s.index, text
 		if len(numbers) > 0 {
 			e.n = numbers[0]
 		}
@@ -157,8 +157,7 @@ type why struct {
 }
 
 func readWhy(e *entry) why {
-	reason := Reason(e.what)
-	w := why{reason: reason, values: reason.values()}
+	w := why{reason: e.why, values: e.why.values()}
 	for i := range w.values {
 		if !w.values[i].IsInt {
 			w.values[i].Text = e.text

@@ -2,9 +2,11 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
@@ -14,17 +16,17 @@ func TestReasons(t *testing.T) {
 	ctx, j := begin(t, r)
 	for range chunkEntries { // so that reasons lie across the ends of chunks
 		_, s := Start(ctx, StoreGet, "key")
-		s.Why(NoConflict)
-		s.Why(KeyMoved, 9, -7)
+		s.Why(noConflict)
+		s.Why(keyMoved, 9, -7)
 		s.End(nil)
 		_, s = Start(ctx, StoreGet, "key")
-		s.WhyText(CacheNotReady, "Broken {revision}")
+		s.WhyText(cacheNotReady, "Broken {revision}")
 		s.End(nil)
 		_, s = Start(ctx, StoreGet, "key")
-		s.WhyText(DefaultsSet, "a, b", 2)
+		s.WhyText(defaultsSet, "a, b", 2)
 		s.End(nil)
 		_, s = Start(ctx, StoreGet, "key")
-		s.Why(KeyWasFree)
+		s.Why(keyWasFree)
 		s.End(nil)
 		_, s = Start(ctx, StoreGet, "key")
 		s.End(nil)
@@ -50,9 +52,9 @@ func TestQuotesAreMasked(t *testing.T) {
 	ctx, j := begin(t, r)
 	j.UpdateRequest(func(q *Request) { q.Resource = "secrets" })
 	_, s := Start(ctx, StoreGet, "key")
-	s.WhyText(DefaultsSet, "hunter2", 1)
+	s.WhyText(defaultsSet, "hunter2", 1)
 	_, own := Start(ctx, StoreGet, "key")
-	own.WhyText(CacheNotReady, "Broken")
+	own.WhyText(cacheNotReady, "Broken")
 	steps := j.Record().Steps
 	if steps[0].Why != "defaults set, in all 1: (masked)" || steps[0].Values[1].Text != mask.Masked {
 		t.Errorf("kept %+v", steps[0])
@@ -67,8 +69,8 @@ func TestReasonsAreBounded(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: journeyBytes + stepBytes + 2*maxText, Changes: 8})
 	ctx, j := begin(t, r)
 	_, s := Start(ctx, StoreGet, "")
-	s.WhyText(Allowed, strings.Repeat("a", 2*maxText))
-	s.WhyText(Allowed, strings.Repeat("b", 2*maxText))
+	s.WhyText(allowed, strings.Repeat("a", 2*maxText))
+	s.WhyText(allowed, strings.Repeat("b", 2*maxText))
 	rec := j.Record()
 	if why := rec.Steps[0].Why; len(why) > maxText+len("…") || why[0] != 'a' || rec.Cut != 1 {
 		t.Errorf("kept %d bytes that begin with %q, and cut %d", len(why), why[:1], rec.Cut)
@@ -84,31 +86,32 @@ func TestOtherWords(t *testing.T) {
 	}
 }
 
-func TestReasonsAreInOrder(t *testing.T) {
-	names := map[string]bool{}
-	for _, r := range Reasons() {
-		if r.String() == "" || names[r.String()] {
-			t.Errorf("the reason %q is registered twice, or without a name", r)
+// TestNoReason: the zero Reason has no name, no sentence and no values.
+func TestNoReason(t *testing.T) {
+	var none Reason
+	if got := none.String() + none.Sentence() + none.Chinese() + none.Fill("x"); !none.IsZero() || got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestCatalogue: filters can ask for the reasons that a catalogue was made of, and without any for all.
+func TestCatalogue(t *testing.T) {
+	c := NewCatalogue([]Reason{keyMoved}, nil, []Reason{noConflict})
+	if got := c.Known("reason"); !slices.Equal(got, []string{"key-moved", "no-conflict"}) {
+		t.Error(got)
+	}
+	for name, want := range map[string]Reason{"key-moved": keyMoved, "no-conflict": noConflict, "valid": {}, "": {}} {
+		if got, ok := c.Reason(name); got != want || ok != !want.IsZero() {
+			t.Errorf("%s: %v, %v", name, got, ok)
 		}
-		names[r.String()] = true
-		texts, known := 0, map[string]bool{}
-		for _, v := range r.values() {
-			if !v.IsInt {
-				texts++
-			}
-			if v.Name == "" || known[v.Name] {
-				t.Errorf("%s: a value has no name, or that of another: %s", r, r.Sentence())
-			}
-			known[v.Name] = true
-		}
-		if texts > 1 {
-			t.Errorf("%s has %d texts; there is room for one", r, texts)
-		}
-		for _, rest := range strings.Split(r.Sentence(), "{")[1:] {
-			placeholder, _, closed := strings.Cut(rest, "}")
-			if _, kind, ok := strings.Cut(placeholder, ":"); !closed || ok && kind != "word" && kind != "quote" {
-				t.Errorf("%s: the placeholder {%s is neither a number, a word nor a quote", r, rest)
-			}
+	}
+	for _, one := range []struct {
+		catalogue Catalogue
+		filter    string
+		wrong     bool
+	}{{c, "reason:key-moved", false}, {c, "reason:key-move", true}, {Catalogue{}, "reason:key-move", false}, {c, "step:etcd.txm", true}} {
+		if _, err := filter.Parse(one.filter, one.catalogue.Known); (err != nil) != one.wrong {
+			t.Errorf("%s: %v", one.filter, err)
 		}
 	}
 }
@@ -120,10 +123,10 @@ func BenchmarkWhy(b *testing.B) {
 		name string
 		why  func(s *Step, n int64)
 	}{
-		{"none", func(s *Step, _ int64) { s.Why(NoConflict) }},
-		{"one", func(s *Step, n int64) { s.Why(CachedAtRevision, n) }},
-		{"three", func(s *Step, n int64) { s.Why(ListedLatest, n, n, n) }},
-		{"text", func(s *Step, _ int64) { s.WhyText(CacheNotReady, "Broken") }},
+		{"none", func(s *Step, _ int64) { s.Why(noConflict) }},
+		{"one", func(s *Step, n int64) { s.Why(cachedAtRevision, n) }},
+		{"three", func(s *Step, n int64) { s.Why(listedLatest, n, n, n) }},
+		{"text", func(s *Step, _ int64) { s.WhyText(cacheNotReady, "Broken") }},
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -29,7 +29,7 @@ func TestStepsNest(t *testing.T) {
 		err := errors.New("it broke")
 		ctx, inner := Start(ctx, DryRunGet, "b")
 		defer inner.End(&err)
-		inner.WhyText(WatchFailed, "because")
+		inner.WhyText(watchFailed, "because")
 		inner.Int("revision", 7)
 		forked := Fork(ctx)
 		var wg sync.WaitGroup
@@ -68,8 +68,8 @@ func TestStepsNest(t *testing.T) {
 
 func TestNobodyRecords(t *testing.T) {
 	ctx, step := Start(context.Background(), StoreGet, "k")
-	step.Why(KeyMoved, 1, 2)
-	step.WhyText(WatchFailed, "w")
+	step.Why(keyMoved, 1, 2)
+	step.WhyText(watchFailed, "w")
 	step.Int("n", 1)
 	step.Text("n", "v")
 	step.Before(&corev1.Pod{})
@@ -190,7 +190,7 @@ func TestTextsAreClipped(t *testing.T) {
 	j.UpdateRequest(func(q *Request) { q.Name, q.ImpersonatedUser = long, long })
 	err := errors.New(long)
 	_, s := Start(ctx, StoreGet, long)
-	s.WhyText(WatchFailed, long)
+	s.WhyText(watchFailed, long)
 	s.Text("k", long)
 	s.End(&err)
 	j.Finish(Response{})
@@ -216,7 +216,7 @@ func TestBytesAreGivenBack(t *testing.T) {
 		_, s := Start(ctx, StoreGet, "key")
 		s.End(nil)
 		j.Finish(Response{})
-		s.WhyText(WatchFailed, "told after the end")
+		s.WhyText(watchFailed, "told after the end")
 	}
 	if s := r.Stats(); s.Bytes != journeyBytes+len("/x")+stepBytes+len("key") {
 		t.Errorf("%d bytes are counted for one journey of one step", s.Bytes)
@@ -373,7 +373,7 @@ func BenchmarkStep(b *testing.B) {
 				for range 24 {
 					_, s := Start(ctx, StoreGet, "key")
 					s.Int("revision", 1)
-					s.Why(NoConflict)
+					s.Why(noConflict)
 					s.End(nil)
 				}
 				if j != nil {

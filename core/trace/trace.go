@@ -186,7 +186,7 @@ func (b *branch) begin(id ID, subject string) *Step {
 	}
 	j.log.steps++
 	e := j.log.add()
-	e.kind, e.what, e.step, e.text = entryBegan, uint16(id), parent, subject
+	e.kind, e.id, e.step, e.text = entryBegan, id, parent, subject
 	e.n = int64(time.Since(j.started))
 	j.log.tell()
 	j.unlock()

@@ -29,6 +29,8 @@ func certificateApproval(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
+var pluginLeft = trace.Because("plugin-left", "there is nothing to do for it here", "这里没有需要它做的事")
+
 // certificateSigning requires the permission to sign as the signer of a request.
 func certificateSigning(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
@@ -36,7 +38,7 @@ func certificateSigning(kit *plugin.Kit) plugin.Plugin {
 		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, request, old *certificatesv1.CertificateSigningRequest) error {
 			if reflect.DeepEqual(request.Status.Certificate, old.Status.Certificate) &&
 				apiequality.Semantic.DeepEqual(request.Status.Conditions, old.Status.Conditions) {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			return mayForSigner(ctx, kit, w, "sign", old.Spec.SignerName, "user not permitted to sign requests with signerName %q")
@@ -51,7 +53,7 @@ func trustBundleAttest(kit *plugin.Kit) plugin.Plugin {
 		Validate: plugin.With(func(ctx context.Context, w plugin.Write, bundle *certificatesv1beta1.ClusterTrustBundle) error {
 			old, _ := w.GetOldObject().(*certificatesv1beta1.ClusterTrustBundle)
 			if bundle.Spec.SignerName == "" || w.GetOperation() == admission.Update && old != nil && builtin.OnlyCollected(bundle, old) {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			return mayForSigner(ctx, kit, w, "attest", bundle.Spec.SignerName, "user not permitted to attest for signerName %q")
@@ -59,12 +61,14 @@ func trustBundleAttest(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
+var signerAllowed = trace.Because("signer-allowed", "the user may {verb:quote}", "用户有权 {verb:quote}")
+
 // mayForSigner checks the permission for the signer's name, then for all signers of its domain.
 func mayForSigner(ctx context.Context, kit *plugin.Kit, w plugin.Write, verb, signer, refusal string) error {
 	domain, _, _ := strings.Cut(signer, "/")
 	for _, name := range []string{signer, domain + "/*"} {
 		if mayAsSigner(ctx, kit.Authorizer, w.GetUserInfo(), verb, name) {
-			w.Step.WhyText(trace.SignerAllowed, verb+" "+name)
+			w.Step.WhyText(signerAllowed, verb+" "+name)
 			return nil
 		}
 	}
@@ -81,13 +85,17 @@ func mayAsSigner(ctx context.Context, a authorizer.Authorizer, who user.Info, ve
 	return decision == authorizer.DecisionAllow
 }
 
+var subjectHarmless = trace.Because("subject-harmless",
+	"the certificate would not be one of those who may do all",
+	"该证书不属于拥有全部权限的用户组")
+
 // certificateSubjectRestriction refuses certificate requests for the group system:masters.
 func certificateSubjectRestriction(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: onCreate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests"),
 		Validate: plugin.With(func(_ context.Context, w plugin.Write, request *certificatesv1.CertificateSigningRequest) error {
 			if request.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			asked, err := certificates.ParseRequest(request.Spec.Request)
@@ -97,7 +105,7 @@ func certificateSubjectRestriction(*plugin.Kit) plugin.Plugin {
 			if slices.Contains(asked.Subject.Organization, user.SystemPrivilegedGroup) {
 				return w.Refused("use of %s signer with system:masters group is not allowed", certificatesv1.KubeAPIServerClientSignerName)
 			}
-			w.Step.Why(trace.SubjectHarmless)
+			w.Step.Why(subjectHarmless)
 			return nil
 		}),
 	}

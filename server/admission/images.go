@@ -13,6 +13,13 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
+var (
+	pullPoliciesSet = trace.Because("pull-policies-set",
+		"{count} pull policies are now Always",
+		"{count} 个镜像拉取策略改为 Always")
+	pullsAlways = trace.Because("pulls-always", "every pull policy is Always", "所有镜像拉取策略均为 Always")
+)
+
 // alwaysPullImages makes nodes ask the registry for each image, with the credentials of the pod. Otherwise a
 // pod could use an image that its node has pulled with another pod's credentials.
 func alwaysPullImages(*plugin.Kit) plugin.Plugin {
@@ -27,9 +34,9 @@ func alwaysPullImages(*plugin.Kit) plugin.Plugin {
 				}
 			})
 			if changed == 0 {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 			} else {
-				w.Step.Why(trace.PullPoliciesSet, changed)
+				w.Step.Why(pullPoliciesSet, changed)
 			}
 			return nil
 		}),
@@ -43,7 +50,7 @@ func alwaysPullImages(*plugin.Kit) plugin.Plugin {
 			if len(refused) > 0 {
 				return utilerrors.NewAggregate(refused)
 			}
-			w.Step.Why(trace.PullsAlways)
+			w.Step.Why(pullsAlways)
 			return nil
 		}),
 	}

@@ -26,6 +26,10 @@ type limitRanges struct {
 // limitRangerAnnotation lists the amounts of a pod that come from its namespace and not from its author.
 const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 
+var limitsHeld = trace.Because("limits-held",
+	"it is within the {count} limit ranges of the namespace",
+	"符合命名空间的 {count} 个 LimitRange")
+
 // limitRanger fills in the default amounts of the namespace for containers, and checks pods and claims against
 // its bounds.
 func limitRanger(kit *plugin.Kit) plugin.Plugin {
@@ -35,7 +39,7 @@ func limitRanger(kit *plugin.Kit) plugin.Plugin {
 		Admit: func(ctx context.Context, w plugin.Write) error {
 			pod, ok := w.GetObject().(*corev1.Pod)
 			if !ok { // a claim has no amounts to fill in, so nothing is read for it
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			return l.each(func(w plugin.Write, all []*corev1.LimitRange) error { return addAll(w, pod, all) })(ctx, w)
@@ -46,11 +50,20 @@ func limitRanger(kit *plugin.Kit) plugin.Plugin {
 					return w.Refused("%w", err)
 				}
 			}
-			w.Step.Why(trace.LimitsHeld, int64(len(all)))
+			w.Step.Why(limitsHeld, int64(len(all)))
 			return nil
 		}),
 	}
 }
+
+var (
+	limitsAdded = trace.Because("limits-added",
+		"limit ranges of the namespace have {count} amounts that its containers don't name",
+		"容器没有写的 {count} 项资源用量取自命名空间的 LimitRange")
+	limitsThere = trace.Because("limits-there",
+		"the namespace has {count} limit ranges, and they add nothing",
+		"命名空间有 {count} 个 LimitRange，没有需要补充的")
+)
 
 // addAll fills in the defaults of all ranges.
 func addAll(w plugin.Write, pod *corev1.Pod, all []*corev1.LimitRange) error {
@@ -59,9 +72,9 @@ func addAll(w plugin.Write, pod *corev1.Pod, all []*corev1.LimitRange) error {
 		added += addDefaults(pod, limits)
 	}
 	if added == 0 {
-		w.Step.Why(trace.LimitsThere, int64(len(all)))
+		w.Step.Why(limitsThere, int64(len(all)))
 	} else {
-		w.Step.Why(trace.LimitsAdded, added)
+		w.Step.Why(limitsAdded, added)
 	}
 	return nil
 }
@@ -71,7 +84,7 @@ func addAll(w plugin.Write, pod *corev1.Pod, all []*corev1.LimitRange) error {
 func (l limitRanges) each(f func(plugin.Write, []*corev1.LimitRange) error) plugin.Func {
 	return func(ctx context.Context, w plugin.Write) error {
 		if w.GetOperation() == admission.Update && w.GetKind().Kind == "Pod" && w.GetSubresource() == "" || ending(w) {
-			w.Step.Why(trace.PluginLeft)
+			w.Step.Why(pluginLeft)
 			return nil
 		}
 		all, err := l.List(ctx, w.GetNamespace())

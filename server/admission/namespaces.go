@@ -21,6 +21,13 @@ func inNamespace(a admission.Attributes) bool {
 	return a.GetNamespace() != "" && a.GetKind().GroupKind() != corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind()
 }
 
+var (
+	namespaceThere = trace.Because("namespace-there", "the namespace exists", "命名空间存在")
+	namespaceMade  = trace.Because("namespace-made",
+		"the namespace {namespace:quote} did not exist: it was created",
+		"命名空间 {namespace:quote} 原本不存在，已创建")
+)
+
 // namespaceAutoProvision creates the namespace of a new object if it is missing, except in a dry run.
 func namespaceAutoProvision(kit *plugin.Kit) plugin.Plugin {
 	namespaces := namespacesOf(kit)
@@ -34,14 +41,14 @@ func namespaceAutoProvision(kit *plugin.Kit) plugin.Plugin {
 				return w.Refused("%w", err)
 			}
 			if found {
-				w.Step.Why(trace.NamespaceThere)
+				w.Step.Why(namespaceThere)
 				return nil
 			}
 			err = namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return w.Refused("%w", err)
 			}
-			w.Step.WhyText(trace.NamespaceMade, name)
+			w.Step.WhyText(namespaceMade, name)
 			return nil
 		},
 	}
@@ -62,7 +69,7 @@ func namespaceExists(kit *plugin.Kit) plugin.Plugin {
 			if !found {
 				return apierrors.NewNotFound(corev1.Resource("namespaces"), w.GetNamespace())
 			}
-			w.Step.Why(trace.NamespaceThere)
+			w.Step.Why(namespaceThere)
 			return nil
 		},
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
+var classNamed = trace.Because("class-named", "the object names its class", "对象指定了类")
+
 // defaultIngressClass sets the class of ingresses that name none.
 func defaultIngressClass(kit *plugin.Kit) plugin.Plugin {
 	classes := plugin.ObjectsOf[*networkingv1.IngressClass](kit, networkingv1.SchemeGroupVersion.WithResource("ingressclasses"))
@@ -19,7 +21,7 @@ func defaultIngressClass(kit *plugin.Kit) plugin.Plugin {
 		Operations: onCreate, About: plugin.Of(networkingv1.GroupName, "ingresses"),
 		Admit: plugin.With(func(ctx context.Context, w plugin.Write, ingress *networkingv1.Ingress) error {
 			if _, old := ingress.Annotations[networkingv1beta1.AnnotationIngressClass]; old || ingress.Spec.IngressClassName != nil {
-				w.Step.Why(trace.ClassNamed)
+				w.Step.Why(classNamed)
 				return nil
 			}
 			all, err := classes.List(ctx, "")
@@ -47,7 +49,7 @@ func denyServiceExternalIPs(*plugin.Kit) plugin.Plugin {
 			if slices.ContainsFunc(service.Spec.ExternalIPs, func(ip string) bool { return !slices.Contains(had, ip) }) {
 				return w.Refused("Use of external IPs is denied by admission control")
 			}
-			w.Step.Why(trace.PluginLeft)
+			w.Step.Why(pluginLeft)
 			return nil
 		}),
 	}

@@ -15,6 +15,10 @@ import (
 	"github.com/kx-apiserver/kx/server/version"
 )
 
+var nodeDeclares = trace.Because("node-declares",
+	"the node {node:quote} declares the features that the update needs",
+	"节点 {node:quote} 声明了此次更新所需的特性")
+
 // nodeDeclaredFeatureValidator refuses an update of a bound pod if it needs a feature that the pod's node does
 // not declare.
 func nodeDeclaredFeatureValidator(kit *plugin.Kit) plugin.Plugin {
@@ -30,7 +34,7 @@ func nodeDeclaredFeatureValidator(kit *plugin.Kit) plugin.Plugin {
 				return w.Refused("failed to infer pod capability requirements: %w", err)
 			}
 			if needed.IsEmpty() {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			node, found, err := nodes.Get(ctx, "", pod.Spec.NodeName)
@@ -48,7 +52,7 @@ func nodeDeclaredFeatureValidator(kit *plugin.Kit) plugin.Plugin {
 				return w.Refused("pod update requires features %s which are not available on node %q",
 					strings.Join(match.UnsatisfiedRequirements, ", "), node.Name)
 			}
-			w.Step.WhyText(trace.NodeDeclares, node.Name)
+			w.Step.WhyText(nodeDeclares, node.Name)
 			return nil
 		}),
 	}

@@ -131,6 +131,10 @@ func (r *nodeRules) podOf(ctx context.Context, w plugin.Write, name string) (*co
 	return existing(ctx, r.pods, corev1.Resource("pod"), w.GetNamespace(), name)
 }
 
+var nodeHasPod = trace.Because("node-has-pod",
+	"the pod is bound to the node {node:quote}",
+	"Pod 已绑定到节点 {node:quote}")
+
 func (r *nodeRules) pod(ctx context.Context, w plugin.Write, node string) error {
 	switch w.GetOperation() {
 	case admission.Create:
@@ -143,11 +147,15 @@ func (r *nodeRules) pod(ctx context.Context, w plugin.Write, node string) error 
 		if pod.Spec.NodeName != node {
 			return w.Refused("node %q can only delete pods with spec.nodeName set to itself", node)
 		}
-		w.Step.WhyText(trace.NodeHasPod, node)
+		w.Step.WhyText(nodeHasPod, node)
 		return nil
 	}
 	return w.Refused("unexpected operation %q, node %q can only create and delete mirror pods", w.GetOperation(), node)
 }
+
+var nodeMirrors = trace.Because("node-mirrors",
+	"the pod mirrors one that the node {node:quote} runs by itself, and references no other object",
+	"该 Pod 是节点 {node:quote} 自行运行的 Pod 的镜像，且不引用其他对象")
 
 // newPod allows a node to create mirror pods of those that it runs from its own files, if they need nothing
 // from the API.
@@ -185,7 +193,7 @@ func (r *nodeRules) newPod(ctx context.Context, w plugin.Write, pod *corev1.Pod,
 	if what := reference(&pod.Spec); what != "" {
 		return w.Refused("node %q can not create pods that reference %s", node, what)
 	}
-	w.Step.WhyText(trace.NodeMirrors, node)
+	w.Step.WhyText(nodeMirrors, node)
 	return nil
 }
 
@@ -280,7 +288,7 @@ func (r *nodeRules) podStatus(ctx context.Context, w plugin.Write, node string) 
 			pod.Status.NodeAllocatableResourceClaimStatuses):
 			return w.Refused("node %q cannot update node allocatable resource claim statuses", node)
 		}
-		w.Step.WhyText(trace.NodeHasPod, node)
+		w.Step.WhyText(nodeHasPod, node)
 		return nil
 	})(ctx, w)
 }
@@ -293,9 +301,13 @@ func (r *nodeRules) eviction(ctx context.Context, w plugin.Write, node string) e
 	if pod.Spec.NodeName != node {
 		return w.Refused("node %s can only evict pods with spec.nodeName set to itself", node)
 	}
-	w.Step.WhyText(trace.NodeHasPod, node)
+	w.Step.WhyText(nodeHasPod, node)
 	return nil
 }
+
+var nodeItself = trace.Because("node-itself",
+	"the node {node:quote} writes its own Node, and nothing there that is not its to set",
+	"节点 {node:quote} 写入自己的 Node 对象，且未改动无权设置的内容")
 
 func (r *nodeRules) node(ctx context.Context, w plugin.Write, node string) error {
 	if w.GetName() != node {
@@ -330,7 +342,7 @@ func (r *nodeRules) node(ctx context.Context, w plugin.Write, node string) error
 		})(ctx, w)
 	}
 	if err == nil {
-		w.Step.WhyText(trace.NodeItself, node)
+		w.Step.WhyText(nodeItself, node)
 	}
 	return err
 }
@@ -372,6 +384,10 @@ func within(domain, above string) bool {
 	return domain == above || strings.HasSuffix(domain, "."+above)
 }
 
+var nodeGrowsClaim = trace.Because("node-grows-claim",
+	"the node changes only what tells how far a volume has grown",
+	"节点只改动表示卷扩容进度的内容")
+
 // claimStatus allows a node to report how far it has resized a volume.
 func (r *nodeRules) claimStatus(ctx context.Context, w plugin.Write, node string) error {
 	if w.GetSubresource() != "status" {
@@ -388,10 +404,19 @@ func (r *nodeRules) claimStatus(ctx context.Context, w plugin.Write, node string
 			return w.Refused("node %q is not allowed to update fields other than status.quantity and status.conditions: %v", node,
 				claimDifference(old, claim))
 		}
-		w.Step.Why(trace.NodeGrowsClaim)
+		w.Step.Why(nodeGrowsClaim)
 		return nil
 	})(ctx, w)
 }
+
+var (
+	nodeTokenUsed = trace.Because("node-token-used",
+		"the token is bound to the pod {pod:quote} of the node, which has a volume for its audience",
+		"令牌绑定到该节点上的 Pod {pod:quote}，其中有卷需要该受众的令牌")
+	nodeAuthorized = trace.Because("node-authorized",
+		"no volume of the pod asks for it, but the node may {verb:quote}",
+		"Pod 没有卷需要它，但该节点有权 {verb:quote}")
+)
 
 // token allows a node to request tokens bound to its own pods, and only for audiences that the pod uses.
 func (r *nodeRules) token(ctx context.Context, w plugin.Write, node string) error {
@@ -423,13 +448,13 @@ func (r *nodeRules) token(ctx context.Context, w plugin.Write, node string) erro
 			return w.Refused("error validating audience %q: %w", audience, err)
 		}
 		if used {
-			w.Step.WhyText(trace.NodeTokenUsed, pod.Name)
+			w.Step.WhyText(nodeTokenUsed, pod.Name)
 			return nil
 		}
 		decision, err := r.authorize(ctx, w, "request-serviceaccounts-token-audience", audience, w.GetName())
 		switch {
 		case decision == authorizer.DecisionAllow:
-			w.Step.WhyText(trace.NodeAuthorized, "request-serviceaccounts-token-audience "+audience)
+			w.Step.WhyText(nodeAuthorized, "request-serviceaccounts-token-audience "+audience)
 			return nil
 		case err != nil:
 			return w.Refused("error authorizing %s to request tokens for audience %q: %w", w.GetUserInfo().GetName(), audience, err)
@@ -542,6 +567,10 @@ func (r *nodeRules) csiNode(_ context.Context, w plugin.Write, node string) erro
 	return sameName(w, node, "can only access CSINode with the same name as the requesting node")
 }
 
+var nodeNamed = trace.Because("node-named",
+	"the object is named after the node {node:quote}, or names it",
+	"对象以节点 {node:quote} 命名，或指明了该节点")
+
 // sameName checks objects that have the name of their node. For a new one, the name comes from the object.
 func sameName(w plugin.Write, node, refusal string) error {
 	name := w.GetName()
@@ -555,7 +584,7 @@ func sameName(w plugin.Write, node, refusal string) error {
 	if name != node {
 		return w.Refused("%s", refusal)
 	}
-	w.Step.WhyText(trace.NodeNamed, node)
+	w.Step.WhyText(nodeNamed, node)
 	return nil
 }
 
@@ -573,7 +602,7 @@ func (r *nodeRules) slice(_ context.Context, w plugin.Write, node string) error 
 	if slice.Spec.NodeName == nil || *slice.Spec.NodeName != node {
 		return w.Refused("can only %s ResourceSlice with the same NodeName as the requesting node", verb)
 	}
-	w.Step.WhyText(trace.NodeNamed, node)
+	w.Step.WhyText(nodeNamed, node)
 	return nil
 }
 
@@ -582,7 +611,7 @@ func (r *nodeRules) signingRequest(ctx context.Context, w plugin.Write, node str
 	return plugin.With(func(_ context.Context, w plugin.Write, request *certificatesv1.CertificateSigningRequest) error {
 		signer := request.Spec.SignerName
 		if signer != certificatesv1.KubeletServingSignerName && signer != certificatesv1.KubeAPIServerClientKubeletSignerName {
-			w.Step.Why(trace.PluginLeft)
+			w.Step.Why(pluginLeft)
 			return nil
 		}
 		asked, err := certificates.ParseRequest(request.Spec.Request)
@@ -592,7 +621,7 @@ func (r *nodeRules) signingRequest(ctx context.Context, w plugin.Write, node str
 		if asked.Subject.CommonName != nodeUser+node {
 			return w.Refused("can only create a node CSR with CN=%s", nodeUser+node)
 		}
-		w.Step.WhyText(trace.NodeNamed, node)
+		w.Step.WhyText(nodeNamed, node)
 		return nil
 	})(ctx, w)
 }
@@ -647,6 +676,10 @@ func (r *nodeRules) podCertificate(ctx context.Context, w plugin.Write, node str
 	})(ctx, w)
 }
 
+var nodeSignerUsed = trace.Because("node-signer-used",
+	"the node runs the pod {pod:quote}, which has a volume for certificates of the signer",
+	"该节点运行 Pod {pod:quote}，其中有卷需要该签名者的证书")
+
 func (r *nodeRules) mayUseSigner(ctx context.Context, w plugin.Write, pod *corev1.Pod,
 	request *certificatesv1beta1.PodCertificateRequest) error {
 	signer := request.Spec.SignerName
@@ -655,7 +688,7 @@ func (r *nodeRules) mayUseSigner(ctx context.Context, w plugin.Write, pod *corev
 			return s.PodCertificate != nil && s.PodCertificate.SignerName == signer
 		})
 	}) {
-		w.Step.WhyText(trace.NodeSignerUsed, pod.Name)
+		w.Step.WhyText(nodeSignerUsed, pod.Name)
 		return nil
 	}
 	const verb = "request-serviceaccounts-podcertificate-signer"
@@ -663,7 +696,7 @@ func (r *nodeRules) mayUseSigner(ctx context.Context, w plugin.Write, pod *corev
 	decision, err := r.authorize(ctx, w, verb, resource, request.Spec.ServiceAccountName)
 	switch {
 	case decision == authorizer.DecisionAllow:
-		w.Step.WhyText(trace.NodeAuthorized, verb+" "+resource)
+		w.Step.WhyText(nodeAuthorized, verb+" "+resource)
 		return nil
 	case err != nil:
 		return w.Refused("error authorizing %s to request podcertificaterequests for signer %q: %w", w.GetUserInfo().GetName(), signer, err)

@@ -16,6 +16,10 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
+var ownersAllowed = trace.Because("owners-allowed",
+	"the user has the rights that a change of these owner references takes",
+	"用户拥有更改这些属主引用所需的权限")
+
 // ownerReferencesPermissionEnforcement requires the permission to delete an object for changes of its owners,
 // since the garbage collector deletes it with them. For blockOwnerDeletion, users also need the permission to
 // set finalizers on the owner.
@@ -40,7 +44,7 @@ func ownerReferencesPermissionEnforcement(kit *plugin.Kit) plugin.Plugin {
 			if err := mayBlock(ctx, kit, w, newBlocks(w.GetObject(), w.GetOldObject())); err != nil {
 				return err
 			}
-			w.Step.Why(trace.OwnersAllowed)
+			w.Step.Why(ownersAllowed)
 			return nil
 		},
 	}

@@ -23,6 +23,10 @@ func nodes(kit *plugin.Kit) plugin.Objects[*corev1.Node] {
 // topology lists the labels that a node passes on to its pods.
 var topology = []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
 
+var topologyCopied = trace.Because("topology-copied",
+	"{count} labels copied from the node {node:quote}",
+	"从节点 {node:quote} 复制了 {count} 个标签")
+
 // podTopologyLabels copies the zone and region of a node to pods when they are bound to it.
 func podTopologyLabels(kit *plugin.Kit) plugin.Plugin {
 	nodes := nodes(kit)
@@ -31,7 +35,7 @@ func podTopologyLabels(kit *plugin.Kit) plugin.Plugin {
 		Admit: func(ctx context.Context, w plugin.Write) error {
 			labels, name := nodeOf(w.GetObject())
 			if name == "" {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			node, found, err := nodes.Get(ctx, "", name)
@@ -53,7 +57,7 @@ func podTopologyLabels(kit *plugin.Kit) plugin.Plugin {
 				(*labels)[key] = value
 				copied++
 			}
-			w.Step.WhyText(trace.TopologyCopied, name, copied)
+			w.Step.WhyText(topologyCopied, name, copied)
 			return nil
 		},
 	}
@@ -78,6 +82,10 @@ const (
 	unsupportedPlatform metav1.CauseType = "UnsupportedPlatform"
 )
 
+var nodeHasRoom = trace.Because("node-has-room",
+	"the node {node:quote} has room for it",
+	"节点 {node:quote} 的资源足够")
+
 // podResizeValidator refuses a resize that exceeds what the pod's node has.
 func podResizeValidator(kit *plugin.Kit) plugin.Plugin {
 	nodes := nodes(kit)
@@ -85,7 +93,7 @@ func podResizeValidator(kit *plugin.Kit) plugin.Plugin {
 		Operations: onUpdate, About: plugin.Of("", "pods/resize"),
 		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, pod, old *corev1.Pod) error {
 			if pod.Spec.NodeName == "" || pod.Generation == old.Generation {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			node, found, err := nodes.Get(ctx, "", pod.Spec.NodeName)
@@ -101,7 +109,7 @@ func podResizeValidator(kit *plugin.Kit) plugin.Plugin {
 			if lacks := lacking(pod, node.Status.Allocatable); len(lacks) > 0 {
 				return refusedFor(nodeCapacity, w, "node didn't have enough allocatable resources: %s", strings.Join(lacks, "; "))
 			}
-			w.Step.WhyText(trace.NodeHasRoom, node.Name)
+			w.Step.WhyText(nodeHasRoom, node.Name)
 			return nil
 		}),
 	}
@@ -127,6 +135,10 @@ func refusedFor(cause metav1.CauseType, w plugin.Write, format string, args ...a
 	return err
 }
 
+var keepsWithinNode = trace.Because("keeps-within-node",
+	"each required anti-affinity term is about single nodes",
+	"每个必需的反亲和性条件都只针对单个节点")
+
 // limitPodHardAntiAffinityTopology refuses pods whose anti-affinity covers more than one node, such as a whole
 // zone.
 func limitPodHardAntiAffinityTopology(*plugin.Kit) plugin.Plugin {
@@ -135,7 +147,7 @@ func limitPodHardAntiAffinityTopology(*plugin.Kit) plugin.Plugin {
 		Validate: plugin.With(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
 			affinity := pod.Spec.Affinity
 			if affinity == nil || affinity.PodAntiAffinity == nil {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			for _, term := range affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
@@ -145,7 +157,7 @@ func limitPodHardAntiAffinityTopology(*plugin.Kit) plugin.Plugin {
 						term.TopologyKey, corev1.LabelHostname))
 				}
 			}
-			w.Step.Why(trace.KeepsWithinNode)
+			w.Step.Why(keepsWithinNode)
 			return nil
 		}),
 	}

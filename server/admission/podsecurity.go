@@ -63,6 +63,15 @@ func podSecurity(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
 	}, nil
 }
 
+var (
+	securityHeld = trace.Because("security-held",
+		"it keeps to the level {level:word} that the namespace enforces",
+		"符合命名空间强制执行的级别 {level:word}")
+	securityWarned = trace.Because("security-warned",
+		"the client is warned {count} times: some pods go beyond a level of the namespace",
+		"向客户端发出 {count} 条警告：有 Pod 超出命名空间的级别")
+)
+
 // answer reports the library's decision to the client, the audit log and the step.
 func answer(ctx context.Context, w plugin.Write, r *admissionv1.AdmissionResponse) error {
 	for _, text := range r.Warnings {
@@ -74,11 +83,11 @@ func answer(ctx context.Context, w plugin.Write, r *admissionv1.AdmissionRespons
 	if r.Allowed {
 		switch level, enforced := r.AuditAnnotations[podsecurityapi.EnforcedPolicyAnnotationKey]; {
 		case len(r.Warnings) > 0:
-			w.Step.Why(trace.SecurityWarned, int64(len(r.Warnings)))
+			w.Step.Why(securityWarned, int64(len(r.Warnings)))
 		case enforced:
-			w.Step.WhyText(trace.SecurityHeld, level)
+			w.Step.WhyText(securityHeld, level)
 		default:
-			w.Step.Why(trace.PluginLeft)
+			w.Step.Why(pluginLeft)
 		}
 		return nil
 	}

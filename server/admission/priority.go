@@ -41,6 +41,10 @@ func priority(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
+var priorityKept = trace.Because("priority-kept",
+	"the client left the priority out: it stays",
+	"客户端没有写优先级，保留原值")
+
 // keepPriority keeps the fields that an update leaves out, for clients that don't know them.
 var keepPriority = plugin.WithOld(func(_ context.Context, w plugin.Write, pod, old *corev1.Pod) error {
 	kept := false
@@ -51,12 +55,21 @@ var keepPriority = plugin.WithOld(func(_ context.Context, w plugin.Write, pod, o
 		pod.Spec.PreemptionPolicy, kept = old.Spec.PreemptionPolicy, true
 	}
 	if kept {
-		w.Step.Why(trace.PriorityKept)
+		w.Step.Why(priorityKept)
 	} else {
-		w.Step.Why(trace.PluginLeft)
+		w.Step.Why(pluginLeft)
 	}
 	return nil
 })
+
+var (
+	priorityOfClass = trace.Because("priority-of-class",
+		"the pod's class is {class:quote}: priority {priority}",
+		"Pod 的优先级类是 {class:quote}：优先级 {priority}")
+	priorityOfNoClass = trace.Because("priority-of-no-class",
+		"the pod names no class and none is the default: priority {priority}",
+		"Pod 没有指定优先级类，也没有默认类：优先级 {priority}")
+)
 
 func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
 	class, err := c.of(ctx, w, pod.Spec.PriorityClassName)
@@ -80,9 +93,9 @@ func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Po
 		pod.Spec.PreemptionPolicy = policy
 	}
 	if class.Name == "" {
-		w.Step.Why(trace.PriorityOfNoClass, int64(class.Value))
+		w.Step.Why(priorityOfNoClass, int64(class.Value))
 	} else {
-		w.Step.WhyText(trace.PriorityOfClass, class.Name, int64(class.Value))
+		w.Step.WhyText(priorityOfClass, class.Name, int64(class.Value))
 	}
 	return nil
 }
@@ -122,9 +135,11 @@ func (c classes) byDefault(ctx context.Context) (lowest *schedulingv1.PriorityCl
 	return lowest, err
 }
 
+var onlyDefault = trace.Because("only-default", "no other class is the default", "没有其他默认类")
+
 func (c classes) oneDefault(ctx context.Context, w plugin.Write, class *schedulingv1.PriorityClass) error {
 	if !class.GlobalDefault {
-		w.Step.Why(trace.PluginLeft)
+		w.Step.Why(pluginLeft)
 		return nil
 	}
 	other, err := c.byDefault(ctx)
@@ -134,6 +149,6 @@ func (c classes) oneDefault(ctx context.Context, w plugin.Write, class *scheduli
 	if other != nil && (w.GetOperation() == admission.Create || other.Name != class.Name) {
 		return w.Refused("PriorityClass %v is already marked as default. Only one default can exist", other.Name)
 	}
-	w.Step.Why(trace.OnlyDefault)
+	w.Step.Why(onlyDefault)
 	return nil
 }

@@ -80,6 +80,18 @@ func (q quotas) find(ctx context.Context, a admission.Attributes) plugin.Func {
 	}
 }
 
+var (
+	quotasCharged = trace.Because("quotas-charged",
+		"the quotas are charged before the object is written: {amounts:quote}",
+		"在写入对象之前先计入配额：{amounts:quote}")
+	quotasHaveRoom = trace.Because("quotas-have-room",
+		"the quotas have room; a dry run charges nothing, the write itself would bring them to {amounts:quote}",
+		"配额足够；试运行不计入任何用量，实际写入后将为 {amounts:quote}")
+	quotasUntouched = trace.Because("quotas-untouched",
+		"the write uses no more of any quota of the namespace than before",
+		"此次写入没有增加对该命名空间任何配额的使用")
+)
+
 // hold checks all quotas before it charges any.
 func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.ResourceQuota) error {
 	c, err := newCharge(w)
@@ -128,11 +140,11 @@ func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.Resource
 	}
 	switch {
 	case len(told) == 0:
-		w.Step.Why(trace.QuotasUntouched)
+		w.Step.Why(quotasUntouched)
 	case w.IsDryRun():
-		w.Step.WhyText(trace.QuotasHaveRoom, trace.ListOf(told).Join("; "))
+		w.Step.WhyText(quotasHaveRoom, trace.ListOf(told).Join("; "))
 	default:
-		w.Step.WhyText(trace.QuotasCharged, trace.ListOf(told).Join("; "))
+		w.Step.WhyText(quotasCharged, trace.ListOf(told).Join("; "))
 	}
 	return nil
 }

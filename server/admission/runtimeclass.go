@@ -12,6 +12,15 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
+var (
+	runtimeClassFound = trace.Because("runtime-class-found",
+		"the runtime class {class:quote} says what it costs, and where it can run",
+		"RuntimeClass {class:quote} 规定了开销和可运行的节点")
+	overheadRight = trace.Because("overhead-right",
+		"the overhead is that of the runtime class",
+		"开销与 RuntimeClass 一致")
+)
+
 // runtimeClass sets the overhead and the node selection of pods from their RuntimeClass.
 func runtimeClass(kit *plugin.Kit) plugin.Plugin {
 	classes := plugin.ObjectsOf[*nodev1.RuntimeClass](kit, nodev1.SchemeGroupVersion.WithResource("runtimeclasses"))
@@ -34,10 +43,10 @@ func runtimeClass(kit *plugin.Kit) plugin.Plugin {
 				return err
 			}
 			if class.Name == "" {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
-			w.Step.WhyText(trace.RuntimeClassFound, class.Name)
+			w.Step.WhyText(runtimeClassFound, class.Name)
 			return applyRuntimeClass(w, pod, class.DeepCopy())
 		}),
 		// Another plugin may have changed the pod since.
@@ -51,7 +60,7 @@ func runtimeClass(kit *plugin.Kit) plugin.Plugin {
 			case class.Overhead != nil && !apiequality.Semantic.DeepEqual(class.Overhead.PodFixed, pod.Spec.Overhead):
 				return w.Refused("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 			}
-			w.Step.Why(trace.OverheadRight)
+			w.Step.Why(overheadRight)
 			return nil
 		}),
 	}

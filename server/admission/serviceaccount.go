@@ -50,10 +50,14 @@ func serviceAccount(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
+var accountGiven = trace.Because("account-given",
+	"its account is {account:quote}: {count} containers get its token",
+	"服务账号是 {account:quote}：{count} 个容器得到它的令牌")
+
 // give leaves mirror pods unchanged: the kubelet deletes one that differs from its file.
 func (a accounts) give(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
 	if w.GetOperation() != admission.Create {
-		w.Step.Why(trace.PluginLeft)
+		w.Step.Why(pluginLeft)
 		return nil
 	}
 	if isMirror(pod) {
@@ -76,16 +80,20 @@ func (a accounts) give(ctx context.Context, w plugin.Write, pod *corev1.Pod) err
 	if err := mayUse(w, account, pod); err != nil {
 		return err
 	}
-	w.Step.WhyText(trace.AccountGiven, account.Name, int64(mounts))
+	w.Step.WhyText(accountGiven, account.Name, int64(mounts))
 	return nil
 }
+
+var accountThere = trace.Because("account-there",
+	"its account {account:quote} is there",
+	"服务账号 {account:quote} 存在")
 
 // check judges the pod after the changes of other plugins.
 func (a accounts) check(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
 	attached := w.GetSubresource() != "" // ephemeral containers
 	switch {
 	case w.GetOperation() == admission.Update && !attached:
-		w.Step.Why(trace.PluginLeft)
+		w.Step.Why(pluginLeft)
 		return nil
 	case isMirror(pod) && !attached:
 		return checkMirror(w, pod)
@@ -102,7 +110,7 @@ func (a accounts) check(ctx context.Context, w plugin.Write, pod *corev1.Pod) er
 		err = mayUse(w, account, pod)
 	}
 	if err == nil {
-		w.Step.WhyText(trace.AccountThere, account.Name)
+		w.Step.WhyText(accountThere, account.Name)
 	}
 	return err
 }
@@ -135,6 +143,10 @@ func isMirror(pod *corev1.Pod) bool {
 	return mirror
 }
 
+var mirrorLeft = trace.Because("mirror-left",
+	"it stands for a pod in a file of its kubelet: such a pod has no account",
+	"它代表 kubelet 文件中的 Pod：这种 Pod 没有服务账号")
+
 // checkMirror refuses references that a mirror pod can't have: the server does not know its account.
 func checkMirror(w plugin.Write, pod *corev1.Pod) error {
 	switch {
@@ -145,7 +157,7 @@ func checkMirror(w plugin.Write, pod *corev1.Pod) error {
 	case slices.ContainsFunc(pod.Spec.Volumes, projectsToken):
 		return w.Refused("a mirror pod may not use ServiceAccountToken volume projections")
 	}
-	w.Step.Why(trace.MirrorLeft)
+	w.Step.Why(mirrorLeft)
 	return nil
 }
 

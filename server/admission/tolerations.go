@@ -17,6 +17,10 @@ type Tolerations struct {
 	NotReadySeconds, UnreachableSeconds int64
 }
 
+var tolerationsAdded = trace.Because("tolerations-added",
+	"the pod does not say how long it stays on a node that is gone: {count} tolerations added",
+	"Pod 没有说明节点失联后停留多久：添加 {count} 条容忍度")
+
 // defaultTolerationSeconds makes pods leave a lost node after a while, but not at once.
 func defaultTolerationSeconds(t Tolerations) plugin.Plugin {
 	return plugin.Plugin{
@@ -38,9 +42,9 @@ func defaultTolerationSeconds(t Tolerations) plugin.Plugin {
 				})
 			}
 			if added == 0 {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 			} else {
-				w.Step.Why(trace.TolerationsAdded, added)
+				w.Step.Why(tolerationsAdded, added)
 			}
 			return nil
 		}),
@@ -52,6 +56,10 @@ func toleratesEviction(t corev1.Toleration, taint string) bool {
 	return (t.Key == taint || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
 }
 
+var taintAdded = trace.Because("taint-added",
+	"a new node is not ready until its kubelet says so",
+	"新节点在 kubelet 报告就绪之前视为未就绪")
+
 // taintNodesByCondition keeps pods off a new node until its kubelet reports that it is ready.
 func taintNodesByCondition(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
@@ -59,15 +67,19 @@ func taintNodesByCondition(*plugin.Kit) plugin.Plugin {
 		Admit: plugin.With(func(_ context.Context, w plugin.Write, node *corev1.Node) error {
 			taint := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
 			if slices.ContainsFunc(node.Spec.Taints, func(has corev1.Taint) bool { return has.MatchTaint(&taint) }) {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
-			w.Step.Why(trace.TaintAdded)
+			w.Step.Why(taintAdded)
 			node.Spec.Taints = append(node.Spec.Taints, taint)
 			return nil
 		}),
 	}
 }
+
+var devicesTolerated = trace.Because("devices-tolerated",
+	"the pod requests devices and tolerates their taints: {devices:quote}",
+	"Pod 请求了设备，因此容忍其污点：{devices:quote}")
 
 // extendedResourceToleration lets pods with a device request run on nodes tainted with the device's name. The
 // taint keeps other pods off these nodes.
@@ -84,7 +96,7 @@ func extendedResourceToleration(*plugin.Kit) plugin.Plugin {
 				}
 			}
 			if len(names) == 0 {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			slices.Sort(names)
@@ -92,7 +104,7 @@ func extendedResourceToleration(*plugin.Kit) plugin.Plugin {
 			for _, name := range names {
 				tolerate(pod, corev1.Toleration{Key: name, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
 			}
-			w.Step.WhyList(trace.DevicesTolerated, names)
+			w.Step.WhyList(devicesTolerated, names)
 			return nil
 		}),
 	}

@@ -27,7 +27,7 @@ func defaultStorageClass(kit *plugin.Kit) plugin.Plugin {
 		Operations: onCreate, About: plugin.Of("", "persistentvolumeclaims"),
 		Admit: plugin.With(func(ctx context.Context, w plugin.Write, claim *corev1.PersistentVolumeClaim) error {
 			if _, old := claim.Annotations[corev1.BetaStorageClassAnnotation]; old || claim.Spec.StorageClassName != nil {
-				w.Step.Why(trace.ClassNamed)
+				w.Step.Why(classNamed)
 				return nil
 			}
 			all, err := classes.List(ctx, "")
@@ -39,12 +39,21 @@ func defaultStorageClass(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
+var (
+	noDefaultClass = trace.Because("no-default-class",
+		"the object names no class, and none is the default",
+		"对象没有指定类，也没有默认类")
+	classByDefault = trace.Because("class-by-default",
+		"the object names no class: the default one is {class:quote}",
+		"对象没有指定类：默认类是 {class:quote}")
+)
+
 // chooseDefault chooses the newest class that is marked as default; of several from the same second, the first
 // by name.
 func chooseDefault[T metav1.Object](w plugin.Write, classes []T, isDefault func(T) bool, class **string) error {
 	classes = slices.DeleteFunc(classes, func(c T) bool { return !isDefault(c) })
 	if len(classes) == 0 {
-		w.Step.Why(trace.NoDefaultClass)
+		w.Step.Why(noDefaultClass)
 		return nil
 	}
 	newest := slices.MinFunc(classes, func(a, b T) int {
@@ -55,9 +64,13 @@ func chooseDefault[T metav1.Object](w plugin.Write, classes []T, isDefault func(
 	})
 	name := newest.GetName()
 	*class = &name
-	w.Step.WhyText(trace.ClassByDefault, name)
+	w.Step.WhyText(classByDefault, name)
 	return nil
 }
+
+var finalizerAdded = trace.Because("finalizer-added",
+	"finalizer {finalizer:word} added: a controller takes it away when nobody uses the object",
+	"添加 finalizer {finalizer:word}：没有使用者之后由控制器移除")
 
 // storageObjectInUseProtection adds the finalizers that keep storage objects while they are in use. Controllers
 // remove them.
@@ -78,15 +91,19 @@ func storageObjectInUseProtection(*plugin.Kit) plugin.Plugin {
 				return apierrors.NewInternalError(err)
 			}
 			if slices.Contains(obj.GetFinalizers(), finalizer) {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			obj.SetFinalizers(append(obj.GetFinalizers(), finalizer))
-			w.Step.WhyText(trace.FinalizerAdded, finalizer)
+			w.Step.WhyText(finalizerAdded, finalizer)
 			return nil
 		},
 	}
 }
+
+var classAllowsExpansion = trace.Because("class-allows-expansion",
+	"the class {class:quote} allows larger volumes",
+	"类 {class:quote} 允许扩容卷")
 
 // claimResize refuses to enlarge a claim whose class does not allow expansion.
 func claimResize(kit *plugin.Kit) plugin.Plugin {
@@ -96,7 +113,7 @@ func claimResize(kit *plugin.Kit) plugin.Plugin {
 		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, claim, old *corev1.PersistentVolumeClaim) error {
 			size, was := claim.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 			if size.Cmp(was) <= 0 {
-				w.Step.Why(trace.PluginLeft)
+				w.Step.Why(pluginLeft)
 				return nil
 			}
 			if old.Status.Phase != corev1.ClaimBound {
@@ -109,7 +126,7 @@ func claimResize(kit *plugin.Kit) plugin.Plugin {
 					return err
 				}
 				if found && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion {
-					w.Step.WhyText(trace.ClassAllowsExpansion, name)
+					w.Step.WhyText(classAllowsExpansion, name)
 					return nil
 				}
 			}

@@ -94,6 +94,10 @@ func versionOf(req *http.Request) schema.GroupVersion {
 // unavailable is upstream's message to the client of an unreachable server. The step says more.
 const unavailable = "service unavailable"
 
+var servedElsewhere = trace.Because("served-elsewhere",
+	"an APIService says that the service {name:quote} has this version",
+	"APIService 指明由服务 {name:quote} 提供此版本")
+
 // pass passes the request to another server.
 func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
 	var err error
@@ -117,7 +121,7 @@ func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
 		return
 	}
 	step.Text("address", host)
-	step.WhyText(trace.ServedElsewhere, r.service())
+	step.WhyText(servedElsewhere, r.service())
 	if info, ok := request.RequestInfoFrom(ctx); ok && info.Verb == "watch" {
 		rest.Initialized(ctx) // its seat is for requests that work in this process
 	}

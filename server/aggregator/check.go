@@ -227,9 +227,13 @@ func (s *Server) checkOnce(ctx context.Context, gv schema.GroupVersion, r *remot
 	return there
 }
 
+var remoteJudged = trace.Because("remote-judged",
+	"whether its server is there has changed: {message:quote}",
+	"其服务器是否可用有了变化：{message:quote}")
+
 // write writes the condition if it has changed.
 func (s *Server) write(ctx context.Context, one *apiregistrationv1.APIService, condition apiregistrationv1.APIServiceCondition) error {
-	decision := work.Decision{Cause: causeOf(one), Why: func(step *trace.Step) { step.WhyText(trace.RemoteJudged, condition.Message) }}
+	decision := work.Decision{Cause: causeOf(one), Why: func(step *trace.Step) { step.WhyText(remoteJudged, condition.Message) }}
 	next := one.DeepCopy()
 	helper.SetAPIServiceCondition(next, condition)
 	if apiequality.Semantic.DeepEqual(one.Status, next.Status) {

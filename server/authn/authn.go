@@ -191,6 +191,15 @@ func checkTokenFile(path string) error {
 	}
 }
 
+var (
+	knownAsNobody = trace.Because("known-as-nobody",
+		"the request has no credentials, so it is that of system:anonymous",
+		"请求没有凭据，因此视为 system:anonymous 的请求")
+	anonymousElsewhere = trace.Because("anonymous-elsewhere",
+		"the request has no credentials, and its path is none that the authentication configuration opens for such",
+		"请求没有凭据，认证配置也没有向这类请求开放这个路径")
+)
+
 // anonymous authenticates requests without credentials as system:anonymous, or returns nil if that is off. It never
 // gets a request with an unknown token, which is a credential, too.
 func anonymous(c Config, file *apiserver.AnonymousAuthConfig) (authenticator.Request, error) {
@@ -210,11 +219,11 @@ func anonymous(c Config, file *apiserver.AnonymousAuthConfig) (authenticator.Req
 	}
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		if len(open) > 0 && !open.Has(r.URL.Path) {
-			return nil, false, bearer.NewDoubt(trace.AnonymousElsewhere, "")
+			return nil, false, bearer.NewDoubt(anonymousElsewhere, "")
 		}
 		return &authenticator.Response{User: &Known{
 			Info: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}},
-			Why:  trace.KnownAsNobody,
+			Why:  knownAsNobody,
 		}}, true, nil
 	}), nil
 }

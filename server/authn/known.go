@@ -58,14 +58,30 @@ func byRequest(next authenticator.Request, of func(*http.Request) Known) authent
 	})
 }
 
-func knownByCertificate(*http.Request) Known { return Known{Why: trace.KnownByCertificate} }
+var whyKnownByCertificate = trace.Because("known-by-certificate",
+	"by the client certificate",
+	"依据客户端证书")
+
+func knownByCertificate(*http.Request) Known { return Known{Why: whyKnownByCertificate} }
+
+var whyKnownByProxy = trace.Because("known-by-proxy",
+	"by the headers of the proxy {name:word}, which has found out who asks",
+	"依据代理 {name:word} 的请求头，由它完成身份认证")
 
 // knownByProxy names the proxy by its verified certificate.
 func knownByProxy(r *http.Request) Known {
-	return Known{Why: trace.KnownByProxy, Text: r.TLS.PeerCertificates[0].Subject.CommonName}
+	return Known{Why: whyKnownByProxy, Text: r.TLS.PeerCertificates[0].Subject.CommonName}
 }
 
-func knownByFile(user.Info) Known { return Known{Why: trace.KnownByTokenFile} }
+var knownByTokenFile = trace.Because("known-by-token-file",
+	"by a token of --token-auth-file",
+	"依据 --token-auth-file 中的令牌")
+
+func knownByFile(user.Info) Known { return Known{Why: knownByTokenFile} }
+
+var knownByAccountToken = trace.Because("known-by-account-token",
+	"by a token of the service account {account:word}",
+	"依据服务账号 {account:word} 的令牌")
 
 // knownByAccount names the service account and the object to which its token is bound.
 func knownByAccount(who user.Info) Known {
@@ -73,7 +89,7 @@ func knownByAccount(who user.Info) Known {
 	if err != nil {
 		namespace, name = "", who.GetName()
 	}
-	k := Known{Why: trace.KnownByAccountToken, Text: namespace + "/" + name}
+	k := Known{Why: knownByAccountToken, Text: namespace + "/" + name}
 	for _, of := range []struct{ kind, key string }{{"pod ", accounts.PodNameKey}, {"node ", accounts.NodeNameKey}} {
 		if values := who.GetExtra()[of.key]; len(values) > 0 && k.Bound == "" {
 			k.Bound = of.kind + values[0]
@@ -82,12 +98,20 @@ func knownByAccount(who user.Info) Known {
 	return k
 }
 
+var whyKnownByBootstrapToken = trace.Because("known-by-bootstrap-token",
+	"by the bootstrap token of the Secret kube-system/{secret:word}",
+	"依据 Secret kube-system/{secret:word} 中的引导令牌")
+
 func knownByBootstrapToken(who user.Info) Known {
-	return Known{Why: trace.KnownByBootstrapToken, Text: bearer.BootstrapSecret(who)}
+	return Known{Why: whyKnownByBootstrapToken, Text: bearer.BootstrapSecret(who)}
 }
 
+var whyKnownByIssuer = trace.Because("known-by-issuer",
+	"by a token of the issuer {issuer:quote}",
+	"依据签发者 {issuer:quote} 的令牌")
+
 func knownByIssuer(who user.Info) Known {
-	k := Known{Why: trace.KnownByIssuer}
+	k := Known{Why: whyKnownByIssuer}
 	if of, ok := who.(*issuer.User); ok {
 		k.Text = of.Issuer
 	}

@@ -3,7 +3,6 @@ package authn
 import (
 	"errors"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn/bearer"
 )
 
@@ -30,7 +29,7 @@ func unknown(err error) error {
 	}
 	switch {
 	case rest != nil:
-	case doubts[0].Why == trace.AnonymousElsewhere:
+	case doubts[0].Why == anonymousElsewhere:
 		rest = errNoCredentials
 	default:
 		rest = errInvalidToken

@@ -37,6 +37,15 @@ const (
 // retries has the values of a kube-apiserver.
 var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 
+var (
+	knownByWebhook = trace.Because("known-by-webhook",
+		"by the token webhook {address:word}",
+		"依据令牌 Webhook {address:word} 的回答")
+	webhookKnowsNobody = trace.Because("webhook-knows-nobody",
+		"the token webhook {address:word} does not know the token",
+		"令牌 Webhook {address:word} 不认识这个令牌")
+)
+
 // newWebhook makes the authenticator that calls the webhook. Its errors and doubts name the webhook.
 func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Token, error) {
 	client, err := kxwebhook.Kubeconfig(c.File)
@@ -62,11 +71,11 @@ func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Tok
 		case err != nil:
 			return nil, false, fmt.Errorf("the token webhook %s: %w", address, err)
 		case !ok:
-			return nil, false, bearer.NewDoubt(trace.WebhookKnowsNobody, address)
+			return nil, false, bearer.NewDoubt(webhookKnowsNobody, address)
 		}
 		return answer, true, nil
 	})
-	return byToken(named, func(user.Info) Known { return Known{Why: trace.KnownByWebhook, Text: address} }), nil
+	return byToken(named, func(user.Info) Known { return Known{Why: knownByWebhook, Text: address} }), nil
 }
 
 // addressOf returns an address without a password or a query, so that it can be shown.

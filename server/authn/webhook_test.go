@@ -18,7 +18,6 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn/bearer"
 )
 
@@ -108,12 +107,12 @@ func TestWebhook(t *testing.T) {
 			if got := fmt.Sprint(who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra()); got != "ann7[dev system:authenticated] map[team:[red]]" {
 				t.Error(got)
 			}
-			if who.Why != trace.KnownByWebhook || who.Text != address {
+			if who.Why != knownByWebhook || who.Text != address {
 				t.Errorf("%v %s", who.Why, who.Text)
 			}
 			for _, token := range []string{"unknown", "audience"} {
 				_, _, err = a.AuthenticateToken(t.Context(), token)
-				if doubts, rest := bearer.SplitDoubts(err); rest != nil || len(doubts) != 1 || doubts[0].Why != trace.WebhookKnowsNobody || doubts[0].Text != address {
+				if doubts, rest := bearer.SplitDoubts(err); rest != nil || len(doubts) != 1 || doubts[0].Why != webhookKnowsNobody || doubts[0].Text != address {
 					t.Errorf("%s: %v", token, err)
 				}
 			}

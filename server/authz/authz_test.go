@@ -24,7 +24,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authz/rbac"
 )
 
@@ -168,7 +167,7 @@ func TestModes(t *testing.T) {
 		}
 		v := a.Decide(t.Context(), test.ask)
 		registered, why := v.Why()
-		if registered == trace.NoBinding {
+		if registered == noBinding {
 			why = "no binding of " + why
 		}
 		if why != test.why {

@@ -33,10 +33,12 @@ func (v *Verdict) Reason() string {
 	return v.reason
 }
 
+var noBinding = trace.Because("no-binding", "no binding of {who:word}", "没有绑定允许：{who:word}")
+
 // Sentence returns Why as one sentence.
 func (v *Verdict) Sentence() string {
 	reason, text := v.Why()
-	if reason == trace.NoBinding {
+	if reason == noBinding {
 		return "no binding of " + text
 	}
 	return text
@@ -50,6 +52,11 @@ func (v *Verdict) Missing() *rbacv1.PolicyRule {
 	return v.rules.Missing()
 }
 
+var (
+	whyAllowed = trace.Because("allowed", "{rule:word}", "{rule:word}")
+	whyDenied  = trace.Because("denied", "{authorizer:word}", "{authorizer:word}")
+)
+
 // Why returns the reason for a step: the rule that allows the request, or else the one that comes nearest.
 func (v *Verdict) Why() (trace.Reason, string) {
 	said := ""
@@ -58,19 +65,19 @@ func (v *Verdict) Why() (trace.Reason, string) {
 	}
 	switch {
 	case v.privileged:
-		return trace.Allowed, "system:masters may do all"
+		return whyAllowed, "system:masters may do all"
 	case v.open:
-		return trace.Allowed, "anybody may read this path"
+		return whyAllowed, "anybody may read this path"
 	case v.by == nil && v.asked:
-		return trace.NoBinding, v.rules.Why()
+		return noBinding, v.rules.Why()
 	case v.by == nil:
-		return trace.Denied, "no authorizer allows it" + said
+		return whyDenied, "no authorizer allows it" + said
 	case v.by.rbac != nil:
-		return trace.Allowed, v.rules.Why()
+		return whyAllowed, v.rules.Why()
 	case v.by.kind == apiserver.AuthorizerType(AlwaysAllow):
-		return trace.Allowed, "the server allows everybody everything"
+		return whyAllowed, "the server allows everybody everything"
 	case v.Decision == authorizer.DecisionAllow:
-		return trace.Allowed, "the authorizer " + v.by.name + " allows it" + said
+		return whyAllowed, "the authorizer " + v.by.name + " allows it" + said
 	}
-	return trace.Denied, "the authorizer " + v.by.name + " denies it" + said
+	return whyDenied, "the authorizer " + v.by.name + " denies it" + said
 }

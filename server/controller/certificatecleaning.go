@@ -28,6 +28,10 @@ const (
 	waitingFor = 24 * time.Hour
 )
 
+var requestOld = trace.Because("request-old",
+	"the request has been as it is for long enough, or its certificate has ended",
+	"该请求保持现状已足够久，或者它的证书已经过期")
+
 // cleanCertificate deletes a request whose time has come.
 func cleanCertificate(ctx context.Context, all *requests, r *certificatesv1.CertificateSigningRequest, cause int64) error {
 	if r.DeletionTimestamp != nil {
@@ -40,7 +44,7 @@ func cleanCertificate(ctx context.Context, all *requests, r *certificatesv1.Cert
 	if left := time.Until(ends); left > 0 {
 		return work.After(left)
 	}
-	return all.Delete(ctx, r, metav1.DeletePropagationBackground, work.Decide(cause, trace.RequestOld))
+	return all.Delete(ctx, r, metav1.DeletePropagationBackground, work.Decide(cause, requestOld))
 }
 
 // requestEnds returns the time to delete a request; ok is false if the request has no end as it is.

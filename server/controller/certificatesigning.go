@@ -54,6 +54,15 @@ const (
 // requests reads and writes the CertificateSigningRequests.
 type requests = work.Objects[*certificatesv1.CertificateSigningRequest]
 
+var (
+	requestSigned = trace.Because("request-signed",
+		"the request was approved, and may have what it asks for",
+		"该请求已获批准，可以得到它所要的证书")
+	requestFails = trace.Because("request-fails",
+		"the request was approved, but its signer gives nobody such a certificate",
+		"该请求已获批准，但签发者不签发这样的证书")
+)
+
 // signCertificate signs an approved request.
 func signCertificate(ctx context.Context, all *requests, r *certificatesv1.CertificateSigningRequest, cause int64) error {
 	check := signers[r.Spec.SignerName]
@@ -65,7 +74,7 @@ func signCertificate(ctx context.Context, all *requests, r *certificatesv1.Certi
 		return fmt.Errorf("the request %s: %w", r.Name, err)
 	}
 	if refused := check(asked, r.Spec.Usages); refused != "" {
-		return all.Update(ctx, r, "status", work.Decide(cause, trace.RequestFails),
+		return all.Update(ctx, r, "status", work.Decide(cause, requestFails),
 			func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
 				if !waitsForCertificate(now) {
 					return false, nil
@@ -82,7 +91,7 @@ func signCertificate(ctx context.Context, all *requests, r *certificatesv1.Certi
 	if err != nil {
 		return fmt.Errorf("the request %s: %w", r.Name, err)
 	}
-	return all.Update(ctx, r, "status", work.Decide(cause, trace.RequestSigned),
+	return all.Update(ctx, r, "status", work.Decide(cause, requestSigned),
 		func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
 			if !waitsForCertificate(now) {
 				return false, nil

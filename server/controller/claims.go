@@ -131,6 +131,15 @@ func claimsOf(pod *corev1.Pod) (names []string) {
 // ephemeralClaim returns the name of the claim for an ephemeral volume of a pod.
 func ephemeralClaim(pod *corev1.Pod, v *corev1.Volume) string { return pod.Name + "-" + v.Name }
 
+var (
+	protectionMissing = trace.Because("protection-missing",
+		"nothing keeps it from being deleted while it is used",
+		"还没有什么能阻止它在使用中被删除")
+	notInUse = trace.Because("not-in-use",
+		"it is being deleted, and is not in use",
+		"它正在删除，而且没有被使用")
+)
+
 // try adds the finalizer to a claim, or removes it from a deleted claim that is not used.
 func (c *claimProtector) try(ctx context.Context, key types.NamespacedName, cause int64) error {
 	claim, found, err := c.claims.Get(ctx, key.Namespace, key.Name)
@@ -138,7 +147,7 @@ func (c *claimProtector) try(ctx context.Context, key types.NamespacedName, caus
 		return err
 	}
 	if work.LacksFinalizer(claim, claimFinalizer) {
-		err = c.claims.Update(ctx, claim, "", work.Decide(cause, trace.ProtectionMissing),
+		err = c.claims.Update(ctx, claim, "", work.Decide(cause, protectionMissing),
 			func(now *corev1.PersistentVolumeClaim) (bool, error) {
 				return work.AddFinalizer(now, claimFinalizer), nil
 			})
@@ -159,7 +168,7 @@ func (c *claimProtector) try(ctx context.Context, key types.NamespacedName, caus
 	if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return usesClaim(pod, claim) }) {
 		return err
 	}
-	return c.claims.Update(ctx, claim, "", work.Decide(cause, trace.NotInUse), func(now *corev1.PersistentVolumeClaim) (bool, error) {
+	return c.claims.Update(ctx, claim, "", work.Decide(cause, notInUse), func(now *corev1.PersistentVolumeClaim) (bool, error) {
 		return work.RemoveFinalizer(now, claimFinalizer), nil
 	})
 }
@@ -198,6 +207,10 @@ func podEnded(pod *corev1.Pod) bool {
 		!slices.ContainsFunc(pod.Status.ContainerStatuses, runs) && !slices.ContainsFunc(pod.Status.EphemeralContainerStatuses, runs)
 }
 
+var useChanged = trace.Because("use-changed",
+	"whether a pod refers to the claim has changed",
+	"是否有 Pod 引用该 PVC，情况已经改变")
+
 // tellUse sets the condition Unused of a bound claim.
 func (c *claimProtector) tellUse(ctx context.Context, claim *corev1.PersistentVolumeClaim, used bool, cause int64) error {
 	if !useIsNews(claim, used) {
@@ -211,7 +224,7 @@ func (c *claimProtector) tellUse(ctx context.Context, claim *corev1.PersistentVo
 		condition.Status, condition.Reason, condition.Message =
 			corev1.ConditionFalse, "PodUsingPVC", "A pod is currently referencing this PVC"
 	}
-	return c.claims.Update(ctx, claim, "status", work.Decide(cause, trace.UseChanged),
+	return c.claims.Update(ctx, claim, "status", work.Decide(cause, useChanged),
 		func(now *corev1.PersistentVolumeClaim) (bool, error) {
 			if !useIsNews(now, used) || now.DeletionTimestamp != nil || now.Status.Phase != corev1.ClaimBound {
 				return false, nil

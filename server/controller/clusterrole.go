@@ -132,6 +132,10 @@ func selectorsOf(r *rbacv1.ClusterRole) (all []labels.Selector, err error) {
 	return all, nil
 }
 
+var rulesAggregated = trace.Because("rules-aggregated",
+	"the {roles} cluster roles that it selects have {rules} rules",
+	"它选中的 ClusterRole 共有 {rules} 条规则，来自 {roles} 个 ClusterRole")
+
 // try applies the aggregated rules to a role.
 func (c *roleAggregator) try(ctx context.Context, name string, cause int64) error {
 	r, found, err := c.roles.Get(ctx, "", name)
@@ -156,7 +160,7 @@ func (c *roleAggregator) try(ctx context.Context, name string, cause int64) erro
 	}
 	// Meanwhile the role may have stopped aggregating: then its rules are its own.
 	return c.roles.Apply(rbac.Unchecked(ctx), r, "", work.Decision{Cause: cause, AsSeen: true, Why: func(step *trace.Step) {
-		step.Why(trace.RulesAggregated, int64(of), int64(len(rules)))
+		step.Why(rulesAggregated, int64(of), int64(len(rules)))
 	}}, configuration)
 }
 

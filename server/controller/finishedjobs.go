@@ -25,6 +25,10 @@ var finishedJobs = controller{
 	follows: []schema.GroupVersionResource{batchv1.SchemeGroupVersion.WithResource("jobs")}, make: each(deleteFinishedJob),
 }
 
+var jobOutlived = trace.Because("job-outlived",
+	"the job has been finished for the {seconds} seconds that it was to stay",
+	"该 Job 已结束，并已保留了它要求的 {seconds} 秒")
+
 // deleteFinishedJob deletes a job whose time has come.
 func deleteFinishedJob(ctx context.Context, jobs *work.Objects[*batchv1.Job], job *batchv1.Job, cause int64) error {
 	ends, ok := jobEnds(job)
@@ -36,7 +40,7 @@ func deleteFinishedJob(ctx context.Context, jobs *work.Objects[*batchv1.Job], jo
 	}
 	lives := int64(*job.Spec.TTLSecondsAfterFinished)
 	return jobs.Delete(ctx, job, metav1.DeletePropagationForeground, work.Decision{
-		Cause: cause, Why: func(step *trace.Step) { step.Why(trace.JobOutlived, lives) },
+		Cause: cause, Why: func(step *trace.Step) { step.Why(jobOutlived, lives) },
 	})
 }
 

@@ -239,12 +239,14 @@ func (c *fixtureKeeper) lives(ctx context.Context, name string) (bool, error) {
 	return found && namespace.DeletionTimestamp == nil && namespace.Status.Phase != corev1.NamespaceTerminating, nil
 }
 
+var everyNamespace = trace.Because("every-namespace", "every namespace has one", "每个命名空间都有一个")
+
 func (c *fixtureKeeper) create(ctx context.Context, namespace string, cause int64) (err error) {
 	storage, ok := c.storages()[c.resource].(rest.Creater)
 	if !ok {
 		return nil
 	}
-	writing, end := c.begin(ctx, "create", namespace, cause, trace.EveryNamespace)
+	writing, end := c.begin(ctx, "create", namespace, cause, everyNamespace)
 	made, err := c.writer.Create(writing, storage, c.name, c.make())
 	end(&err)
 	if err != nil {
@@ -261,23 +263,31 @@ func (c *fixtureKeeper) create(ctx context.Context, namespace string, cause int6
 	return c.remove(ctx, namespace, m.GetUID(), cause)
 }
 
+var putBack = trace.Because("put-back",
+	"every namespace has it, and like this",
+	"每个命名空间都有它，而且就是这样的")
+
 func (c *fixtureKeeper) update(ctx context.Context, namespace string, want runtime.Object, cause int64) (err error) {
 	storage, ok := c.storages()[c.resource].(rest.Updater)
 	if !ok {
 		return nil
 	}
-	ctx, end := c.begin(ctx, "update", namespace, cause, trace.PutBack)
+	ctx, end := c.begin(ctx, "update", namespace, cause, putBack)
 	_, err = c.writer.Update(ctx, storage, c.name, rest.DefaultUpdatedObjectInfo(want))
 	end(&err)
 	return work.UnlessOvertaken(err)
 }
+
+var endedMeanwhile = trace.Because("ended-meanwhile",
+	"its namespace has begun to end meanwhile",
+	"其间它的命名空间已开始被删除")
 
 func (c *fixtureKeeper) remove(ctx context.Context, namespace string, uid types.UID, cause int64) (err error) {
 	storage, ok := c.storages()[c.resource].(rest.GracefulDeleter)
 	if !ok {
 		return nil
 	}
-	ctx, end := c.begin(ctx, "delete", namespace, cause, trace.EndedMeanwhile)
+	ctx, end := c.begin(ctx, "delete", namespace, cause, endedMeanwhile)
 	err = c.writer.Delete(ctx, storage, c.name, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	end(&err)
 	return work.UnlessOvertaken(err)

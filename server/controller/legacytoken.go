@@ -103,6 +103,15 @@ func longUnusedAt(text string) (time.Time, bool) {
 	return began.AddDate(0, 0, 1).Add(unusedFor), err == nil
 }
 
+var (
+	tokenUnused = trace.Because("token-unused",
+		"nobody has used its token for a year",
+		"它的令牌一年来无人使用")
+	tokenInvalid = trace.Because("token-invalid",
+		"its token has been invalid for a year",
+		"它的令牌失效已有一年")
+)
+
 // try retires a token, or schedules the next look.
 func (c *legacyTokenCleaner) try(ctx context.Context, name types.NamespacedName, cause int64) error {
 	s, found, err := c.secrets.Get(ctx, name.Namespace, name.Name)
@@ -132,7 +141,7 @@ func (c *legacyTokenCleaner) try(ctx context.Context, name types.NamespacedName,
 	}
 	gone, ok := longUnusedAt(s.Labels[tokenInvalidLabel])
 	if !ok {
-		return c.secrets.Update(ctx, s, "", work.Decide(cause, trace.TokenUnused), func(now *corev1.Secret) (bool, error) {
+		return c.secrets.Update(ctx, s, "", work.Decide(cause, tokenUnused), func(now *corev1.Secret) (bool, error) {
 			if now.ResourceVersion != s.ResourceVersion {
 				return false, nil // it is looked at again because of that
 			}
@@ -143,7 +152,7 @@ func (c *legacyTokenCleaner) try(ctx context.Context, name types.NamespacedName,
 	if left := time.Until(gone); left > 0 {
 		return work.After(left)
 	}
-	return c.secrets.Delete(ctx, s, metav1.DeletePropagationBackground, work.Decide(cause, trace.TokenInvalid))
+	return c.secrets.Delete(ctx, s, metav1.DeletePropagationBackground, work.Decide(cause, tokenInvalid))
 }
 
 // trackedLongSince returns the time from which a token without a recorded use counts as unused: uses are

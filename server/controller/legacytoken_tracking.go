@@ -74,13 +74,17 @@ func (c *legacyTokenTracker) Put(p feed.Pair) {
 	c.Add(tokenTrackingKey, cause)
 }
 
+var trackingBegins = trace.Because("tracking-begins",
+	"no day is known since which the use of tokens is written down",
+	"不知道从哪一天起记录令牌的使用")
+
 // try creates the config map, or replaces a value in it that is no day.
 func (c *legacyTokenTracker) try(ctx context.Context, _ string, cause int64) error {
 	is, found, err := c.maps.Get(ctx, metav1.NamespaceSystem, tokenTrackingName)
 	if err != nil {
 		return fmt.Errorf("read the config map %s/%s: %w", metav1.NamespaceSystem, tokenTrackingName, err)
 	}
-	why := work.Decide(cause, trace.TrackingBegins)
+	why := work.Decide(cause, trackingBegins)
 	why.Quiet = cause == 0
 	today := time.Now().UTC().Format(tokenDay)
 	if found {
@@ -116,6 +120,10 @@ func isTokenDay(text string) bool {
 	return err == nil
 }
 
+var tokenUsed = trace.Because("token-used",
+	"its token has authenticated somebody today",
+	"它的令牌今天通过了身份认证")
+
 // MarkTokens returns a function that labels a Secret with the day on which its token was last used, unless the
 // label already has it. The clock of another server may already be at tomorrow. A token stays valid if its use
 // can't be recorded: that is logged, and retried at the next use.
@@ -130,7 +138,7 @@ func MarkTokens(kit *work.Kit) func(context.Context, *corev1.Secret) {
 		if isMarked(secret) {
 			return
 		}
-		err := all.Update(ctx, secret, "", work.Decide(0, trace.TokenUsed), func(s *corev1.Secret) (bool, error) {
+		err := all.Update(ctx, secret, "", work.Decide(0, tokenUsed), func(s *corev1.Secret) (bool, error) {
 			if isMarked(s) {
 				return false, nil
 			}

@@ -26,6 +26,11 @@ var policyStatus = controller{
 // policies reads and writes the ValidatingAdmissionPolicies.
 type policies = work.Objects[*registrationv1.ValidatingAdmissionPolicy]
 
+var typesChecked = trace.Because("types-checked",
+	"its status does not say what it is now: expressions with wrong types: {warnings}; kinds of objects that they "+
+		"were checked for: {kinds}",
+	"它的 status 没有反映现在的内容：类型有误的表达式：{warnings} 个；为之检查的对象种类：{kinds} 个")
+
 // checkPolicy checks a policy, unless its status already describes this generation.
 func checkPolicy(ctx context.Context, all *policies, p *registrationv1.ValidatingAdmissionPolicy, cause int64) error {
 	if p.Generation <= p.Status.ObservedGeneration {
@@ -45,6 +50,6 @@ func checkPolicy(ctx context.Context, all *policies, p *registrationv1.Validatin
 		checking["expressionWarnings"] = list
 	}
 	return all.Apply(ctx, p, "status", work.Decision{Cause: cause, Why: func(step *trace.Step) {
-		step.Why(trace.TypesChecked, int64(len(warnings)), int64(kinds))
+		step.Why(typesChecked, int64(len(warnings)), int64(kinds))
 	}}, map[string]any{"status": map[string]any{"observedGeneration": p.Generation, "typeChecking": checking}})
 }

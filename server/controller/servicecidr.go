@@ -135,6 +135,13 @@ func (c *rangeProtector) wake(cause int64, concerns func(netip.Prefix) bool) {
 	}
 }
 
+var (
+	rangeReady = trace.Because("range-ready", "the range of addresses can be used", "该地址段可以使用")
+	rangeInUse = trace.Because("range-in-use",
+		"the range is being deleted, and addresses that no other range has are in use",
+		"该地址段正在删除，但其中仍有其他地址段不包含的地址在使用")
+)
+
 // try adds the finalizer and the condition to a range, or removes the finalizer.
 func (c *rangeProtector) try(ctx context.Context, name string, cause int64) error {
 	r, found, err := c.ranges.Get(ctx, "", name)
@@ -143,7 +150,7 @@ func (c *rangeProtector) try(ctx context.Context, name string, cause int64) erro
 	}
 	if r.DeletionTimestamp == nil {
 		if !slices.Contains(r.Finalizers, rangeFinalizer) {
-			err := c.ranges.Update(ctx, r, "", rangeDecision(cause, trace.ProtectionMissing),
+			err := c.ranges.Update(ctx, r, "", rangeDecision(cause, protectionMissing),
 				func(now *networkingv1.ServiceCIDR) (bool, error) {
 					return work.AddFinalizer(now, rangeFinalizer), nil
 				})
@@ -151,7 +158,7 @@ func (c *rangeProtector) try(ctx context.Context, name string, cause int64) erro
 				return err
 			}
 		}
-		return c.tell(ctx, r, metav1.ConditionTrue, "", rangeReadyText, rangeDecision(cause, trace.RangeReady))
+		return c.tell(ctx, r, metav1.ConditionTrue, "", rangeReadyText, rangeDecision(cause, rangeReady))
 	}
 	if !slices.Contains(r.Finalizers, rangeFinalizer) {
 		return nil
@@ -162,12 +169,12 @@ func (c *rangeProtector) try(ctx context.Context, name string, cause int64) erro
 		return err
 	case used:
 		return c.tell(ctx, r, metav1.ConditionFalse, networkingv1.ServiceCIDRReasonTerminating, rangeInUseText,
-			work.Decide(cause, trace.RangeInUse))
+			work.Decide(cause, rangeInUse))
 	}
 	if left := rangeGrace - time.Since(r.DeletionTimestamp.Time); left > 0 {
 		return work.After(left)
 	}
-	return c.ranges.Update(ctx, r, "", work.Decide(cause, trace.NotInUse), func(now *networkingv1.ServiceCIDR) (bool, error) {
+	return c.ranges.Update(ctx, r, "", work.Decide(cause, notInUse), func(now *networkingv1.ServiceCIDR) (bool, error) {
 		return work.RemoveFinalizer(now, rangeFinalizer), nil
 	})
 }

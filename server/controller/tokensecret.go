@@ -96,6 +96,10 @@ func (c *tokenKeeper) queueAll(context.Context) error {
 	return nil
 }
 
+var accountGone = trace.Because("account-gone",
+	"the service account whose token it is for is gone, or another one has its name",
+	"它的令牌所属的服务账号已不存在，或同名的是另一个")
+
 func (c *tokenKeeper) try(ctx context.Context, k secretKey, cause int64) error {
 	if k.of != (secretOwner{}) {
 		return c.forget(ctx, k, cause)
@@ -124,8 +128,12 @@ func (c *tokenKeeper) try(ctx context.Context, k secretKey, cause int64) error {
 	if s.DeletionTimestamp != nil {
 		return nil
 	}
-	return c.secrets.Delete(ctx, s, metav1.DeletePropagationBackground, work.Decide(cause, trace.AccountGone))
+	return c.secrets.Delete(ctx, s, metav1.DeletePropagationBackground, work.Decide(cause, accountGone))
 }
+
+var tokenSecretLacks = trace.Because("token-secret-lacks",
+	"the service account that it names exists, and it lacks {keys:word}",
+	"它指定的服务账号存在，而它缺少 {keys:word}")
 
 // fill adds the missing data of a Secret.
 func (c *tokenKeeper) fill(ctx context.Context, s *corev1.Secret, sa *corev1.ServiceAccount, cause int64) error {
@@ -146,7 +154,7 @@ func (c *tokenKeeper) fill(ctx context.Context, s *corev1.Secret, sa *corev1.Ser
 		lacks[corev1.ServiceAccountTokenKey] = []byte(token)
 	}
 	why := work.Decision{Cause: cause, Why: func(step *trace.Step) {
-		step.WhyText(trace.TokenSecretLacks, strings.Join(slices.Sorted(maps.Keys(lacks)), ", "))
+		step.WhyText(tokenSecretLacks, strings.Join(slices.Sorted(maps.Keys(lacks)), ", "))
 	}}
 	return c.secrets.Update(ctx, s, "", why, func(now *corev1.Secret) (bool, error) {
 		if now.ResourceVersion != s.ResourceVersion {
@@ -178,6 +186,10 @@ func (c *tokenKeeper) missing(s *corev1.Secret) map[string][]byte {
 	return lacks
 }
 
+var tokenSecretGone = trace.Because("token-secret-gone",
+	"a secret that it lists was for its token, and is gone",
+	"它列出的一个用于存放其令牌的 Secret 已不存在")
+
 // forget removes a deleted Secret from the list of its account.
 func (c *tokenKeeper) forget(ctx context.Context, k secretKey, cause int64) error {
 	sa, found, err := c.accounts.Get(ctx, k.namespace, k.of.name)
@@ -188,7 +200,7 @@ func (c *tokenKeeper) forget(ctx context.Context, k secretKey, cause int64) erro
 	if !found || !k.of.is(string(sa.UID)) || !slices.ContainsFunc(sa.Secrets, names) {
 		return nil
 	}
-	return c.accounts.Update(ctx, sa, "", work.Decide(cause, trace.TokenSecretGone), func(now *corev1.ServiceAccount) (bool, error) {
+	return c.accounts.Update(ctx, sa, "", work.Decide(cause, tokenSecretGone), func(now *corev1.ServiceAccount) (bool, error) {
 		before := len(now.Secrets)
 		now.Secrets = slices.DeleteFunc(now.Secrets, names)
 		return len(now.Secrets) < before, nil

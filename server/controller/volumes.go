@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
@@ -24,11 +23,11 @@ const volumeFinalizer = "kubernetes.io/pv-protection"
 func protectVolume(ctx context.Context, volumes *work.Objects[*corev1.PersistentVolume], v *corev1.PersistentVolume, cause int64) error {
 	switch {
 	case work.LacksFinalizer(v, volumeFinalizer):
-		return volumes.Update(ctx, v, "", work.Decide(cause, trace.ProtectionMissing), func(now *corev1.PersistentVolume) (bool, error) {
+		return volumes.Update(ctx, v, "", work.Decide(cause, protectionMissing), func(now *corev1.PersistentVolume) (bool, error) {
 			return work.AddFinalizer(now, volumeFinalizer), nil
 		})
 	case work.WaitsForFinalizer(v, volumeFinalizer) && v.Status.Phase != corev1.VolumeBound:
-		return volumes.Update(ctx, v, "", work.Decide(cause, trace.NotInUse), func(now *corev1.PersistentVolume) (bool, error) {
+		return volumes.Update(ctx, v, "", work.Decide(cause, notInUse), func(now *corev1.PersistentVolume) (bool, error) {
 			return now.Status.Phase != corev1.VolumeBound && work.RemoveFinalizer(now, volumeFinalizer), nil
 		})
 	}

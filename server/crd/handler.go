@@ -48,6 +48,10 @@ func newCRDHandler(c Config, l *lister.Lister) *crdHandler {
 	return h
 }
 
+var subresourceMissing = trace.Because("subresource-missing",
+	"the definition serves the version, which has no such subresource",
+	"该 CRD 提供这个版本，但它没有这个子资源")
+
 // ServeHTTP needs a RequestInfo in the request's context.
 func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	ctx := req.Context()
@@ -88,7 +92,7 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	defer serving.requests.leave()
 	if err = h.serve(ctx, info, crd, serving.versions[info.APIVersion], w, req); err != nil {
 		if apierrors.IsNotFound(err) {
-			step.Why(trace.SubresourceMissing)
+			step.Why(subresourceMissing)
 		}
 		fail(err, info, w, req)
 	}
@@ -125,6 +129,13 @@ func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *
 	return apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name)
 }
 
+var (
+	noDefinition    = trace.Because("no-definition", "there is no such CustomResourceDefinition", "没有这个 CRD")
+	definitionFresh = trace.Because("definition-fresh",
+		"the definition was not known here, so it was read from etcd: it serves {version:word}",
+		"本进程还不知道这个 CRD，从 etcd 读取：提供版本 {version:word}")
+)
+
 // find returns the definition of a request and the reason for serving it, or nil and the reason against it.
 // Before it gives up, it reads the definition from etcd: another server may just have established it.
 func (h *crdHandler) find(ctx context.Context, name string,
@@ -138,40 +149,65 @@ func (h *crdHandler) find(ctx context.Context, name string,
 		return nil, why, nil // no object can have this name
 	}
 	if _, err := h.lister.GetFresh(ctx, name); err != nil && !apierrors.IsNotFound(err) {
-		return nil, 0, err
+		return nil, trace.Reason{}, err
 	}
 	if crd = h.lister.Get(name); crd == nil {
-		return nil, trace.NoDefinition, nil
+		return nil, noDefinition, nil
 	}
 	if served, why = serves(crd, info); !served {
 		return nil, why, nil
 	}
-	return crd, trace.DefinitionFresh, nil
+	return crd, definitionFresh, nil
 }
+
+var (
+	definitionNotNamespaced = trace.Because("definition-not-namespaced",
+		"the resource is not namespaced",
+		"该资源不属于命名空间")
+	definitionNamespaced = trace.Because("definition-namespaced",
+		"the resource is namespaced, but the request has no namespace",
+		"该资源属于命名空间，但请求没有指定命名空间")
+	versionNotServed = trace.Because("version-not-served",
+		"the version {version:word} is not served",
+		"版本 {version:word} 没有启用（served）")
+	definitionServes = trace.Because("definition-serves",
+		"the definition is established and serves {version:word}",
+		"CRD 已生效（Established），提供版本 {version:word}")
+	definitionServesEarly = trace.Because("definition-serves-early",
+		"the definition is not established yet, but its names are accepted, and it serves {version:word}",
+		"CRD 还没有 Established，但名称已被接受（NamesAccepted），提供版本 {version:word}")
+	namesNotAccepted = trace.Because("names-not-accepted",
+		"the definition's names are not accepted",
+		"CRD 的名称没有被接受")
+)
 
 // serves reports whether a definition serves a request, and why. A namespaced resource can also be listed and
 // watched without a namespace.
 func serves(crd *lister.Definition, info *request.RequestInfo) (bool, trace.Reason) {
 	switch {
 	case crd == nil:
-		return false, trace.NoDefinition
+		return false, noDefinition
 	case crd.Spec.Scope != apiextensionsv1.NamespaceScoped && info.Namespace != "":
-		return false, trace.DefinitionNotNamespaced
+		return false, definitionNotNamespaced
 	case crd.Spec.Scope == apiextensionsv1.NamespaceScoped && info.Namespace == "" && info.Verb != "list" && info.Verb != "watch":
-		return false, trace.DefinitionNamespaced
+		return false, definitionNamespaced
 	case !apihelpers.HasServedCRDVersion(crd, info.APIVersion):
-		return false, trace.VersionNotServed
+		return false, versionNotServed
 	case apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established):
-		return true, trace.DefinitionServes
+		return true, definitionServes
 	case apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted):
-		return true, trace.DefinitionServesEarly
+		return true, definitionServesEarly
 	}
-	return false, trace.NamesNotAccepted
+	return false, namesNotAccepted
 }
 
 func terminating(crd *lister.Definition) bool {
 	return crd.DeletionTimestamp != nil || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Terminating)
 }
+
+var definitionEnding = trace.Because("definition-ending",
+	"the definition is being deleted: requests that create objects are refused",
+	"CRD 正在删除，拒绝创建对象的请求")
 
 //go:noinline
 func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInfo, v *version, terminating bool, w http.ResponseWriter,
@@ -180,7 +216,7 @@ func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInf
 	defer step.End(&err)
 	serve := v.resource[info.Verb]
 	if terminating && v.terminating[info.Verb] != nil {
-		step.Why(trace.DefinitionEnding)
+		step.Why(definitionEnding)
 		serve = v.terminating[info.Verb]
 	}
 	return serveVerb(ctx, v.resource, serve, info, w, req)

@@ -78,13 +78,23 @@ func (i *crdInfo) serves(crd *lister.Definition) bool {
 	return true
 }
 
+var (
+	servingInfoReady = trace.Because("serving-info-ready", "it was there", "已经有了")
+	servingInfoBuilt = trace.Because("serving-info-built",
+		"it was not there: this request built it in {micros}µs",
+		"还没有，由本请求创建，用时 {micros}µs")
+	servingInfoShared = trace.Because("serving-info-shared",
+		"it was not there: another request has built it meanwhile",
+		"还没有，期间由另一个请求创建了")
+)
+
 // getOrCreateServingInfoFor returns the crdInfo of a definition. The caller counts as one of its requests, and
 // must leave.
 func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.Definition) (info *crdInfo, err error) {
 	_, step := trace.Start(ctx, trace.CRDInfo, crd.Name)
 	defer step.End(&err)
 	if info := (*h.current.Load())[crd.Name]; info != nil && info.serves(crd) && info.requests.enter() {
-		step.Why(trace.ServingInfoReady)
+		step.Why(servingInfoReady)
 		return info, nil
 	}
 	for {
@@ -94,9 +104,9 @@ func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.
 		}
 		if info.requests.enter() {
 			if took > 0 {
-				step.Why(trace.ServingInfoBuilt, took.Microseconds())
+				step.Why(servingInfoBuilt, took.Microseconds())
 			} else {
-				step.Why(trace.ServingInfoShared)
+				step.Why(servingInfoShared)
 			}
 			return info, nil
 		}
@@ -227,15 +237,24 @@ func (h *crdHandler) destroy() {
 	h.retiring.Wait()
 }
 
+var (
+	firstRequestBuilds = trace.Because("first-request-builds",
+		"request {journey:word} was the first for this state of the definition, of revision {revision}",
+		"请求 {journey:word} 是该 CRD 这一状态（修订版本 {revision}）的第一个请求")
+	builtForNobody = trace.Because("built-for-nobody",
+		"before any request asks, from the definition of revision {revision}",
+		"在任何请求之前创建，依据修订版本 {revision} 的 CRD")
+)
+
 // newCRDInfo creates the crdInfo of a definition. by is the journey of the request that needs it, if any.
 func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err error) {
 	notes := trace.NewNotes(trace.Noted{}, 1+2*len(crd.Spec.Versions))
 	note := trace.Note(notes, trace.InstallDefinition, crd.Name)
 	defer note.End(&err)
 	if by != "" {
-		note.WhyText(trace.FirstRequestBuilds, by, int64(controller.Revision(crd)))
+		note.WhyText(firstRequestBuilds, by, int64(controller.Revision(crd)))
 	} else {
-		note.Why(trace.BuiltForNobody, int64(controller.Revision(crd)))
+		note.Why(builtForNobody, int64(controller.Revision(crd)))
 	}
 	resource, err := customresource.New(customresource.Config{
 		Definition: crd, Options: c.RESTOptions, Conversion: c.conversion, Limits: c.Limits, Notes: notes, Note: note,

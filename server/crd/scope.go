@@ -147,6 +147,11 @@ func (s *scopes) ofScale(v *customresource.Version) *handler.RequestScope {
 	return scope
 }
 
+var handlersOfVersion = trace.Because("handlers-of-version",
+	"no type is looked at: every custom resource has the same {verbs} verbs; subresources of the definition: "+
+		"{subresources:word}",
+	"不做类型断言：每个自定义资源都有同样的 {verbs} 个动词；CRD 中的子资源：{subresources:word}")
+
 // newVersion creates the handlers of a version.
 func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *version {
 	note := trace.Note(info.notes, trace.InstallServed, v.Kind.Version)
@@ -181,7 +186,7 @@ func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *
 		subresources = append(subresources, "scale")
 		out.scale = s.subresource(s.ofScale(v), v, scale)
 	}
-	note.WhyText(trace.HandlersOfVersion, cmp.Or(strings.Join(subresources, ", "), "none"), int64(len(out.resource)))
+	note.WhyText(handlersOfVersion, cmp.Or(strings.Join(subresources, ", "), "none"), int64(len(out.resource)))
 	return out
 }
 

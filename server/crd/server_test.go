@@ -152,7 +152,7 @@ func (s *server) built() (n int) {
 	changes, _ := s.journeys.List()
 	for _, c := range changes {
 		for _, step := range c.Journey.Record().Steps {
-			if step.ID == trace.CRDInfo && step.Reason == trace.ServingInfoBuilt {
+			if step.ID == trace.CRDInfo && step.Reason.String() == "serving-info-built" {
 				n++
 			}
 		}

@@ -117,14 +117,19 @@ var (
 	isGracefulDeleter   = is[rest.GracefulDeleter]()
 )
 
+var (
+	storageCan    = trace.Because("storage-can", "the storage is {interfaces:word}", "存储是 {interfaces:word}")
+	storageCannot = trace.Because("storage-cannot", "{lacking:word}: no route", "{lacking:word}：没有路由")
+)
+
 // missing calls lacks and notes the result as a step of the installation.
 func (a *action) missing(s rest.Storage, notes *trace.Notes) (lacking string) {
 	note := trace.Note(notes, trace.InstallVerb, cmp.Or(a.verb, a.method))
 	defer note.End(nil)
 	if lacking = a.lacks(s); lacking != "" {
-		note.WhyText(trace.StorageCannot, lacking)
+		note.WhyText(storageCannot, lacking)
 	} else {
-		note.WhyText(trace.StorageCan, a.has(s))
+		note.WhyText(storageCan, a.has(s))
 	}
 	return lacking
 }

@@ -42,11 +42,15 @@ type APIGroupVersion struct {
 	MaxObjectFields     int
 }
 
+var storagesInOrder = trace.Because("storages-in-order",
+	"{storages} storages, in the order of their names",
+	"{storages} 个存储，按名称排序")
+
 // InstallREST adds the storages' routes to router. It returns their descriptions and the record of their installation.
 func (g *APIGroupVersion) InstallREST(router *Router) (_ []openapi.Resource, _ []Installed, err error) {
 	note := trace.Note(g.Notes, trace.InstallVersion, g.GroupVersion.String())
 	defer note.End(&err)
-	note.Why(trace.StoragesInOrder, int64(len(g.Storage)))
+	note.Why(storagesInOrder, int64(len(g.Storage)))
 	installer := &APIInstaller{group: g, note: note, paths: map[resourceKey]*paths{}}
 	resources, err := installer.Install()
 	if err != nil {

@@ -46,6 +46,10 @@ func (a *APIInstaller) Install() ([]openapi.Resource, error) {
 	return resources, errors.Join(failures...)
 }
 
+var routesMade = trace.Because("routes-made",
+	"{routes} routes; verbs without one: {missing}",
+	"{routes} 条路由；没有路由的动词：{missing}")
+
 // registerResourceHandlers adds the routes that a storage supports, and returns its description. path is "resource" or
 // "resource/subresource".
 func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storage) (_ *openapi.Resource, err error) {
@@ -88,7 +92,7 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 			p.add(at, action.method, h)
 		}
 	}
-	note.Why(trace.RoutesMade, int64(len(installed.Routes)), int64(len(installed.Absent)))
+	note.Why(routesMade, int64(len(installed.Routes)), int64(len(installed.Absent)))
 	a.paths[resourceKey{a.group.GroupVersion, resource, subresource}] = p
 	a.group.EquivalentResourceRegistry.RegisterKindFor(scope.Resource, subresource, scope.Kind)
 	described, err := a.describe(path, storage, scope, namespaced, slices.Sorted(maps.Keys(verbs)))

@@ -169,6 +169,24 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	next.ServeHTTP(w, req)
 }
 
+var (
+	pathTaken = trace.Because("path-taken",
+		"taken: the server has the group, the resource and the verb",
+		"接下：该 server 有这个组、资源和动词")
+	pathLeft = trace.Because("path-left",
+		"left to the next server: no group that is installed here has the path",
+		"交给下一个 server：这里安装的组都没有该路径")
+	resourceMissing = trace.Because("resource-missing",
+		"taken, for the group is installed here, but it has no such resource in this version",
+		"接下，因为组安装在这里，但这个版本没有该资源")
+	placeMissing = trace.Because("place-missing",
+		"taken, for the resource is installed here, but it has nothing at a path of this shape",
+		"接下，因为资源安装在这里，但它没有这种形式的路径")
+	methodMissing = trace.Because("method-missing",
+		"taken, for the resource is installed here, but it has no such method at this path",
+		"接下，因为资源安装在这里，但该路径不支持这个方法")
+)
+
 // route returns the handler for a request: one of this server, or the delegate. The step ends before the handler runs.
 func (r *Router) route(w http.ResponseWriter, req *http.Request) (_ http.Handler, err error) {
 	ctx, step := trace.Start(req.Context(), trace.HandlerRoute, r.name)
@@ -176,27 +194,27 @@ func (r *Router) route(w http.ResponseWriter, req *http.Request) (_ http.Handler
 	info, ok := request.RequestInfoFrom(ctx)
 	known := r.routes.Load()
 	if !ok || !known.claims(req.URL.Path) {
-		step.Why(trace.PathLeft)
+		step.Why(pathLeft)
 		return r.delegate, nil
 	}
 	p := known.lookup(info)
 	if p == nil {
-		step.Why(trace.ResourceMissing)
+		step.Why(resourceMissing)
 		return nil, failure(http.StatusNotFound)
 	}
 	at, ok := placeOf(info, p.namespaced)
 	if !ok || p.places[at] == nil {
-		step.Why(trace.PlaceMissing)
+		step.Why(placeMissing)
 		return nil, failure(http.StatusNotFound)
 	}
 	h, ok := p.places[at][req.Method]
 	if !ok {
-		step.Why(trace.MethodMissing)
+		step.Why(methodMissing)
 		methods := slices.Sorted(maps.Keys(p.places[at]))
 		w.Header().Set("Allow", strings.Join(methods, ", "))
 		return nil, handler.MethodNotSupported(ctx, req.Method, methods, failure(http.StatusMethodNotAllowed))
 	}
-	step.Why(trace.PathTaken)
+	step.Why(pathTaken)
 	return h, nil
 }
 
@@ -236,11 +254,15 @@ func (r *Router) install(gv schema.GroupVersion, resources map[resourceKey]*path
 // NotFoundHandler ends a chain of delegates with a 404.
 var NotFoundHandler http.Handler = http.HandlerFunc(notFound)
 
+var nobodyHasPath = trace.Because("nobody-has-path",
+	"every server of the chain has left the path to the next one, and there is none behind the last",
+	"链上每个 server 都把路径交给了下一个，最后一个之后再没有了")
+
 // notFound answers a path that no server of the chain has.
 func notFound(w http.ResponseWriter, req *http.Request) {
 	err := errors.New("404 page not found")
 	_, step := trace.Start(req.Context(), trace.HandlerNotFound, req.URL.Path)
 	defer step.End(&err)
-	step.Why(trace.NobodyHasPath)
+	step.Why(nobodyHasPath)
 	http.Error(w, err.Error(), http.StatusNotFound)
 }

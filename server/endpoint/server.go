@@ -95,6 +95,10 @@ type GenericAPIServer struct {
 	notes trace.Notes
 }
 
+var groupsEnabled = trace.Because("groups-enabled",
+	"{enabled} of {known} groups have resources that --runtime-config leaves on",
+	"{known} 个组中有 {enabled} 个组的资源没有被 --runtime-config 关闭")
+
 // InstallAPIs installs the providers' groups that source enables.
 func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter backend.RESTOptionsGetter,
 	providers ...RESTStorageProvider) (err error) {
@@ -108,7 +112,7 @@ func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter ba
 			continue
 		}
 		enabled++
-		note.Why(trace.GroupsEnabled, enabled, int64(len(providers)))
+		note.Why(groupsEnabled, enabled, int64(len(providers)))
 		group, err := s.storagesOf(provider, source, getter)
 		if err != nil {
 			return fmt.Errorf("problem initializing API group %q: %w", name, err)
@@ -127,6 +131,10 @@ func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter ba
 	return s.InstallAPIGroups(groups...)
 }
 
+var storagesOfGroup = trace.Because("storages-of-group",
+	"storages made for {resources} resources and subresources, all versions counted",
+	"为 {resources} 个资源和子资源创建了存储，各版本分别计数")
+
 // storagesOf calls a provider to make its storages, and puts their notes below its own step.
 func (s *GenericAPIServer) storagesOf(provider RESTStorageProvider, source APIResourceConfigSource,
 	getter backend.RESTOptionsGetter) (group APIGroupInfo, err error) {
@@ -142,7 +150,7 @@ func (s *GenericAPIServer) storagesOf(provider RESTStorageProvider, source APIRe
 			}
 		}
 	}
-	note.Why(trace.StoragesOfGroup, int64(count))
+	note.Why(storagesOfGroup, int64(count))
 	return group, err
 }
 

@@ -107,6 +107,8 @@ var (
 	errNotStored = errors.New("failed to store audit event")
 )
 
+var noAuditLog = trace.Because("no-audit-log", "no audit log is kept", "没有启用审计日志")
+
 // beginAudit evaluates the policy, and logs that the request was received. It returns the policy's level.
 func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err error) {
 	ctx, step := trace.Start(r.Context(), trace.FilterAudit, "")
@@ -124,7 +126,7 @@ func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err erro
 	case err != nil:
 		return "", err
 	case c.AuditSink == nil:
-		step.Why(trace.NoAuditLog)
+		step.Why(noAuditLog)
 		return level, nil
 	}
 	step.Text("level", string(level))

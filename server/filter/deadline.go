@@ -14,6 +14,10 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
+var noDeadline = trace.Because("no-deadline",
+	"the request is long-running: it has no deadline",
+	"长时间运行的请求，不设截止时间")
+
 // WithRequestDeadline gives the request a deadline: the server's --request-timeout, or a shorter ?timeout= of the
 // client. Long-running requests have none.
 func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
@@ -21,7 +25,7 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		ctx, step := trace.Start(r.Context(), trace.FilterDeadline, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		if c.LongRunning(r, info) {
-			step.Why(trace.NoDeadline)
+			step.Why(noDeadline)
 			step.End(nil)
 			next.ServeHTTP(w, r)
 			return

@@ -14,6 +14,10 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
+var noSeatNeeded = trace.Because("no-seat-needed",
+	"the request is long-running: it takes no seat",
+	"长时间运行的请求，不占席位")
+
 // WithPriorityAndFairness gives each request a seat of its priority level. If none is free, the request waits in a
 // queue or is answered 429. A watch gives its seat back once it has sent the objects that existed before it. Other
 // long-running requests need no seat. A request that waits for the rest of a body gives its seat up meanwhile.
@@ -24,7 +28,7 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 		info, _ := request.RequestInfoFrom(ctx)
 		watches := info.Verb == "watch"
 		if c.LongRunning(r, info) && !watches {
-			step.Why(trace.NoSeatNeeded)
+			step.Why(noSeatNeeded)
 			step.End(nil)
 			next.ServeHTTP(w, r)
 			return
@@ -66,6 +70,30 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 	})
 }
 
+var (
+	flowExempt = trace.Because("flow-exempt",
+		"{flow:word}: such requests never wait",
+		"{flow:word}：这类请求从不等待")
+	seatThere = trace.Because("seat-there",
+		"{flow:word}: it takes {seats} of the level's seats",
+		"{flow:word}：占用该优先级的 {seats} 个席位")
+	seatAwaited = trace.Because("seat-awaited",
+		"{flow:word}: it waited {micros} µs for {seats} of the level's seats, which others had taken",
+		"{flow:word}：席位被其他请求占用，等待 {micros} µs 后得到 {seats} 个席位")
+	seatAwaitedInQueue = trace.Because("seat-awaited-in-queue",
+		"{flow:word}: it waited {micros} µs in queue {queue} for {seats} of the level's seats, which others had taken",
+		"{flow:word}：席位被其他请求占用，在队列 {queue} 中等待 {micros} µs 后得到 {seats} 个席位")
+	levelFull = trace.Because("level-full",
+		"{flow:word}: others have taken all seats of the level, and its requests don't wait",
+		"{flow:word}：该优先级的席位已满，且其请求不排队")
+	queueFull = trace.Because("queue-full",
+		"{flow:word}: others have taken all seats of the level, and its queue is full",
+		"{flow:word}：该优先级的席位已满，队列也已满")
+	waitedInVain = trace.Because("waited-in-vain",
+		"{flow:word}: it waited {micros} µs, and others had the level's seats all the while",
+		"{flow:word}：等待了 {micros} µs，席位始终被其他请求占用")
+)
+
 // judged records the classification of the request in the step. It returns the name of the flow in the step's form.
 func judged(step *trace.Step, e *flow.Entry, admitted bool) (text string) {
 	if step == nil {
@@ -78,19 +106,19 @@ func judged(step *trace.Step, e *flow.Entry, admitted bool) (text string) {
 	seats, micros := int64(e.Seats), e.Waited.Microseconds()
 	switch {
 	case !admitted && !e.Queues:
-		step.WhyText(trace.LevelFull, text)
+		step.WhyText(levelFull, text)
 	case !admitted && e.Waited < flow.Patience:
-		step.WhyText(trace.QueueFull, text)
+		step.WhyText(queueFull, text)
 	case !admitted:
-		step.WhyText(trace.WaitedInVain, text, micros)
+		step.WhyText(waitedInVain, text, micros)
 	case e.Exempt:
-		step.WhyText(trace.FlowExempt, text)
+		step.WhyText(flowExempt, text)
 	case e.Waited == 0:
-		step.WhyText(trace.SeatThere, text, seats)
+		step.WhyText(seatThere, text, seats)
 	case e.Queue < 0:
-		step.WhyText(trace.SeatAwaited, text, micros, seats)
+		step.WhyText(seatAwaited, text, micros, seats)
 	default:
-		step.WhyText(trace.SeatAwaitedInQueue, text, micros, int64(e.Queue), seats)
+		step.WhyText(seatAwaitedInQueue, text, micros, int64(e.Queue), seats)
 	}
 	return text
 }
@@ -102,10 +130,14 @@ type holds struct {
 	flow string
 }
 
+var seatGivenUp = trace.Because("seat-given-up",
+	"{flow:word}: it was held, gave its seat back, and goes on without one",
+	"{flow:word}：请求被暂停，已归还席位，继续执行时不再占用席位")
+
 // Resume adds the reason to the step, although the step has ended.
 func (h holds) Resume() {
 	h.Seat.Resume()
-	h.step.WhyText(trace.SeatGivenUp, h.flow)
+	h.step.WhyText(seatGivenUp, h.flow)
 }
 
 // seating is a seat that a request can give back and take again.

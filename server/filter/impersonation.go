@@ -32,6 +32,8 @@ func WithImpersonation(next http.Handler, c *Config) http.Handler {
 	})
 }
 
+var noImpersonation = trace.Because("no-impersonation", "nobody asked for it", "请求没有要求")
+
 // actAs returns the user that a request impersonates, or nil if it impersonates no user.
 func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting, err error) {
 	ctx, step := trace.Start(r.Context(), trace.FilterImpersonation, "")
@@ -41,7 +43,7 @@ func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting
 		return nil, err
 	}
 	if wanted == nil {
-		step.Why(trace.NoImpersonation)
+		step.Why(noImpersonation)
 		return nil, nil
 	}
 	step.Text("wanted", wanted.Name)
@@ -67,6 +69,8 @@ func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting
 // answersMost limits the answers that a step holds beside its reason: a request may name any number of groups.
 const answersMost = 8
 
+var mayActAs = trace.Because("may-act-as", "the user may do so: {rule:word}", "用户可以这样做：{rule:word}")
+
 // sayRules makes the rule that allows to impersonate the name the step's reason. Rules for groups and other parts
 // become attributes.
 func sayRules(step *trace.Step, verb string, answers []impersonation.Answer) {
@@ -75,7 +79,7 @@ func sayRules(step *trace.Step, verb string, answers []impersonation.Answer) {
 	}
 	name := slices.IndexFunc(answers, func(a impersonation.Answer) bool { return a.Verb == verb })
 	_, rule := answers[name].Verdict.Why()
-	step.WhyText(trace.MayActAs, rule)
+	step.WhyText(mayActAs, rule)
 	said := 0
 	for i := range answers {
 		if _, other := answers[i].Verdict.Why(); other != rule && said < answersMost {

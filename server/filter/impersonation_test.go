@@ -219,27 +219,27 @@ func TestImpersonationTraced(t *testing.T) {
 	const onPods = "refused=impersonate-on:user-info:list of pods in ns default: no binding of old, group system:authenticated reaches impersonate-on:user-info:list of pods in ns default"
 	for _, test := range []struct {
 		who, headers, as string
-		reason           trace.Reason
+		reason           string
 		why              string
 		said             []string // attributes
 	}{
-		{"old", "User: bob; Group: dev", "bob", trace.MayActAs, "the user may do so: " + oldRule + "1 allows impersonate of users bob,system:anonymous", []string{
+		{"old", "User: bob; Group: dev", "bob", mayActAs.String(), "the user may do so: " + oldRule + "1 allows impersonate of users bob,system:anonymous", []string{
 			"wanted=bob", "groups=dev,system:authenticated", "verb=impersonate", "allowed=impersonate of groups dev: " + oldRule + "2 allows impersonate of groups dev,system:unauthenticated",
 		}},
-		{"admin", "User: bob; Group: dev", "bob", trace.MayActAs, "the user may do so: system:masters may do all", []string{"wanted=bob", "groups=dev,system:authenticated", "verb=impersonate:user-info"}},
-		{"new", "User: bob; Group: a; Group: b; Group: c; Group: d", "bob", trace.MayActAs, "the user may do so: ClusterRoleBinding new → ClusterRole new: rule 2 allows impersonate:user-info of users.authentication.k8s.io bob", []string{
+		{"admin", "User: bob; Group: dev", "bob", mayActAs.String(), "the user may do so: system:masters may do all", []string{"wanted=bob", "groups=dev,system:authenticated", "verb=impersonate:user-info"}},
+		{"new", "User: bob; Group: a; Group: b; Group: c; Group: d", "bob", mayActAs.String(), "the user may do so: ClusterRoleBinding new → ClusterRole new: rule 2 allows impersonate:user-info of users.authentication.k8s.io bob", []string{
 			"wanted=bob", "groups=a,b,c,d,system:authenticated", "verb=impersonate:user-info",
 			"allowed=impersonate-on:user-info:list of pods in ns default: ClusterRoleBinding new → ClusterRole new: rule 1 allows impersonate-on:user-info:list of pods",
 			"allowed=impersonate:user-info of groups.authentication.k8s.io *: ClusterRoleBinding new → ClusterRole new: rule 3 allows impersonate:user-info of groups.authentication.k8s.io",
 		}},
-		{"old", "User: carol", "carol", trace.NoBinding, "no binding of old, group system:authenticated reaches impersonate of users carol; nearest: " + oldRule + "1 allows impersonate of users bob,system:anonymous", []string{
+		{"old", "User: carol", "carol", "no-binding", "no binding of old, group system:authenticated reaches impersonate of users carol; nearest: " + oldRule + "1 allows impersonate of users bob,system:anonymous", []string{
 			"wanted=carol", "resource=users", "name=carol", onPods, // what served the user last is tried first
 		}},
-		{"old", "User: bob; Extra-Team: blue", "bob", trace.NoBinding, "no binding of old, group system:authenticated reaches impersonate of userextras.authentication.k8s.io/team blue; nearest: " + oldRule + "4 allows impersonate of userextras.authentication.k8s.io/team red", []string{
+		{"old", "User: bob; Extra-Team: blue", "bob", "no-binding", "no binding of old, group system:authenticated reaches impersonate of userextras.authentication.k8s.io/team blue; nearest: " + oldRule + "4 allows impersonate of userextras.authentication.k8s.io/team red", []string{
 			"wanted=bob", "resource=userextras.authentication.k8s.io", "subresource=team", "name=blue", onPods,
 		}},
-		{"new", "User: bob; Group: system:masters", "bob", trace.NoBinding, "no binding of new, group system:authenticated reaches impersonate of users bob", []string{"wanted=bob", "resource=users", "name=bob"}},
-		{"nobody", "User: system:serviceaccount:default:robot", "system:serviceaccount:default:robot", trace.NoBinding, "no binding of nobody, group system:authenticated reaches impersonate of serviceaccounts robot in ns default", []string{
+		{"new", "User: bob; Group: system:masters", "bob", "no-binding", "no binding of new, group system:authenticated reaches impersonate of users bob", []string{"wanted=bob", "resource=users", "name=bob"}},
+		{"nobody", "User: system:serviceaccount:default:robot", "system:serviceaccount:default:robot", "no-binding", "no binding of nobody, group system:authenticated reaches impersonate of serviceaccounts robot in ns default", []string{
 			"wanted=system:serviceaccount:default:robot",
 			"refused=impersonate-on:serviceaccount:list of pods in ns default: no binding of nobody, group system:authenticated reaches impersonate-on:serviceaccount:list of pods in ns default",
 			"resource=serviceaccounts", "namespace=default", "name=robot",
@@ -255,7 +255,7 @@ func TestImpersonationTraced(t *testing.T) {
 		}
 		at := slices.IndexFunc(rec.Steps, func(s trace.StepRecord) bool { return s.ID == trace.FilterImpersonation })
 		step := rec.Steps[at]
-		if step.Reason != test.reason || step.Why != test.why {
+		if step.Reason.String() != test.reason || step.Why != test.why {
 			t.Errorf("%s: %s,\n got %s\nwant %s", label, step.Reason, step.Why, test.why)
 		}
 		var said []string

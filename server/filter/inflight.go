@@ -21,6 +21,13 @@ func newSeats(n int) seats {
 	return make(seats, n)
 }
 
+var (
+	noSeatFree            = trace.Because("no-seat-free", "no seat is free", "没有空闲席位")
+	administratorAdmitted = trace.Because("administrator-admitted",
+		"no seat is free, but administrators are let in without one",
+		"没有空闲席位，但管理员不需要席位")
+)
+
 // WithMaxInFlightLimit answers 429 if all seats are taken. Watches need no seat. Administrators are let in without one,
 // since they may have to mend an overload. A request that waits for the rest of a body gives its seat up meanwhile.
 func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
@@ -30,7 +37,7 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 		ctx, step := trace.Start(r.Context(), trace.FilterInFlight, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		if c.LongRunning(r, info) {
-			step.Why(trace.NoSeatNeeded)
+			step.Why(noSeatNeeded)
 			step.End(nil)
 			next.ServeHTTP(w, r)
 			return
@@ -51,13 +58,13 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 				step.Int("seats", int64(cap(free)))
 			default:
 				if u, _ := request.UserFrom(ctx); !isAdmin(u) {
-					step.Why(trace.NoSeatFree)
+					step.Why(noSeatFree)
 					step.End(nil)
 					c.Metrics.Dropped(kind)
 					noSeat(w, 1)
 					return
 				}
-				step.Why(trace.AdministratorAdmitted)
+				step.Why(administratorAdmitted)
 			}
 		}
 		defer c.Metrics.InFlight(kind)()

@@ -85,6 +85,24 @@ func WithTracing(next http.Handler, c *Config) http.Handler {
 	})
 }
 
+var (
+	objectsAsked = trace.Because("objects-asked",
+		"the client asked for objects, and may get journeys.kx.dev",
+		"客户端要求记录对象，并且有权 get journeys.kx.dev")
+	objectsRefused = trace.Because("objects-refused",
+		"objects are for clients who may get journeys.kx.dev: steps alone are recorded",
+		"只有有权 get journeys.kx.dev 的客户端可以要求记录对象，这里只记录步骤")
+	objectsForAll = trace.Because("objects-for-all",
+		"this server records steps and objects of every request",
+		"本服务记录每个请求的步骤和对象")
+	objectsRecorded = trace.Because("objects-recorded",
+		"steps and objects are recorded, as the recording {name:word} says",
+		"记录步骤和对象：记录规则 {name:word} 是这么要求的")
+	stepsForAll = trace.Because("steps-for-all",
+		"steps are recorded, as for every request",
+		"与所有请求一样，记录步骤")
+)
+
 func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	asked := r.Header.Get(LevelHeader)
@@ -107,18 +125,18 @@ func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *h
 		w.Header().Del(JourneyHeader)
 	case asked == "objects" && c.may(ctx, u, "get", ""):
 		journey.SetLevel(trace.Objects)
-		step.Why(trace.ObjectsAsked)
+		step.Why(objectsAsked)
 	case step.Objects():
-		step.Why(trace.ObjectsForAll)
+		step.Why(objectsForAll)
 	default:
 		switch recording := c.Journeys.Control().Record(step); {
 		case recording != "":
 			journey.SetLevel(trace.Objects)
-			step.WhyText(trace.ObjectsRecorded, recording)
+			step.WhyText(objectsRecorded, recording)
 		case asked == "objects":
-			step.Why(trace.ObjectsRefused)
+			step.Why(objectsRefused)
 		default:
-			step.Why(trace.StepsForAll)
+			step.Why(stepsForAll)
 		}
 	}
 }

@@ -40,20 +40,20 @@ func TestRequestsAreCountedByWhatClientsGet(t *testing.T) {
 	for _, test := range []struct {
 		client       *http.Client
 		method, path string
-		reason       trace.Reason
+		reason       string
 		code, labels string
 		headers      []string
 	}{
-		{d.admin, http.MethodGet, path + "/b", trace.CountedRead, "code 200", "verb=GET" + labels + "resource", nil},
-		{d.admin, http.MethodPost, path + "?dryRun=All", trace.CountedWrite, "code 500", "verb=POST, dry_run=All" + labels + "namespace", nil},
-		{d.stranger, http.MethodGet, path + "/b", trace.CountedRead, "code 401", "verb=GET" + labels + "resource", []string{"Authorization", "Bearer x"}},
+		{d.admin, http.MethodGet, path + "/b", "counted-read", "code 200", "verb=GET" + labels + "resource", nil},
+		{d.admin, http.MethodPost, path + "?dryRun=All", "counted-write", "code 500", "verb=POST, dry_run=All" + labels + "namespace", nil},
+		{d.stranger, http.MethodGet, path + "/b", "counted-read", "code 401", "verb=GET" + labels + "resource", []string{"Authorization", "Bearer x"}},
 	} {
 		res, _ := d.ask(t, test.client, test.method, test.path, test.headers...)
 		j := d.config.Journeys.Get(res.Header.Get(JourneyHeader))
 		j.Wait(t.Context())
 		steps := j.Record().Steps
 		last := steps[len(steps)-1]
-		if last.ID != trace.HandlerMetrics || last.Reason != test.reason || !strings.Contains(last.Why, test.code) || !strings.Contains(last.Why, test.labels) {
+		if last.ID != trace.HandlerMetrics || last.Reason.String() != test.reason || !strings.Contains(last.Why, test.code) || !strings.Contains(last.Why, test.labels) {
 			t.Errorf("%s %s: the last step is %s, %s: %s", test.method, test.path, last.ID, last.Reason, last.Why)
 		}
 	}

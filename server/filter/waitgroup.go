@@ -71,6 +71,13 @@ func (d *Drain) leave() {
 	}
 }
 
+var (
+	servedWhileStopping = trace.Because("served-while-stopping",
+		"the server is stopping, but the path does not name a resource",
+		"服务正在停机，但路径中没有资源")
+	serverStopping = trace.Because("server-stopping", "the server is stopping", "服务正在停机")
+)
+
 // WithWaitGroup counts the request in and out, and refuses it if the server is stopping. Health checks are answered to
 // the end, since load balancers learn from them that the server stops.
 func WithWaitGroup(next http.Handler, c *Config) http.Handler {
@@ -78,13 +85,13 @@ func WithWaitGroup(next http.Handler, c *Config) http.Handler {
 		ctx, step := trace.Start(r.Context(), trace.FilterWaitGroup, "")
 		if !c.Drain.enter() {
 			if info, ok := request.RequestInfoFrom(ctx); ok && !info.IsResourceRequest {
-				step.Why(trace.ServedWhileStopping)
+				step.Why(servedWhileStopping)
 				step.End(nil)
 				next.ServeHTTP(w, r)
 				return
 			}
 			err := apierrors.NewServiceUnavailable("apiserver is shutting down")
-			step.Why(trace.ServerStopping)
+			step.Why(serverStopping)
 			step.End(nil)
 			w.Header().Set("Retry-After", "1")
 			w.Header().Set("Connection", "close")

@@ -113,15 +113,24 @@ func (c *conditions) write(ctx context.Context, wanted []condition) (pause time.
 	return pause
 }
 
+var (
+	levelThere = trace.Because("level-there",
+		"the priority level that the flow schema names exists",
+		"flow schema 指定的优先级存在")
+	levelMissing = trace.Because("level-missing",
+		"the priority level that the flow schema names does not exist: its requests go by catch-all",
+		"flow schema 指定的优先级不存在：其请求按 catch-all 处理")
+)
+
 func (c *conditions) apply(ctx context.Context, want condition) error {
 	return c.schemas.Apply(ctx, want.seen, "status", work.Decision{
 		// The changes that a server makes to its own schemas while it starts are not worth a journey.
 		Quiet: want.seen.Annotations[flowcontrolv1.AutoUpdateAnnotationKey] == "true",
 		Why: func(step *trace.Step) {
 			if want.status == flowcontrolv1.ConditionTrue {
-				step.Why(trace.LevelMissing)
+				step.Why(levelMissing)
 			} else {
-				step.Why(trace.LevelThere)
+				step.Why(levelThere)
 			}
 		},
 	}, map[string]any{"status": map[string]any{"conditions": []any{map[string]any{

@@ -12,6 +12,15 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
+var (
+	bytesReused = trace.Because("bytes-reused",
+		"the bytes were there: nothing is encoded",
+		"已有编码好的字节，不再编码")
+	bytesMade = trace.Because("bytes-made",
+		"nobody has had the object in this form before: it is encoded, and the bytes are kept with it",
+		"这种形式的对象还没有人要过：编码一次，并随对象保留字节")
+)
+
 // describeEncoded adds the origin of the response's bytes to step, and the object if step records objects.
 func describeEncoded(step *trace.Step, obj runtime.Object, encoder runtime.Encoder) {
 	encoded, ok := obj.(*object.Encoded)
@@ -19,9 +28,9 @@ func describeEncoded(step *trace.Step, obj runtime.Object, encoder runtime.Encod
 		return
 	}
 	if encoded.Has(encoder.Identifier()) {
-		step.Why(trace.BytesReused)
+		step.Why(bytesReused)
 	} else {
-		step.Why(trace.BytesMade)
+		step.Why(bytesMade)
 	}
 	step.After(encoded)
 }

@@ -29,6 +29,8 @@ func keyOf(e metav1.ManagedFieldsEntry) managerKey {
 // maxManagers limits how many managers that lost fields a step examines. It counts each of the others as one field.
 const maxManagers = 64
 
+var ownersMoved = trace.Because("owners-moved", "{moves:quote}", "{moves:quote}")
+
 // sayOwners adds to step how a write by manager changed the owners of live's fields. It parses fields only if a manager
 // lost some, which is rare: most writers change only their own fields.
 func sayOwners(step *trace.Step, live, obj runtime.Object, manager managerKey) {
@@ -61,7 +63,7 @@ func sayOwners(step *trace.Step, live, obj runtime.Object, manager managerKey) {
 		})
 	}
 	if moves.Count() > 0 {
-		step.WhyText(trace.OwnersMoved, moves.Join("; "))
+		step.WhyText(ownersMoved, moves.Join("; "))
 		return
 	}
 	step.WhyText(ownGrowth(entryOf(before, manager), own, len(before) == 0), manager.name)
@@ -79,22 +81,47 @@ func move(path fieldpath.Path, was, manager managerKey, taken bool) string {
 	return fmt.Sprintf("owner of %s moved from %s to %s", field, was.name, manager.name)
 }
 
+var (
+	ownerOfNothing = trace.Because("owner-of-nothing",
+		"{manager:word} owns nothing here: it changed no field that can be owned",
+		"{manager:word} 在这里没有管理的字段：它没有改动任何可管理的字段")
+	ownerNoLonger = trace.Because("owner-no-longer",
+		"{manager:word} owns nothing here any longer",
+		"{manager:word} 在这里不再管理任何字段")
+	ownerOfAll = trace.Because("owner-of-all",
+		"{manager:word} owns what it sent",
+		"{manager:word} 管理它提交的字段")
+	ownerOfFree = trace.Because("owner-of-free",
+		"{manager:word} owns what it changed, which nobody owned",
+		"{manager:word} 管理它改动的字段，这些字段之前无人管理")
+	ownerAsBefore = trace.Because("owner-as-before",
+		"{manager:word} owns what it owned before",
+		"{manager:word} 管理的字段与之前相同")
+	ownerChanged = trace.Because("owner-changed",
+		"what {manager:word} owns has changed, and nobody else lost a field",
+		"{manager:word} 管理的字段变了，其他管理者没有失去字段")
+)
+
 // ownGrowth returns the reason for a write after which all other managers keep their fields.
 func ownGrowth(was, is *metav1.ManagedFieldsEntry, first bool) trace.Reason {
 	switch {
 	case is == nil && was == nil:
-		return trace.OwnerOfNothing
+		return ownerOfNothing
 	case is == nil:
-		return trace.OwnerNoLonger
+		return ownerNoLonger
 	case was == nil && first:
-		return trace.OwnerOfAll
+		return ownerOfAll
 	case was == nil:
-		return trace.OwnerOfFree
+		return ownerOfFree
 	case bytes.Equal(rawFields(*was), rawFields(*is)):
-		return trace.OwnerAsBefore
+		return ownerAsBefore
 	}
-	return trace.OwnerChanged
+	return ownerChanged
 }
+
+var ownersConflict = trace.Because("owners-conflict",
+	"it would change fields that others own, without force: {conflicts:quote}",
+	"会改动由他人管理的字段，且没有指定 force：{conflicts:quote}")
 
 // sayConflicts adds to step whose fields an apply would have changed, if err is a conflict.
 func sayConflicts(step *trace.Step, err error) {
@@ -109,7 +136,7 @@ func sayConflicts(step *trace.Step, err error) {
 		}
 	}
 	if conflicts.Count() > 0 {
-		step.WhyText(trace.OwnersConflict, conflicts.Join("; "))
+		step.WhyText(ownersConflict, conflicts.Join("; "))
 	}
 }
 

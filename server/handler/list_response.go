@@ -56,17 +56,33 @@ func (a *listAnswer) write(ctx context.Context, step *trace.Step, stream *respon
 	return failure(ctx, step, stream, err)
 }
 
+var answerCutOff = trace.Because("answer-cut-off",
+	"the answer had begun and can't be completed: the connection is cut, so that nobody takes it for the whole",
+	"响应已经开始但无法完成：断开连接，以免被当成完整的响应")
+
 // failure converts the error of a response into the one that the client or the journey gets.
 func failure(ctx context.Context, step *trace.Step, stream *responsewriters.Stream, err error) error {
 	if timedOut(ctx, err) {
 		err = requestTimedOut(ctx.Err())
 	}
 	if err != nil && stream.Sent() {
-		step.Why(trace.AnswerCutOff)
+		step.Why(answerCutOff)
 		trace.AnswerFailed(ctx, int(responsewriters.ErrorToAPIStatus(ctx, err).Code))
 	}
 	return err
 }
+
+var (
+	itemsReused = trace.Because("items-reused",
+		"the bytes of all items were there: nothing is encoded",
+		"所有条目都已有字节，不再编码")
+	itemsMade = trace.Because("items-made",
+		"{reused} of {items} items had their bytes: the others are encoded, and the bytes are kept with them",
+		"{items} 个条目中有 {reused} 个已有字节；其余的编码后保留字节")
+	itemsMadeForOne = trace.Because("items-made-for-one",
+		"{made} of {items} items were encoded for this answer alone",
+		"{items} 个条目中有 {made} 个只为本次响应编码")
+)
 
 // describeItems adds the number of written items and the origin of their bytes to step.
 func describeItems(step *trace.Step, counts listing.Counts, target *schema.GroupVersionKind) {
@@ -75,11 +91,11 @@ func describeItems(step *trace.Step, counts listing.Counts, target *schema.Group
 	case target != nil:
 		step.Int("items", int64(counts.Items))
 	case counts.Made > 0:
-		step.Why(trace.ItemsMadeForOne, int64(counts.Made), int64(counts.Items))
+		step.Why(itemsMadeForOne, int64(counts.Made), int64(counts.Items))
 	case counts.There == counts.Items:
-		step.Why(trace.ItemsReused)
+		step.Why(itemsReused)
 	default:
-		step.Why(trace.ItemsMade, int64(counts.There), int64(counts.Items))
+		step.Why(itemsMade, int64(counts.There), int64(counts.Items))
 	}
 }
 

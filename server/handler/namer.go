@@ -48,6 +48,10 @@ func (n ContextBasedNaming) NameIfAny(req *http.Request) (namespace, name string
 	return n.names(req, false)
 }
 
+var nothingNamed = trace.Because("nothing-named",
+	"the path has no name that can be part of a key",
+	"路径中没有可以用在键里的名称")
+
 // names reads the names of a request. If needed, a missing name is an error.
 func (ContextBasedNaming) names(req *http.Request, needed bool) (namespace, name string, err error) {
 	info, ok := request.RequestInfoFrom(req.Context())
@@ -57,16 +61,31 @@ func (ContextBasedNaming) names(req *http.Request, needed bool) (namespace, name
 	_, step := trace.Start(req.Context(), trace.HandlerNamer, info.Name)
 	defer step.End(&err)
 	if needed && info.Name == "" {
-		step.Why(trace.NothingNamed)
+		step.Why(nothingNamed)
 		return "", "", errEmptyName
 	}
 	if namespace, err = namespaceOf(info); err != nil {
-		step.Why(trace.NothingNamed)
+		step.Why(nothingNamed)
 		return "", "", err
 	}
 	whyNamed(step, namespace, info.Name)
 	return namespace, info.Name, nil
 }
+
+var (
+	objectNamed = trace.Because("object-named",
+		"the path names an object, and its namespace",
+		"路径指明一个对象和它的命名空间")
+	objectNamedAlone = trace.Because("object-named-alone",
+		"the path names an object that is in no namespace",
+		"路径指明一个对象，它不属于命名空间")
+	namespaceNamed = trace.Because("namespace-named",
+		"the path names a collection, and a namespace",
+		"路径指明一个集合和一个命名空间")
+	collectionNamed = trace.Because("collection-named",
+		"the path names a collection, in all namespaces or none",
+		"路径指明一个集合，跨所有命名空间，或没有命名空间")
+)
 
 func whyNamed(step *trace.Step, namespace, name string) {
 	if namespace != "" {
@@ -74,13 +93,13 @@ func whyNamed(step *trace.Step, namespace, name string) {
 	}
 	switch {
 	case name != "" && namespace != "":
-		step.Why(trace.ObjectNamed)
+		step.Why(objectNamed)
 	case name != "":
-		step.Why(trace.ObjectNamedAlone)
+		step.Why(objectNamedAlone)
 	case namespace != "":
-		step.Why(trace.NamespaceNamed)
+		step.Why(namespaceNamed)
 	default:
-		step.Why(trace.CollectionNamed)
+		step.Why(collectionNamed)
 	}
 }
 

@@ -41,19 +41,32 @@ func decodeOptions(req *http.Request, kind string, decode func() error) error {
 	return decodeOptionsFrom(inQuery, req, kind, decode)
 }
 
+var (
+	noOptions = trace.Because("no-options",
+		"the query is empty: no option is set",
+		"查询串为空：没有设置选项")
+	optionsInQuery = trace.Because("options-in-query",
+		"the query has {parameters:quote}",
+		"查询串中有 {parameters:quote}")
+	optionsInBody     = trace.Because("options-in-body", "the body has them", "选项在请求体中")
+	optionsNotAllowed = trace.Because("options-not-allowed",
+		"the resource takes none: neither query nor body is read",
+		"该资源不接受选项：查询串和请求体都不读")
+)
+
 func decodeOptionsFrom(from source, req *http.Request, kind string, decode func() error) (err error) {
 	_, step := trace.Start(req.Context(), trace.HandlerOptions, kind)
 	defer step.End(&err)
 	switch {
 	case !step.Recording():
 	case from == inBody:
-		step.Why(trace.OptionsInBody)
+		step.Why(optionsInBody)
 	case from == nowhere:
-		step.Why(trace.OptionsNotAllowed)
+		step.Why(optionsNotAllowed)
 	case req.URL.RawQuery == "":
-		step.Why(trace.NoOptions)
+		step.Why(noOptions)
 	default:
-		step.WhyText(trace.OptionsInQuery, parametersOf(req.URL.RawQuery))
+		step.WhyText(optionsInQuery, parametersOf(req.URL.RawQuery))
 	}
 	return decode()
 }

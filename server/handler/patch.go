@@ -220,6 +220,10 @@ func (p *patcher) createNewObject(ctx context.Context) (runtime.Object, error) {
 	return obj, nil
 }
 
+var patchedAgain = trace.Because("patched-again",
+	"attempt {attempt}: the object has changed since the patch was last applied",
+	"第 {attempt} 次尝试：上次应用 patch 之后，对象又变了")
+
 // applyPatchToCurrentObject returns the next state of an object, both in the hub version. It applies the patch in the
 // version of the request.
 func (p *patcher) applyPatchToCurrentObject(ctx context.Context, current runtime.Object) (patched runtime.Object, err error) {
@@ -228,7 +232,7 @@ func (p *patcher) applyPatchToCurrentObject(ctx context.Context, current runtime
 	// The patch may hold a secret, so the step shows only its type and size.
 	step.Int("bytes", int64(len(p.patch)))
 	if p.attempts > 1 {
-		step.Why(trace.PatchedAgain, int64(p.attempts))
+		step.Why(patchedAgain, int64(p.attempts))
 	}
 	step.Before(current)
 	versioned, err := fromHub(ctx, p.scope, current)

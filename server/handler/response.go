@@ -95,31 +95,55 @@ func transform(ctx context.Context, result runtime.Object, target *schema.GroupV
 	return do(ctx)
 }
 
+var (
+	objectAsItIs = trace.Because("object-as-it-is",
+		"the object itself was asked for, and rest has it in this version",
+		"要的是对象本身，REST 层给出的就是这个版本")
+	objectConverted = trace.Because("object-converted",
+		"the object itself was asked for, in {version:word}: rest has it in another version",
+		"要的是对象本身，版本是 {version:word}：REST 层给出的是另一个版本")
+	statusAsItIs = trace.Because("status-as-it-is",
+		"rest answers with a Status, which has no other form",
+		"REST 层返回的是 Status，它没有别的形式")
+	tableAsked = trace.Because("table-asked",
+		"a Table was asked for: the resource has columns",
+		"要的是 Table：资源定义了列")
+	metadataAsked = trace.Because("metadata-asked",
+		"PartialObjectMetadata was asked for: the metadata, without the rest",
+		"要的是 PartialObjectMetadata：只有元数据")
+	metadataOfListed = trace.Because("metadata-of-listed",
+		"a PartialObjectMetadataList was asked for: the metadata of the items, without the rest",
+		"要的是 PartialObjectMetadataList：各项只有元数据")
+	otherKindAsked = trace.Because("other-kind-asked",
+		"the client asked for {kind:quote}, which nothing can be made into",
+		"客户端要的是 {kind:quote}，没有办法转成它")
+)
+
 func whyTransformed(step *trace.Step, result runtime.Object, target *schema.GroupVersionKind, scope *RequestScope) {
 	if !step.Recording() {
 		return
 	}
 	if _, ok := result.(*metav1.Status); ok {
-		step.Why(trace.StatusAsItIs)
+		step.Why(statusAsItIs)
 		return
 	}
 	if target == nil {
 		if to := scope.Kind.GroupVersion(); to != scope.HubGroupVersion {
-			step.WhyText(trace.ObjectConverted, to.String())
+			step.WhyText(objectConverted, to.String())
 		} else {
-			step.Why(trace.ObjectAsItIs)
+			step.Why(objectAsItIs)
 		}
 		return
 	}
 	switch target.Kind {
 	case "PartialObjectMetadata":
-		step.Why(trace.MetadataAsked)
+		step.Why(metadataAsked)
 	case "PartialObjectMetadataList":
-		step.Why(trace.MetadataOfListed)
+		step.Why(metadataOfListed)
 	case "Table":
-		step.Why(trace.TableAsked)
+		step.Why(tableAsked)
 	default:
-		step.WhyText(trace.OtherKindAsked, target.Kind)
+		step.WhyText(otherKindAsked, target.Kind)
 	}
 }
 

@@ -175,6 +175,10 @@ func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.Upda
 	return obj, created, err
 }
 
+var deletionWaits = trace.Because("deletion-waits",
+	"finalizers or a grace period keep the object for now",
+	"终结器或宽限期让对象暂时保留")
+
 func restDelete(ctx context.Context, r rest.GracefulDeleter, name string, validate rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (obj runtime.Object, deleted bool, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTDelete, name)
@@ -188,7 +192,7 @@ func restDelete(ctx context.Context, r rest.GracefulDeleter, name string, valida
 		return out, err
 	})
 	if err == nil && !deleted {
-		step.Why(trace.DeletionWaits)
+		step.Why(deletionWaits)
 	}
 	return obj, deleted, err
 }

@@ -52,7 +52,7 @@ func texts(n int) map[string]func(*trace.Step) {
 			sayOwners(s, many, fewer, managerKey{"m000000", metav1.ManagedFieldsOperationApply, ""})
 		},
 		"conflicts":  func(s *trace.Step) { sayConflicts(s, conflict) },
-		"parameters": func(s *trace.Step) { s.WhyText(trace.OptionsInQuery, parametersOf(query)) },
+		"parameters": func(s *trace.Step) { s.WhyText(optionsInQuery, parametersOf(query)) },
 	}
 }
 

@@ -145,11 +145,15 @@ func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType n
 	return server, nil
 }
 
+var clientUnreachable = trace.Because("client-unreachable",
+	"the client can't be reached: {error:quote}",
+	"无法连接客户端：{error:quote}")
+
 // HandleHTTP sends the events as one endless response.
 func (s *WatchServer) HandleHTTP(w http.ResponseWriter, req *http.Request) {
 	stream := newHTTPStream(w, s.format, s.gzip)
 	if err := stream.begin(); err != nil {
-		s.ended, s.failure = trace.ClientUnreachable, err.Error()
+		s.ended, s.failure = clientUnreachable, err.Error()
 		return
 	}
 	s.serve(req.Context(), stream)
@@ -168,6 +172,14 @@ type eventStream interface {
 }
 
 var errWatchEncoding = errors.New("an event could not be encoded")
+
+var (
+	clientClosed     = trace.Because("client-closed", "the client closed the connection", "客户端关闭了连接")
+	watchTimeUp      = trace.Because("watch-time-up", "the time of the watch is up", "监听到期")
+	watchServerStops = trace.Because("watch-server-stops", "the server is shutting down", "服务正在关闭")
+	watchEndedBelow  = trace.Because("watch-ended-below", "the storage ended the watch", "存储层结束了监听")
+	watchFailed      = trace.Because("watch-failed", "{error:quote}", "{error:quote}")
+)
 
 // serve sends events until the watch ends, and sets s.ended to the reason.
 func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
@@ -192,20 +204,20 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 	for {
 		select {
 		case <-s.ServerShuttingDownCh:
-			s.ended = trace.WatchServerStops
+			s.ended = watchServerStops
 			return
 		case <-ctx.Done():
 			s.ended = whyDone(ctx)
 			return
 		case <-stream.done():
-			s.ended = trace.ClientClosed
+			s.ended = clientClosed
 			return
 		case <-timeout:
-			s.ended = trace.WatchTimeUp
+			s.ended = watchTimeUp
 			return
 		case event, ok := <-events:
 			if !ok {
-				s.ended = trace.WatchEndedBelow
+				s.ended = watchEndedBelow
 				if ctx.Err() != nil {
 					s.ended = whyDone(ctx) // which also ended the storage's watch
 				}
@@ -221,19 +233,24 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 				pending = nil
 			}
 			if err != nil {
-				s.ended, s.failure = trace.WatchFailed, err.Error()
+				s.ended, s.failure = watchFailed, err.Error()
 				return
 			}
 		}
 	}
 }
 
+var (
+	watchDropped = trace.Because("watch-dropped", "somebody dropped the watch", "有人中断了这个监听")
+	clientGone   = trace.Because("client-gone", "the client is gone", "客户端已离开")
+)
+
 // whyDone returns the reason why the context of a watch has ended.
 func whyDone(ctx context.Context) trace.Reason {
 	if errors.Is(context.Cause(ctx), trace.ErrDropped) {
-		return trace.WatchDropped
+		return watchDropped
 	}
-	return trace.ClientGone
+	return clientGone
 }
 
 // send encodes event into b. If that fails, the watch ends with an ERROR event: a client that silently missed an event

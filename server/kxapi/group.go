@@ -21,10 +21,12 @@ import (
 // Config holds the parts of the server that the group shows.
 type Config struct {
 	Journeys *trace.Recorder
-	Caches   *cacher.Caches
-	Allow    options.Allow
-	Etcd     *Etcd
-	Moments  *Moments
+	// Reasons are those that filters can ask for.
+	Reasons trace.Catalogue
+	Caches  *cacher.Caches
+	Allow   options.Allow
+	Etcd    *Etcd
+	Moments *Moments
 	// Compact compacts etcd's history. See [etcd3.CompactNow].
 	Compact CompactFunc
 	// Servers returns the servers of the chain in their order.
@@ -49,9 +51,10 @@ func (c *Config) prefix() string {
 
 // NewAPIGroupInfo returns the group of a server.
 func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
-	journeys := newJourneys(c.Journeys, c.Servers, c.Source)
-	recordings := newRecordings(c.Journeys, c.Allow)
-	breakpoints, faults := newBreakpoints(c.Journeys, recordings), newFaults(c.Journeys, recordings)
+	parser := parser{c.Journeys, c.Reasons.Known}
+	journeys := newJourneys(parser, c.Servers, c.Source)
+	recordings := newRecordings(parser, c.Allow)
+	breakpoints, faults := newBreakpoints(parser, recordings), newFaults(parser, recordings)
 	recordings.rules.ended = func() { // what they allowed is over
 		if recordings.refuse("breakpoints", v1alpha1.AllowBreakpoints) != nil {
 			breakpoints.clear()

@@ -203,6 +203,9 @@ func (i *installs) effects(of *v1alpha1.Journey) (effects []v1alpha1.Effect) {
 	return effects
 }
 
+// reasonServingInfoBuilt is the reason of a step that built what serves a definition.
+const reasonServingInfoBuilt = "serving-info-built"
+
 func buildsServingInfo(s v1alpha1.Step) bool {
-	return s.Reason != nil && s.Reason.Kind == trace.ServingInfoBuilt.String()
+	return s.Reason != nil && s.Reason.Kind == reasonServingInfoBuilt
 }

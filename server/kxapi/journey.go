@@ -1,6 +1,7 @@
 package kxapi
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -62,6 +63,7 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 	for i := range r.Steps {
 		j.Status.Steps = append(j.Status.Steps, stepOf(&r.Steps[i]))
 	}
+	j.Status.Sentences = sentencesOf(r.Steps)
 	for _, m := range r.Marks {
 		j.Status.Marks = append(j.Status.Marks, markOf(m))
 	}
@@ -110,13 +112,25 @@ func stepOf(s *trace.StepRecord) v1alpha1.Step {
 	for _, a := range s.Attrs {
 		step.Attributes = append(step.Attributes, attributeOf(a))
 	}
-	if s.Reason != 0 {
+	if !s.Reason.IsZero() {
 		step.Reason = &v1alpha1.Reason{Kind: s.Reason.String()}
 		for _, v := range s.Values {
 			step.Reason.Values = append(step.Reason.Values, attributeOf(v))
 		}
 	}
 	return step
+}
+
+// sentencesOf returns the sentences of the steps' reasons, each once.
+func sentencesOf(steps []trace.StepRecord) (sentences []v1alpha1.Sentence) {
+	for i := range steps {
+		r := steps[i].Reason
+		said := func(s v1alpha1.Sentence) bool { return s.Kind == r.String() }
+		if !r.IsZero() && !slices.ContainsFunc(sentences, said) {
+			sentences = append(sentences, v1alpha1.Sentence{Kind: r.String(), English: r.Sentence(), Chinese: r.Chinese()})
+		}
+	}
+	return sentences
 }
 
 func attributeOf(a trace.Attr) v1alpha1.Attribute {

@@ -26,15 +26,15 @@ const endWait = time.Second
 // journeys are the records of this process's requests.
 type journeys struct {
 	versions
-	recorder *trace.Recorder
+	parser
 	installs *installs
 	// sayings reads the source when the steps of a journey are first requested.
 	sayings func() (steps.Sayings, error)
 }
 
-func newJourneys(recorder *trace.Recorder, servers func() []Server, source fs.FS) *journeys {
+func newJourneys(p parser, servers func() []Server, source fs.FS) *journeys {
 	return &journeys{
-		newVersions(), recorder, newInstalls(recorder, servers),
+		newVersions(), p, newInstalls(p.recorder, servers),
 		sync.OnceValues(func() (steps.Sayings, error) { return steps.ReadSayings(source) }),
 	}
 }
@@ -95,7 +95,7 @@ type filterKey struct{}
 
 // readQuery reads ?filter=.
 func (j *journeys) readQuery(ctx context.Context, query url.Values) (context.Context, error) {
-	f, err := filter.Parse(query.Get("filter"), trace.Known)
+	f, err := filter.Parse(query.Get("filter"), j.known)
 	if err == nil {
 		f, err = f.Resolve(j.recorder.Began)
 	}

@@ -106,13 +106,16 @@ func names(t *testing.T, body string) string {
 	return strings.Join(out, " ")
 }
 
+// because is a reason whose text is a client's.
+var because = trace.Because("because", "{text:quote}", "{text:quote}")
+
 // travel makes a journey that takes one step.
 func travel(r *trace.Recorder, verb, name string, code int) *trace.Journey {
 	ctx, j := r.Begin(context.Background(), trace.Request{Method: "X", URI: "/x", Verb: verb, Resource: "configmaps", Namespace: "n", Name: name, User: "u"})
 	_, s := trace.Start(ctx, trace.StoreGet, "/configmaps/n/"+name)
 	s.Int("revision", 7)
 	s.Text("resourceVersion", "5")
-	s.WhyText(trace.WatchFailed, "because of "+name)
+	s.WhyText(because, "because of "+name)
 	s.End(nil)
 	if code != 0 {
 		j.Finish(trace.Response{Code: code, Bytes: 3})
@@ -419,7 +422,7 @@ func TestForeignVersions(t *testing.T) {
 func TestFromNow(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
 	travel(r, "get", "before", 200)
-	rest := newJourneys(r, nil, nil).resource().storage().(watcher)
+	rest := newJourneys(parser{r, trace.Known}, nil, nil).resource().storage().(watcher)
 	no := false
 	w, err := rest.Watch(t.Context(), &metainternalversion.ListOptions{SendInitialEvents: &no})
 	if err != nil {
@@ -433,7 +436,7 @@ func TestFromNow(t *testing.T) {
 // TestBookmarks: a client that takes them learns how far it is, also if nothing matches.
 func TestBookmarks(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	journeys := newJourneys(r, nil, nil)
+	journeys := newJourneys(parser{r, trace.Known}, nil, nil)
 	ctx, err := journeys.readQuery(t.Context(), url.Values{"filter": {"name:nothing"}})
 	if err != nil {
 		t.Fatal(err)
@@ -456,7 +459,7 @@ func TestBookmarks(t *testing.T) {
 // TestFlood has more happen at once than a follower is sent: it is told how much it misses.
 func TestFlood(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	f := newFollower(r, newJourneys(r, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
+	f := newFollower(r, newJourneys(parser{r, trace.Known}, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
 	f.events = make(chan watch.Event, 500)
 	f.selection.options.AllowWatchBookmarks = true
 	const flood = journeysABatch + 50
@@ -476,7 +479,7 @@ func TestFlood(t *testing.T) {
 	}
 
 	slow := trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 4})
-	f = newFollower(slow, newJourneys(slow, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
+	f = newFollower(slow, newJourneys(parser{slow, trace.Known}, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
 	for range 5 {
 		travel(slow, "get", "x", 200)
 	}

@@ -51,13 +51,13 @@ type recordings struct {
 	flags options.Allow
 }
 
-func newRecordings(recorder *trace.Recorder, flags options.Allow) *recordings {
+func newRecordings(p parser, flags options.Allow) *recordings {
 	r := &recordings{flags: flags}
 	r.ruleStorage = newRules(resource[*v1alpha1.Recording]{
 		plural: "recordings", singular: "recording", empty: &v1alpha1.RecordingList{}, columns: recordingColumns, row: recordingRow,
 	}, ruleKind[*v1alpha1.Recording]{
-		allows: r.mayAllow, parse: parser{recorder}.recording, setStatus: setRecordingStatus, setTime: true,
-	}, recorder.Control())
+		allows: r.mayAllow, parse: p.recording, setStatus: setRecordingStatus, setTime: true,
+	}, p.recorder.Control())
 	own := &v1alpha1.Recording{ObjectMeta: metav1.ObjectMeta{Name: flagsRecording, CreationTimestamp: metav1.Now()}}
 	own.Status.AllObjects = flags.Objects
 	for what, permit := range r.permits() {

@@ -18,25 +18,25 @@ import (
 // maxDelay limits the delay of a step.
 const maxDelay = 10 * time.Minute
 
-func newBreakpoints(recorder *trace.Recorder, allow *recordings) ruleStorage {
+func newBreakpoints(p parser, allow *recordings) ruleStorage {
 	return newRules(resource[*v1alpha1.Breakpoint]{
 		plural: "breakpoints", singular: "breakpoint", shortNames: []string{"bp"}, empty: &v1alpha1.BreakpointList{},
 		columns: breakpointColumns, row: breakpointRow,
 	}, ruleKind[*v1alpha1.Breakpoint]{
 		allows:    func(*v1alpha1.Breakpoint) error { return allow.refuse("breakpoints", v1alpha1.AllowBreakpoints) },
-		parse:     parser{recorder}.breakpoint,
+		parse:     p.breakpoint,
 		setStatus: func(b *v1alpha1.Breakpoint, status v1alpha1.RuleStatus) { b.Status = status },
-	}, recorder.Control())
+	}, p.recorder.Control())
 }
 
-func newFaults(recorder *trace.Recorder, allow *recordings) ruleStorage {
+func newFaults(p parser, allow *recordings) ruleStorage {
 	return newRules(resource[*v1alpha1.Fault]{
 		plural: "faults", singular: "fault", empty: &v1alpha1.FaultList{}, columns: faultColumns, row: faultRow,
 	}, ruleKind[*v1alpha1.Fault]{
 		allows:    func(*v1alpha1.Fault) error { return allow.refuse("faults", v1alpha1.AllowFaults) },
-		parse:     parser{recorder}.fault,
+		parse:     p.fault,
 		setStatus: func(f *v1alpha1.Fault, status v1alpha1.RuleStatus) { f.Status = status },
-	}, recorder.Control())
+	}, p.recorder.Control())
 }
 
 // oneOf replaces an empty value by the first of values, and refuses a value that is not among them.
@@ -58,10 +58,13 @@ func atLeast(at *field.Path, value, least int64) field.ErrorList {
 }
 
 // parser makes rules from objects.
-type parser struct{ recorder *trace.Recorder }
+type parser struct {
+	recorder *trace.Recorder
+	known    filter.Known // the names that filters can ask for
+}
 
 func (p parser) filter(at *field.Path, text string) (filter.Filter, field.ErrorList) {
-	f, err := filter.ParseRunning(text, trace.Known)
+	f, err := filter.ParseRunning(text, p.known)
 	if err == nil {
 		f, err = f.Resolve(p.recorder.Began)
 	}

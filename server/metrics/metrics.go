@@ -154,6 +154,22 @@ func (q Request) labels(first ...string) []string {
 	return append(first, q.Info.APIGroup, q.Info.APIVersion, q.Info.Resource, q.Info.Subresource, q.scope(), component)
 }
 
+var (
+	countedWrite = trace.Because("counted-write",
+		"code {code} in apiserver_request_total, its time in apiserver_request_duration_seconds: {labels:word}",
+		"apiserver_request_total 计响应码 {code}，apiserver_request_duration_seconds 计耗时：{labels:word}")
+	countedRead = trace.Because("counted-read",
+		"code {code} in apiserver_request_total, its time in apiserver_request_duration_seconds, its bytes in "+
+			"apiserver_response_sizes: {labels:word}",
+		"apiserver_request_total 计响应码 {code}，apiserver_request_duration_seconds 计耗时，apiserver_response_sizes "+
+			"计字节数：{labels:word}")
+	countedLong = trace.Because("counted-long",
+		"code {code} in apiserver_request_total, one less in apiserver_longrunning_requests; the time of long-running "+
+			"requests is not recorded: {labels:word}",
+		"apiserver_request_total 计响应码 {code}，apiserver_longrunning_requests 减一；长时间运行的请求不记录耗时："+
+			"{labels:word}")
+)
+
 // Begin counts a request in. The returned function counts it out, and sets the reason of the step.
 func (m *Metrics) Begin(q Request) func(step *trace.Step, code int, bytes int64) {
 	verb, started := q.verb(), time.Now()
@@ -164,7 +180,7 @@ func (m *Metrics) Begin(q Request) func(step *trace.Step, code int, bytes int64)
 			gauge.Dec()
 			m.requestTotal.WithLabelValues(q.labels(verb, q.DryRun, strconv.Itoa(code))...).Inc()
 			if step.Recording() {
-				step.WhyText(trace.CountedLong, q.describe(verb), int64(code))
+				step.WhyText(countedLong, q.describe(verb), int64(code))
 			}
 		}
 	}
@@ -173,11 +189,11 @@ func (m *Metrics) Begin(q Request) func(step *trace.Step, code int, bytes int64)
 		s.total.Inc()
 		s.duration.Observe(time.Since(started).Seconds())
 		if s.sizes == nil {
-			step.WhyText(trace.CountedWrite, s.labels, int64(code))
+			step.WhyText(countedWrite, s.labels, int64(code))
 			return
 		}
 		s.sizes.Observe(float64(bytes))
-		step.WhyText(trace.CountedRead, s.labels, int64(code))
+		step.WhyText(countedRead, s.labels, int64(code))
 	}
 }
 

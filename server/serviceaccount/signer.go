@@ -33,15 +33,24 @@ func (k *Keys) Signer(issuer string) (*Signer, error) {
 	return &Signer{issuer: issuer, keyID: k.signingID, jose: signer}, nil
 }
 
+var (
+	tokenSigned = trace.Because("token-signed",
+		"signed with the key {key:word}: the token ends {seconds} s after it was made",
+		"用密钥 {key:word} 签名：令牌在生成 {seconds} 秒后到期")
+	tokenEndless = trace.Because("token-endless",
+		"signed with the key {key:word}: the token has no end",
+		"用密钥 {key:word} 签名：令牌不会到期")
+)
+
 // Sign returns a token with the claims and the issuer.
 func (s *Signer) Sign(ctx context.Context, claims Claims) (token string, err error) {
 	public := claims.Public
 	_, step := trace.Start(ctx, trace.TokenSign, public.Subject)
 	defer step.End(&err)
 	if public.Expiry == 0 {
-		step.WhyText(trace.TokenEndless, s.keyID)
+		step.WhyText(tokenEndless, s.keyID)
 	} else {
-		step.WhyText(trace.TokenSigned, s.keyID, public.Expiry-public.IssuedAt)
+		step.WhyText(tokenSigned, s.keyID, public.Expiry-public.IssuedAt)
 	}
 	step.TextList("audience", public.Audience)
 	public.Issuer = s.issuer

@@ -207,14 +207,14 @@ func TestWhoHasACacher(t *testing.T) {
 		sizes     []string
 		decorator backend.StorageDecorator
 		want      bool
-		why       trace.Reason
+		why       string
 	}{
-		"enabled":        {true, 100, nil, cacher, true, trace.CachedByDefault},
-		"with a size":    {true, 100, []string{"configmaps#50"}, cacher, true, trace.CachedBySize},
-		"others without": {true, 100, []string{"pods#0"}, cacher, true, trace.CachedByDefault},
-		"without":        {true, 100, []string{"configmaps#0"}, cacher, false, trace.UncachedBySize},
-		"disabled":       {false, 100, nil, cacher, false, trace.UncachedForAll},
-		"none for all":   {true, 0, []string{"configmaps#50"}, cacher, false, trace.UncachedByZero},
+		"enabled":        {true, 100, nil, cacher, true, "cached-by-default"},
+		"with a size":    {true, 100, []string{"configmaps#50"}, cacher, true, "cached-by-size"},
+		"others without": {true, 100, []string{"pods#0"}, cacher, true, "cached-by-default"},
+		"without":        {true, 100, []string{"configmaps#0"}, cacher, false, "uncached-by-size"},
+		"disabled":       {false, 100, nil, cacher, false, "uncached-for-all"},
+		"none for all":   {true, 0, []string{"configmaps#50"}, cacher, false, "uncached-by-zero"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t)
@@ -235,7 +235,7 @@ func TestWhoHasACacher(t *testing.T) {
 			}
 			w := &trace.Way{}
 			w.Add(rest.StorageConfig.Notes)
-			if got := w.Steps[0]; got.ID != trace.StorageOptions || got.Reason != c.why {
+			if got := w.Steps[0]; got.ID != trace.StorageOptions || got.Reason.String() != c.why {
 				t.Errorf("it says %q", got.Why)
 			}
 		})

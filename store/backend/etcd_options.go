@@ -159,6 +159,28 @@ func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource,
 	}, nil
 }
 
+var (
+	cachedByDefault = trace.Because("cached-by-default",
+		"--watch-cache is on: StorageWithCacher",
+		"--watch-cache 已打开：StorageWithCacher")
+	cachedBySize = trace.Because("cached-by-size",
+		"--watch-cache-sizes gives it the size {size}, which is not 0: StorageWithCacher; the cache sizes itself",
+		"--watch-cache-sizes 给它的大小是 {size}，不为 0：StorageWithCacher；缓存自行决定大小")
+	uncachedForAll = trace.Because("uncached-for-all",
+		"--watch-cache=false: UndecoratedStorage, as for every resource",
+		"--watch-cache=false：所有资源都用 UndecoratedStorage")
+	uncachedByZero = trace.Because("uncached-by-zero",
+		"--default-watch-cache-size=0: UndecoratedStorage, as for every resource",
+		"--default-watch-cache-size=0：所有资源都用 UndecoratedStorage")
+	uncachedBySize = trace.Because("uncached-by-size",
+		"--watch-cache-sizes gives it the size 0: UndecoratedStorage",
+		"--watch-cache-sizes 给它的大小是 0：UndecoratedStorage")
+	uncachedEvents = trace.Because("uncached-events",
+		"events have no watch cache unless --watch-cache-sizes gives them one, since they are written far more often "+
+			"than read: UndecoratedStorage",
+		"事件写得多、读得少，除非 --watch-cache-sizes 指定，否则没有 watch 缓存：UndecoratedStorage")
+)
+
 // decorator is the one place that decides whether a resource has a cacher, and says why. Events have none: they are
 // many, written far more often than read, and would be kept twice, for two groups.
 func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource, note trace.Noted) StorageDecorator {
@@ -166,18 +188,18 @@ func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource, note
 	isEvent := storedAs(resource) == schema.GroupResource{Resource: "events"}
 	switch {
 	case !f.Options.EnableWatchCache:
-		note.Why(trace.UncachedForAll)
+		note.Why(uncachedForAll)
 	case f.Options.DefaultWatchCacheSize == 0:
-		note.Why(trace.UncachedByZero)
+		note.Why(uncachedByZero)
 	case sized && size == 0:
-		note.Why(trace.UncachedBySize)
+		note.Why(uncachedBySize)
 	case isEvent && !sized:
-		note.Why(trace.UncachedEvents)
+		note.Why(uncachedEvents)
 	case sized:
-		note.Why(trace.CachedBySize, int64(size))
+		note.Why(cachedBySize, int64(size))
 		return f.StorageWithCacher
 	default:
-		note.Why(trace.CachedByDefault)
+		note.Why(cachedByDefault)
 		return f.StorageWithCacher
 	}
 	return UndecoratedStorage

@@ -51,6 +51,15 @@ func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtim
 // that they read in memory at once.
 const parallelFills = 8
 
+var (
+	fillsAtOnce = trace.Because("fills-at-once",
+		"--watch-cache-prefill: the cache fills itself at once",
+		"--watch-cache-prefill：缓存立即开始填充")
+	fillsWhenRead = trace.Because("fills-when-read",
+		"the cache fills itself when somebody reads the resource for the first time",
+		"缓存在第一次有人读该资源时填充")
+)
+
 // StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers of one decorator
 // take turns to fill themselves, are listed in caches as long as they run, obey the faults of control, and log the
 // loss of etcd. All arguments may be nil. With prefill the cachers fill themselves at once, and not for their first
@@ -74,9 +83,9 @@ func StorageWithCacher(caches *cacher.Caches, prefill bool, control *trace.Contr
 		note := trace.Note(config.Notes, trace.StorageCacher, config.GroupResource.String())
 		defer note.End(&err)
 		if prefill {
-			note.Why(trace.FillsAtOnce)
+			note.Why(fillsAtOnce)
 		} else {
-			note.Why(trace.FillsWhenRead)
+			note.Why(fillsWhenRead)
 		}
 		raw, destroyRaw, err := NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
 		if err != nil {

@@ -12,6 +12,24 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
+var (
+	cacheFirstRead = trace.Because("cache-first-read",
+		"nobody had asked for this cache before: it begins to fill, and etcd answers",
+		"此前没有人用过这个缓存：缓存开始填充，本次由 etcd 应答")
+	cacheNotReady = trace.Because("cache-not-ready",
+		"the cache is {state:word}: went to etcd",
+		"缓存状态为 {state:word}：改读 etcd")
+	cacheBehind = trace.Because("cache-behind",
+		"resourceVersion {asked}: the cache is at {cache} and makes no progress: went to etcd",
+		"resourceVersion {asked}：缓存停在 {cache}，没有进展：改读 etcd")
+	cachedAny = trace.Because("cached-any",
+		"resourceVersion 0: whatever the cache has, at {cache}",
+		"resourceVersion 0：直接用缓存的内容，缓存在 {cache}")
+	cachedAtLeast = trace.Because("cached-at-least",
+		"resourceVersion {asked}: the cache has seen it, and is at {cache}",
+		"resourceVersion {asked}：缓存已追上，在 {cache}")
+)
+
 // GetEncoded reads one object. Its resourceVersion decides where from.
 func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptions) (_ *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, trace.CacherGet, key)
@@ -26,12 +44,12 @@ func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptio
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
 	}
 	if c.asked(ctx) {
-		step.Why(trace.CacheFirstRead)
+		step.Why(cacheFirstRead)
 		return c.fromStorage(ctx, key, opts)
 	}
 	if state := c.state.get().State; state == Uninitialized || state == Refilling || state == Broken && opts.ResourceVersion == "" {
 		// A broken cache may have seen the revisions of another etcd.
-		step.WhyText(trace.CacheNotReady, state.String())
+		step.WhyText(cacheNotReady, state.String())
 		return c.fromStorage(ctx, key, opts)
 	}
 	if opts.ResourceVersion == "" {
@@ -43,19 +61,37 @@ func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptio
 		if err := c.tooLarge(ctx, minimum); err != nil {
 			return nil, err
 		}
-		step.Why(trace.CacheBehind, minimum, late.seen)
+		step.Why(cacheBehind, minimum, late.seen)
 		return c.fromStorage(ctx, key, opts)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if minimum == 0 {
-		step.Why(trace.CachedAny, seen)
+		step.Why(cachedAny, seen)
 	} else {
-		step.Why(trace.CachedAtLeast, minimum, seen)
+		step.Why(cachedAtLeast, minimum, seen)
 	}
 	return c.found(ctx, step, key, obj, seen, opts)
 }
+
+var (
+	cacheRefilled = trace.Because("cache-refilled",
+		"etcd is at {etcd}, but the cache had seen {cache}: the cache is filled again; went to etcd",
+		"etcd 在 {etcd}，缓存却到过 {cache}：重新填充缓存，改读 etcd")
+	cachedAtRevision = trace.Because("cached-at-revision",
+		"resourceVersion unset: etcd has the key at {revision}, and so has the cache: cached bytes",
+		"没有指定 resourceVersion：etcd 中该键在 {revision}，缓存也是：用缓存的字节")
+	cachedNewer = trace.Because("cached-newer",
+		"resourceVersion unset: etcd had the key at {etcd}, the cache has it at {cache} by now: cached bytes",
+		"没有指定 resourceVersion：etcd 中该键在 {etcd}，缓存已到 {cache}：用缓存的字节")
+	keyNotCachedYet = trace.Because("key-not-cached-yet",
+		"resourceVersion unset: etcd has the key at {revision}, the cache does not yet: went to etcd",
+		"没有指定 resourceVersion：etcd 中该键在 {revision}，缓存还没有：改读 etcd")
+	keyIsEmpty = trace.Because("key-is-empty",
+		"resourceVersion unset: etcd has nothing at the key",
+		"没有指定 resourceVersion：etcd 中没有这个键")
+)
 
 // getLatest answers with the cached object if etcd says that its revision is still the latest.
 func (c *Cacher) getLatest(ctx context.Context, step *trace.Step, key string, opts store.GetOptions) (*object.Encoded, error) {
@@ -65,23 +101,23 @@ func (c *Cacher) getLatest(ctx context.Context, step *trace.Step, key string, op
 		return nil, err
 	}
 	if !c.revisions.note(at, before) {
-		step.Why(trace.CacheRefilled, at, before)
+		step.Why(cacheRefilled, at, before)
 		return c.fromStorage(ctx, key, opts)
 	}
 	cached := c.latest(key)
 	switch {
 	case revision == 0:
-		step.Why(trace.KeyIsEmpty)
+		step.Why(keyIsEmpty)
 		return c.found(ctx, step, key, nil, at, opts)
 	case cached != nil && cached.Revision() == revision:
-		step.Why(trace.CachedAtRevision, revision)
+		step.Why(cachedAtRevision, revision)
 		return c.found(ctx, step, key, cached, at, opts)
 	case cached != nil && cached.Revision() > revision:
 		// It was written after etcd answered: a newer state will do.
-		step.Why(trace.CachedNewer, revision, cached.Revision())
+		step.Why(cachedNewer, revision, cached.Revision())
 		return c.found(ctx, step, key, cached, at, opts)
 	}
-	step.Why(trace.KeyNotCachedYet, revision)
+	step.Why(keyNotCachedYet, revision)
 	return c.fromStorage(ctx, key, opts)
 }
 
@@ -94,11 +130,15 @@ func (c *Cacher) latest(key string) *object.Encoded {
 	return cached
 }
 
+var cacheUnreadable = trace.Because("cache-unreadable",
+	"the cache can't read the object: went to etcd, which says why",
+	"缓存无法读取该对象：改读 etcd，由它说明原因")
+
 // found answers with a cached object, or with its absence.
 func (c *Cacher) found(ctx context.Context, step *trace.Step, key string, obj *object.Encoded, seen int64,
 	opts store.GetOptions) (*object.Encoded, error) {
 	if obj != nil && obj.Err() != nil {
-		step.Why(trace.CacheUnreadable)
+		step.Why(cacheUnreadable)
 		return c.fromStorage(ctx, key, opts)
 	}
 	c.counts.hits.Add(1)

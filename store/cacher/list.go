@@ -34,7 +34,7 @@ func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOpt
 		return nil, ended
 	}
 	if err != nil {
-		step.Why(trace.CacheUnreadable)
+		step.Why(cacheUnreadable)
 		list, err := l.fromStorage(ctx)
 		if err != nil {
 			return nil, err
@@ -78,16 +78,25 @@ type listing struct {
 	given []int64
 }
 
+var (
+	listedAny = trace.Because("listed-any",
+		"resourceVersion 0: whatever the cache has: {items} items of its state at {revision}",
+		"resourceVersion 0：直接用缓存的内容：状态在 {revision}，{items} 个条目")
+	listedAtLeast = trace.Because("listed-at-least",
+		"resourceVersion {asked}: the cache has seen it: {items} items of its state at {revision}",
+		"resourceVersion {asked}：缓存已追上：状态在 {revision}，{items} 个条目")
+)
+
 // moment finds the state that the list shows, and records why it is that one. It leaves the tree nil if the list must
 // go to etcd.
 func (l *listing) moment(ctx context.Context) error {
 	c := l.cacher
 	if c.asked(ctx) {
-		l.step.Why(trace.CacheFirstRead)
+		l.step.Why(cacheFirstRead)
 		return nil
 	}
 	if state := c.state.get().State; state == Uninitialized || state == Refilling {
-		l.step.WhyText(trace.CacheNotReady, state.String())
+		l.step.WhyText(cacheNotReady, state.String())
 		return nil
 	}
 	switch {
@@ -103,13 +112,13 @@ func (l *listing) moment(ctx context.Context) error {
 	l.tree, l.revision, err = c.watchCache.WaitUntilFreshAndGetList(ctx, minimum)
 	var late notSeen
 	if errors.As(err, &late) {
-		l.step.Why(trace.CacheBehind, minimum, late.seen)
+		l.step.Why(cacheBehind, minimum, late.seen)
 		return c.tooLarge(ctx, minimum)
 	}
 	if minimum == 0 {
-		l.served(trace.ListedAny)
+		l.served(listedAny)
 	} else {
-		l.served(trace.ListedAtLeast, minimum)
+		l.served(listedAtLeast, minimum)
 	}
 	return err
 }
@@ -121,12 +130,37 @@ func (l *listing) served(why trace.Reason, given ...int64) {
 	}
 }
 
+var (
+	latestNotReady = trace.Because("latest-not-ready",
+		"resourceVersion unset, and the cache is {state:word}: went to etcd",
+		"没有指定 resourceVersion，缓存状态为 {state:word}：改读 etcd")
+	latestBehind = trace.Because("latest-behind",
+		"resourceVersion unset: etcd is at {etcd}, the cache is at {cache} and makes no progress: went to etcd",
+		"没有指定 resourceVersion：etcd 在 {etcd}，缓存停在 {cache}，没有进展：改读 etcd")
+	listedLatest = trace.Because("listed-latest",
+		"resourceVersion unset: etcd is at {etcd}, and so is the cache: {items} items of its state at {revision}",
+		"没有指定 resourceVersion：etcd 在 {etcd}，缓存也是：状态在 {revision}，{items} 个条目")
+	listedLatestShared = trace.Because("listed-latest-shared",
+		"resourceVersion unset: etcd is at {etcd} (asked together with others), and so is the cache: {items} items of "+
+			"its state at {revision}",
+		"没有指定 resourceVersion：etcd 在 {etcd}（与其他请求合并询问），缓存也是：状态在 {revision}，{items} 个条目")
+	listedCaughtUp = trace.Because("listed-caught-up",
+		"resourceVersion unset: etcd is at {etcd}, the cache was at {before} and caught up: {items} items of its state "+
+			"at {revision}",
+		"没有指定 resourceVersion：etcd 在 {etcd}，缓存从 {before} 追了上来：状态在 {revision}，{items} 个条目")
+	listedCaughtUpShared = trace.Because("listed-caught-up-shared",
+		"resourceVersion unset: etcd is at {etcd} (asked together with others), the cache was at {before} and caught "+
+			"up: {items} items of its state at {revision}",
+		"没有指定 resourceVersion：etcd 在 {etcd}（与其他请求合并询问），缓存从 {before} 追了上来：状态在 {revision}，"+
+			"{items} 个条目")
+)
+
 // latest asks etcd for its revision, and takes the state when the cache has seen that.
 func (l *listing) latest(ctx context.Context) (err error) {
 	c := l.cacher
 	defer func() { c.metrics.ConsistentRead(l.tree == nil, err) }()
 	if state := c.state.get().State; state != Fresh {
-		l.step.WhyText(trace.LatestNotReady, state.String())
+		l.step.WhyText(latestNotReady, state.String())
 		return nil
 	}
 	seen := c.watchCache.revision.Load()
@@ -135,51 +169,66 @@ func (l *listing) latest(ctx context.Context) (err error) {
 		return err
 	}
 	if revision < seen {
-		l.step.Why(trace.CacheRefilled, revision, seen)
+		l.step.Why(cacheRefilled, revision, seen)
 		return nil
 	}
 	seen = c.watchCache.revision.Load()
 	l.tree, l.revision, err = c.watchCache.WaitUntilFreshAndGetList(ctx, revision)
 	var late notSeen
 	if errors.As(err, &late) {
-		l.step.Why(trace.LatestBehind, revision, late.seen)
+		l.step.Why(latestBehind, revision, late.seen)
 		return nil
 	}
 	switch caughtUp := seen < revision; {
 	case caughtUp && shared:
-		l.served(trace.ListedCaughtUpShared, revision, seen)
+		l.served(listedCaughtUpShared, revision, seen)
 	case caughtUp:
-		l.served(trace.ListedCaughtUp, revision, seen)
+		l.served(listedCaughtUp, revision, seen)
 	case shared:
-		l.served(trace.ListedLatestShared, revision)
+		l.served(listedLatestShared, revision)
 	default:
-		l.served(trace.ListedLatest, revision)
+		l.served(listedLatest, revision)
 	}
 	return err
 }
+
+var (
+	exactCompacted = trace.Because("exact-compacted",
+		"revision {asked} is wanted, and it has been compacted: went to etcd",
+		"要修订版本 {asked}，它已被压缩：改读 etcd")
+	exactBehind = trace.Because("exact-behind",
+		"revision {asked} is wanted, and the cache is at {cache} and makes no progress: went to etcd",
+		"要修订版本 {asked}，缓存停在 {cache}，没有进展：改读 etcd")
+	exactForgotten = trace.Because("exact-forgotten",
+		"revision {asked} is wanted, and the cache has forgotten what happened since: went to etcd",
+		"要修订版本 {asked}，缓存已丢弃此后的历史：改读 etcd")
+	listedExactly = trace.Because("listed-exactly",
+		"revision {asked} is wanted: {items} items of the cache's state at {revision}",
+		"要修订版本 {asked}：缓存的状态在 {revision}，{items} 个条目")
+)
 
 // atExactly takes the state at the exact revision, when the cache has seen that.
 func (l *listing) atExactly(ctx context.Context) error {
 	c := l.cacher
 	if l.exact < c.config.Storage.CompactRevision() {
-		l.step.Why(trace.ExactCompacted, l.exact)
+		l.step.Why(exactCompacted, l.exact)
 		return nil
 	}
 	err := c.watchCache.waitUntilFresh(ctx, l.exact)
 	var late notSeen
 	if errors.As(err, &late) {
-		l.step.Why(trace.ExactBehind, l.exact, late.seen)
+		l.step.Why(exactBehind, l.exact, late.seen)
 		return c.tooLarge(ctx, l.exact)
 	}
 	if err != nil {
 		return err
 	}
 	if l.tree = c.watchCache.getExact(l.exact); l.tree == nil {
-		l.step.Why(trace.ExactForgotten, l.exact)
+		l.step.Why(exactForgotten, l.exact)
 		return nil
 	}
 	l.revision = l.exact
-	l.served(trace.ListedExactly, l.exact)
+	l.served(listedExactly, l.exact)
 	return nil
 }
 

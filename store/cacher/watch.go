@@ -13,6 +13,13 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
+var (
+	watchUncached = trace.Because("watch-uncached",
+		"the cache is {state:word}: the watch is etcd's",
+		"缓存状态为 {state:word}：直接监听 etcd")
+	watchRefused = trace.Because("watch-refused", "{error:quote}", "{error:quote}")
+)
+
 // WatchEncoded watches the objects that opts select. If the watch can't begin where it should, the reason is its only
 // event.
 func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOptions) (_ watch.Interface, err error) {
@@ -28,7 +35,7 @@ func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOp
 		return nil, err
 	}
 	if !c.readyToWatch(ctx) {
-		step.WhyText(trace.WatchUncached, c.state.get().State.String())
+		step.WhyText(watchUncached, c.state.get().State.String())
 		c.counts.fallbacks.Add(1)
 		return c.config.Storage.WatchEncoded(ctx, key, opts)
 	}
@@ -38,7 +45,7 @@ func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOp
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		step.WhyText(trace.WatchRefused, err.Error())
+		step.WhyText(watchRefused, err.Error())
 		return newErrWatcher(err), nil
 	}
 	c.counts.hits.Add(1)
@@ -63,6 +70,15 @@ type watchStart struct {
 	opts   store.ListOptions
 }
 
+var (
+	watchFromNow = trace.Because("watch-from-now",
+		"no initial events wanted: the changes from now on",
+		"不要初始事件：从现在起的变更")
+	watchFromHistory = trace.Because("watch-from-history",
+		"the changes after {asked}: the cache's history, which begins at {first}, has {events} of the resource's",
+		"{asked} 之后的变更：缓存的历史从 {first} 开始，其中有该资源的 {events} 个事件")
+)
+
 // start decides where the watch begins.
 //
 //	sendInitialEvents  resourceVersion  begins with
@@ -86,7 +102,7 @@ func (s *watchStart) start(ctx context.Context) (*cacheWatcher, error) {
 	case s.given == 0:
 		w.from = c.watchCache.revision.Load()
 		w.next = c.watchCache.nextSeq()
-		s.step.Why(trace.WatchFromNow)
+		s.step.Why(watchFromNow)
 	default:
 		w.from = s.given
 		next, since, ok := c.watchCache.eventsAfter(position{revision: s.given})
@@ -98,12 +114,16 @@ func (s *watchStart) start(ctx context.Context) (*cacheWatcher, error) {
 		}
 		w.next = next
 		if s.step.Recording() {
-			s.step.Why(trace.WatchFromHistory, s.given, since, int64(c.watchCache.nextSeq()-next))
+			s.step.Why(watchFromHistory, s.given, since, int64(c.watchCache.nextSeq()-next))
 		}
 	}
 	w.come = position{revision: w.from}
 	return w, s.add(ctx, w, nil)
 }
+
+var watchFromEtcd = trace.Because("watch-from-etcd",
+	"revision {asked} is before the cache's first, {first}: the changes in between are read from etcd's history",
+	"修订版本 {asked} 早于缓存最早的 {first}：中间的变更从 etcd 的历史读取")
 
 // fromPast waits until etcd has sent the first of the changes that the history does not have. The watch repeats a
 // temporary failure.
@@ -115,7 +135,7 @@ func (s *watchStart) fromPast(ctx context.Context, since int64) error {
 	if apierrors.IsResourceExpired(err) {
 		return err
 	}
-	s.step.Why(trace.WatchFromEtcd, s.given, since)
+	s.step.Why(watchFromEtcd, s.given, since)
 	return nil
 }
 
@@ -141,6 +161,10 @@ func (s *watchStart) wait(ctx context.Context) error {
 	return store.NewTooLargeResourceVersionError(uint64(revision), uint64(late.seen), retrySeconds)
 }
 
+var watchFromState = trace.Because("watch-from-state",
+	"the state at {revision} first, then its changes",
+	"先给出修订版本 {revision} 的状态，再给出之后的变更")
+
 // withState begins with the present state.
 func (s *watchStart) withState(ctx context.Context, w *cacheWatcher, bookmark bool) (*cacheWatcher, error) {
 	c := s.cacher
@@ -148,7 +172,7 @@ func (s *watchStart) withState(ctx context.Context, w *cacheWatcher, bookmark bo
 	w.next, w.from, w.come = next, revision, position{revision: revision}
 	if s.step.Recording() {
 		s.step.Int("revision", revision)
-		s.step.Why(trace.WatchFromState, revision)
+		s.step.Why(watchFromState, revision)
 	}
 	l := listing{tree: t, prefix: s.prefix, opts: s.opts}
 	return w, s.add(ctx, w, func() error {

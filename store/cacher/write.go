@@ -56,20 +56,32 @@ func (c *Cacher) Delete(ctx context.Context, key string, out runtime.Object, pre
 	return nil
 }
 
+var (
+	suggestionUnready = trace.Because("suggestion-unready",
+		"the cache is {state:word}: the storage reads the object",
+		"缓存状态为 {state:word}：由存储层读取对象")
+	suggestionMissing = trace.Because("suggestion-missing",
+		"the cache does not have the object: the storage reads it",
+		"缓存中没有该对象：由存储层读取")
+	suggestionCached = trace.Because("suggestion-cached",
+		"the cache has the object at {revision}: that is tried first, which saves a read",
+		"缓存中有该对象的修订版本 {revision}：先用它尝试，省去一次读")
+)
+
 // suggestion returns the cached object that a write should try first, nil if there is none.
 func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
 	c.sayLate(step)
 	state := c.state.get().State
 	if state == Uninitialized {
-		step.WhyText(trace.SuggestionUnready, state.String())
+		step.WhyText(suggestionUnready, state.String())
 		return nil
 	}
 	obj := c.latest(key)
 	if obj == nil {
-		step.Why(trace.SuggestionMissing)
+		step.Why(suggestionMissing)
 		return nil
 	}
-	step.Why(trace.SuggestionCached, obj.Revision())
+	step.Why(suggestionCached, obj.Revision())
 	return obj
 }
 

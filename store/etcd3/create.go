@@ -24,6 +24,18 @@ func (s *store) CreateEncoded(ctx context.Context, key string, obj runtime.Objec
 	return s.create(ctx, key, obj, nil, ttl)
 }
 
+var (
+	createWithRevision = trace.Because("create-with-revision",
+		"an object that is to be created cannot have a resourceVersion",
+		"要创建的对象不能带 resourceVersion")
+	createOverExisting = trace.Because("create-over-existing",
+		"something is stored at the key already",
+		"该键已有存储内容")
+	createAtFreeKey = trace.Because("create-at-free-key",
+		"nothing was stored at the key",
+		"该键原本没有存储内容")
+)
+
 func (s *store) create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) (_ *object.Encoded, err error) {
 	key, err = s.prepareKey(key, false)
 	if err != nil {
@@ -32,7 +44,7 @@ func (s *store) create(ctx context.Context, key string, obj, out runtime.Object,
 	ctx, step := trace.Start(ctx, trace.Etcd3Create, key)
 	defer step.End(&err)
 	if revision, err := s.versioner.ObjectResourceVersion(obj); err == nil && revision != 0 {
-		step.Why(trace.CreateWithRevision)
+		step.Why(createWithRevision)
 		return nil, storage.ErrResourceVersionSetOnCreate
 	}
 	if err := s.versioner.PrepareObjectForStorage(obj); err != nil {
@@ -55,11 +67,11 @@ func (s *store) create(ctx context.Context, key string, obj, out runtime.Object,
 		return nil, err
 	}
 	if !result.succeeded {
-		step.Why(trace.CreateOverExisting)
+		step.Why(createOverExisting)
 		return nil, storage.NewKeyExistsError(key, 0)
 	}
 	step.Int("resourceVersion", result.revision)
-	step.Why(trace.CreateAtFreeKey)
+	step.Why(createAtFreeKey)
 	return s.wrote(ctx, key, data, obj, out, result.revision)
 }
 

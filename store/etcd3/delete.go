@@ -10,6 +10,18 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
+var (
+	writeConflict = trace.Because("write-conflict",
+		"conflict: the key is no longer at revision {revision}: try again with the stored object",
+		"版本冲突：该键已不在修订版本 {revision}：用已存储的对象重试")
+	suggestionRefused = trace.Because("suggestion-refused",
+		"refused on a suggested state that etcd no longer has: try again with the stored object",
+		"基于缓存提供的旧状态被拒绝，etcd 中已是另一状态：用已存储的对象重试")
+	deletedUnread = trace.Because("deleted-unread",
+		"the bytes could not be read, as expected: there is no object to return",
+		"字节无法解码，符合预期：没有对象可返回")
+)
+
 // Delete implements storage.Interface. It tries one state after another, as GuaranteedUpdate does.
 func (s *store) Delete(
 	ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
@@ -34,7 +46,7 @@ func (s *store) Delete(
 			if state, err = reader.retry(ctx, state, checkErr); err != nil {
 				return err
 			}
-			step.Why(trace.SuggestionRefused)
+			step.Why(suggestionRefused)
 			continue
 		}
 		result, err := s.kv.commit(ctx, txn{
@@ -46,12 +58,12 @@ func (s *store) Delete(
 		if result.succeeded {
 			step.Int("resourceVersion", result.revision)
 			if reader.expectCorrupt {
-				step.Why(trace.DeletedUnread)
+				step.Why(deletedUnread)
 				return nil
 			}
 			return s.decode(ctx, key, state.data, out, result.revision)
 		}
-		step.Why(trace.WriteConflict, state.rev)
+		step.Why(writeConflict, state.rev)
 		if state, err = reader.decode(ctx, result.kv); err != nil {
 			return err
 		}

@@ -58,6 +58,15 @@ func (s *store) transient(ctx context.Context, kv *mvccpb.KeyValue) *object.Enco
 	return object.NewTransient(s.format, key, data, kv.ModRevision, stale)
 }
 
+var (
+	readLatest = trace.Because("read-latest",
+		"read from etcd by a linearizable read: the latest there is",
+		"从 etcd 线性一致读：最新的内容")
+	readOlder = trace.Because("read-older",
+		"etcd is at revision {revision}, older than what was asked for",
+		"etcd 在修订版本 {revision}，旧于请求的版本")
+)
+
 // getEncoded reads the object at one of etcd's keys. It returns nil if there is none and that is no error.
 func (s *store) getEncoded(ctx context.Context, step *trace.Step, key string, opts storage.GetOptions) (*object.Encoded, error) {
 	noteText(step, "resourceVersion", opts.ResourceVersion)
@@ -67,13 +76,13 @@ func (s *store) getEncoded(ctx context.Context, step *trace.Step, key string, op
 	}
 	step.Int("revision", resp.Revision)
 	if err := s.validateMinimumResourceVersion(opts.ResourceVersion, uint64(resp.Revision)); err != nil {
-		step.Why(trace.ReadOlder, resp.Revision)
+		step.Why(readOlder, resp.Revision)
 		return nil, err
 	}
 	if resp.KV == nil {
 		return nil, notFound(ctx, key, opts.IgnoreNotFound)
 	}
-	step.Why(trace.ReadLatest)
+	step.Why(readLatest)
 	data, stale, err := s.transformFromStorage(ctx, key, resp.KV.Value, authenticatedDataString(key))
 	if err != nil {
 		return nil, err

@@ -107,14 +107,21 @@ func isCancelError(err error) bool {
 	return errors.As(err, &etcdErr) && etcdErr.Code() == grpccodes.Canceled
 }
 
+var (
+	readNothing        = trace.Because("read-nothing", "nothing is stored at the key", "该键没有存储内容")
+	readNothingAllowed = trace.Because("read-nothing-allowed",
+		"nothing is stored at the key, and that is no error: an empty object",
+		"该键没有存储内容，但不算错误：返回空对象")
+)
+
 // notFound is the error for a key at which nothing is stored, nil if that is tolerated.
 func notFound(ctx context.Context, key string, tolerated bool) (err error) {
 	_, step := trace.Start(ctx, trace.Etcd3NotFound, key)
 	defer step.End(&err)
 	if tolerated {
-		step.Why(trace.ReadNothingAllowed)
+		step.Why(readNothingAllowed)
 		return nil
 	}
-	step.Why(trace.ReadNothing)
+	step.Why(readNothing)
 	return storage.NewKeyNotFoundError(key, 0)
 }

@@ -19,6 +19,15 @@ const (
 	keysLimit = 10 * time.Second
 )
 
+var (
+	revisionRead = trace.Because("revision-read",
+		"the key's revision, not its value: a linearizable read of a few bytes",
+		"只读键的修订版本，不读值：几个字节的线性一致读")
+	revisionReadTogether = trace.Because("revision-read-together",
+		"the key's revision, not its value: a linearizable read of a few bytes, with {others} other readers' keys",
+		"只读键的修订版本，不读值：几个字节的线性一致读，与其他 {others} 个读者的键合并")
+)
+
 // KeyRevision returns the modRevision of a key, 0 if nothing is there, and etcd's revision.
 func (s *store) KeyRevision(ctx context.Context, key string) (object, storage int64, err error) {
 	if key, err = s.prepareKey(key, false); err != nil {
@@ -40,9 +49,9 @@ func (s *store) KeyRevision(ctx context.Context, key string) (object, storage in
 	if step.Recording() {
 		step.Int("revision", answer.storage)
 		step.Int("modRevision", answer.object)
-		step.Why(trace.RevisionRead)
+		step.Why(revisionRead)
 		if answer.together > 1 {
-			step.Why(trace.RevisionReadTogether, int64(answer.together-1))
+			step.Why(revisionReadTogether, int64(answer.together-1))
 		}
 	}
 	return answer.object, answer.storage, nil

@@ -154,21 +154,35 @@ func (t *txn) describe(step *trace.Step) {
 	}
 }
 
+var (
+	keyWasFree   = trace.Because("key-was-free", "the key was free", "该键空闲")
+	keyUnchanged = trace.Because("key-unchanged",
+		"the key was still at revision {revision}",
+		"该键仍在修订版本 {revision}")
+	keyMoved = trace.Because("key-moved",
+		"the key is at revision {revision}, not {expected}: nothing was written",
+		"该键在修订版本 {revision}，不是 {expected}：没有写入")
+	keyTaken = trace.Because("key-taken", "the key is taken: nothing was written", "该键已被占用：没有写入")
+	keyGone  = trace.Because("key-gone",
+		"the key is gone, so it is no longer at revision {expected}: nothing was written",
+		"该键已不存在，不在修订版本 {expected}：没有写入")
+)
+
 func (r *txnResult) describe(step *trace.Step, expected int64) {
 	step.Int("revision", r.revision)
 	switch {
 	case r.succeeded && expected == 0:
-		step.Why(trace.KeyWasFree)
+		step.Why(keyWasFree)
 	case r.succeeded:
-		step.Why(trace.KeyUnchanged, expected)
+		step.Why(keyUnchanged, expected)
 	case r.kv != nil:
 		step.Int("modRevision", r.kv.ModRevision)
 		step.Int("bytes", int64(len(r.kv.Value)))
-		step.Why(trace.KeyMoved, r.kv.ModRevision, expected)
+		step.Why(keyMoved, r.kv.ModRevision, expected)
 	case expected == 0:
-		step.Why(trace.KeyTaken)
+		step.Why(keyTaken)
 	default:
-		step.Why(trace.KeyGone, expected)
+		step.Why(keyGone, expected)
 	}
 }
 

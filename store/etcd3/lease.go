@@ -58,6 +58,10 @@ func newLeaseManager(client *clientv3.Client, config LeaseManagerConfig, metrics
 	return &leaseManager{client: client, config: config, metrics: metrics}
 }
 
+var leaseShared = trace.Because("lease-shared",
+	"shared: the lease of the last object ends at about the same time",
+	"共用租约：上一个对象的租约到期时间相近")
+
 // GetLease returns a lease that lasts for ttl seconds, and not much longer, for the object at key. etcd makes a lease
 // last for a few of its ticks at least, so a very short ttl is exceeded.
 //
@@ -69,7 +73,7 @@ func (l *leaseManager) GetLease(ctx context.Context, key string, ttl int64) (lea
 	step.Int("ttl", ttl)
 	lease, why, n := l.share(now, ttl)
 	step.Why(why, n)
-	if why != trace.LeaseShared {
+	if why != leaseShared {
 		lasts := ttl + l.reuseFor(ttl)
 		if lease, err = l.grant(ctx, key, lasts); err != nil {
 			return clientv3.NoLease, err
@@ -87,6 +91,19 @@ func (l *leaseManager) reuseFor(ttl int64) int64 {
 	return min(int64(leaseReusePart*float64(ttl)), l.config.ReuseDurationSeconds)
 }
 
+var (
+	leaseFirst    = trace.Because("lease-first", "a new one: there has been none", "新租约：之前没有")
+	leaseTooShort = trace.Because("lease-too-short",
+		"a new one: the last one ends {seconds} s too early",
+		"新租约：上一个提前 {seconds} 秒到期")
+	leaseTooLong = trace.Because("lease-too-long",
+		"a new one: the last one ends {seconds} s too late",
+		"新租约：上一个晚 {seconds} 秒到期")
+	leaseFull = trace.Because("lease-full",
+		"a new one: the last one has {objects} objects, and takes no more",
+		"新租约：上一个已有 {objects} 个对象，不再接收")
+)
+
 // share returns the last lease, if it suits an object with a ttl, and why, or why it does not, with the number of that
 // reason.
 func (l *leaseManager) share(now time.Time, ttl int64) (lease clientv3.LeaseID, why trace.Reason, n int64) {
@@ -98,15 +115,15 @@ func (l *leaseManager) share(now time.Time, ttl int64) (lease clientv3.LeaseID, 
 	l.objects++
 	switch {
 	case l.expires.IsZero():
-		return 0, trace.LeaseFirst, 0
+		return 0, leaseFirst, 0
 	case !ends.Before(l.expires):
-		return 0, trace.LeaseTooShort, seconds(ends.Sub(l.expires))
+		return 0, leaseTooShort, seconds(ends.Sub(l.expires))
 	case !latest.After(l.expires):
-		return 0, trace.LeaseTooLong, seconds(l.expires.Sub(latest))
+		return 0, leaseTooLong, seconds(l.expires.Sub(latest))
 	case l.objects > l.config.MaxObjectCount:
-		return 0, trace.LeaseFull, l.objects - 1
+		return 0, leaseFull, l.objects - 1
 	}
-	return l.lease, trace.LeaseShared, 0
+	return l.lease, leaseShared, 0
 }
 
 // seconds rounds up.

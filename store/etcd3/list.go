@@ -222,6 +222,15 @@ func (l *listing) take(ctx context.Context, kvs []*mvccpb.KeyValue) (full bool, 
 	return false, nil
 }
 
+var (
+	readPages = trace.Because("read-pages",
+		"{pages} pages: {returned} of {fetched} objects are in the list",
+		"{pages} 页：读到 {fetched} 个对象，列表中有 {returned} 个")
+	readAlike = trace.Because("read-alike",
+		"all {objects} objects were read like the first one, whose steps are here",
+		"{objects} 个对象的读法都与第一个相同，这里是第一个的步骤")
+)
+
 func (l *listing) describe(step *trace.Step, cost metrics.ListCost) {
 	if !step.Recording() {
 		return
@@ -232,9 +241,9 @@ func (l *listing) describe(step *trace.Step, cost metrics.ListCost) {
 	step.Int("returned", int64(cost.Returned))
 	switch {
 	case l.pages > 1:
-		step.Why(trace.ReadPages, int64(l.pages), int64(cost.Returned), int64(cost.Fetched))
+		step.Why(readPages, int64(l.pages), int64(cost.Returned), int64(cost.Fetched))
 	case cost.Evaluated > 1:
-		step.Why(trace.ReadAlike, int64(cost.Evaluated))
+		step.Why(readAlike, int64(cost.Evaluated))
 	}
 }
 

@@ -128,7 +128,7 @@ func TestMetricsOfAFailure(t *testing.T) {
 	}
 	record := journey.Record()
 	i := slices.IndexFunc(record.Steps, func(s trace.StepRecord) bool { return s.ID == trace.Etcd3Metrics })
-	if i < 0 || record.Steps[i].Reason != trace.EtcdCountedFailed || !strings.HasSuffix(record.Steps[i].Why, ": operation=get, resource=things") {
+	if i < 0 || record.Steps[i].Reason.String() != "etcd-counted-failed" || !strings.HasSuffix(record.Steps[i].Why, ": operation=get, resource=things") {
 		t.Errorf("%+v", record.Steps)
 	}
 	if failed := gathered(t, registry)["etcd_request_errors_total{group=,operation=get,resource=things}"]; failed != 1 {

@@ -15,6 +15,10 @@ type authenticatedDataString string
 
 func (d authenticatedDataString) AuthenticatedData() []byte { return []byte(d) }
 
+var storedWithOldKey = trace.Because("stored-with-old-key",
+	"stored in a form that is no longer written: the next update writes it anew",
+	"存储的格式已不再使用：下次更新会重新写入")
+
 // transformFromStorage decrypts a stored value into the encoded object.
 func (s *store) transformFromStorage(ctx context.Context, key string, value []byte, dataCtx transform.Context) (data []byte, stale bool,
 	err error) {
@@ -27,7 +31,7 @@ func (s *store) transformFromStorage(ctx context.Context, key string, value []by
 		return nil, false, transformError(key, err)
 	}
 	if stale {
-		step.Why(trace.StoredWithOldKey)
+		step.Why(storedWithOldKey)
 	}
 	return data, stale, nil
 }
@@ -52,6 +56,10 @@ func (s *store) encode(ctx context.Context, key string, obj runtime.Object) (dat
 	return data, err
 }
 
+var decodeSpared = trace.Because("decode-spared",
+	"not decoded: the answer can be made of the bytes",
+	"不解码：响应可以直接用这些字节")
+
 // decode fills out with the object that data is, at the revision of its last change. An object.Encoded has the bytes,
 // and stays as it is.
 func (s *store) decode(ctx context.Context, key string, data []byte, out runtime.Object, revision int64) (err error) {
@@ -60,7 +68,7 @@ func (s *store) decode(ctx context.Context, key string, data []byte, out runtime
 	step.Int("bytes", int64(len(data)))
 	step.Int("resourceVersion", revision)
 	if encoded, ok := out.(*object.Encoded); ok {
-		step.Why(trace.DecodeSpared)
+		step.Why(decodeSpared)
 		step.After(encoded)
 		return nil
 	}

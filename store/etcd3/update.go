@@ -28,6 +28,8 @@ func (s *store) UpdateEncoded(
 	return s.update(ctx, key, nil, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
 }
 
+var noConflict = trace.Because("no-conflict", "nobody else wrote meanwhile", "期间没有别人写入")
+
 // update tries one state after another until one of them leads to a write, to nothing to write, or to an error that
 // holds for the state in etcd. It returns the stored object, and decodes it into destination unless that is nil.
 func (s *store) update(
@@ -58,7 +60,7 @@ func (s *store) update(
 		if err != nil || state == nil {
 			step.Int("tries", tries)
 			if tries == 1 && u.wrote {
-				step.Why(trace.NoConflict)
+				step.Why(noConflict)
 			}
 			return u.stored, err
 		}
@@ -80,13 +82,22 @@ type update struct {
 	wrote bool
 }
 
+var (
+	nothingChanged = trace.Because("nothing-changed",
+		"the bytes are the same: nothing was written",
+		"字节相同：没有写入")
+	suggestionSame = trace.Because("suggestion-same",
+		"the same as the suggested state, which etcd no longer has: try again with the stored object",
+		"与缓存提供的状态相同，但 etcd 中已是另一状态：用已存储的对象重试")
+)
+
 // try makes the next state of one state and writes it. It returns the state to try next, or nil when it is done.
 func (u *update) try(ctx context.Context, state *objState) (*objState, error) {
 	next, ttl, err := u.next(state)
 	if err != nil {
 		again, err := u.reader.retry(ctx, state, err)
 		if err == nil {
-			u.step.Why(trace.SuggestionRefused)
+			u.step.Why(suggestionRefused)
 		}
 		return again, err
 	}
@@ -101,12 +112,12 @@ func (u *update) try(ctx context.Context, state *objState) (*objState, error) {
 				return nil, err
 			}
 			if !bytes.Equal(data, state.data) {
-				u.step.Why(trace.SuggestionSame)
+				u.step.Why(suggestionSame)
 				return state, nil
 			}
 		}
 		if !state.stale {
-			u.step.Why(trace.NothingChanged)
+			u.step.Why(nothingChanged)
 			u.stored = object.NewEncoded(u.store.format, u.key, state.data, state.rev, false)
 			return nil, u.store.fill(ctx, u.key, u.stored, state.data, u.destination)
 		}
@@ -151,7 +162,7 @@ func (u *update) write(ctx context.Context, state *objState, obj runtime.Object,
 		return nil, err
 	}
 	if !result.succeeded {
-		u.step.Why(trace.WriteConflict, state.rev)
+		u.step.Why(writeConflict, state.rev)
 		return u.reader.decode(ctx, result.kv)
 	}
 	u.step.Int("resourceVersion", result.revision)

@@ -71,19 +71,34 @@ type watchChan struct {
 	feed *feed
 }
 
+var (
+	changesFromState = trace.Because("changes-from-state",
+		"initial events were asked for: the present state, then its changes",
+		"要求初始事件：先给出当前状态，再给出之后的变更")
+	changesFromRevision = trace.Because("changes-from-revision",
+		"a resourceVersion was given: the changes after it",
+		"指定了 resourceVersion：它之后的变更")
+	changesFromAny = trace.Because("changes-from-any",
+		"resourceVersion unset or 0: the present state, then its changes",
+		"没有指定 resourceVersion 或为 0：先给出当前状态，再给出之后的变更")
+	changesFromNow = trace.Because("changes-from-now",
+		"resourceVersion unset or 0 and no initial events wanted: the changes from now on",
+		"没有指定 resourceVersion 或为 0，且不要初始事件：从现在起的变更")
+)
+
 // plan decides where the watch begins, by the options and the revision that the watcher knows.
 func (wc *watchChan) plan(ctx context.Context, step *trace.Step, opts storage.ListOptions) error {
 	switch {
 	case opts.SendInitialEvents != nil && *opts.SendInitialEvents:
-		step.Why(trace.ChangesFromState)
+		step.Why(changesFromState)
 		wc.initialEvents, wc.initialBookmark = true, opts.Predicate.AllowWatchBookmarks
 	case wc.revision > 0:
-		step.Why(trace.ChangesFromRevision)
+		step.Why(changesFromRevision)
 	case opts.SendInitialEvents == nil:
-		step.Why(trace.ChangesFromAny)
+		step.Why(changesFromAny)
 		wc.initialEvents = true
 	default:
-		step.Why(trace.ChangesFromNow)
+		step.Why(changesFromNow)
 		current, err := wc.store.GetCurrentResourceVersion(ctx)
 		if err != nil {
 			return err
@@ -318,6 +333,10 @@ func (wc *watchChan) bookmark(revision int64, initialEventsEnd bool) error {
 	return nil
 }
 
+var eventNotSelected = trace.Because("event-not-selected",
+	"not selected, neither before nor now",
+	"变更前后都没有被选中")
+
 // transform turns an event of etcd into the watcher's. An event without a type is not for this watcher.
 func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error) {
 	key := string(e.Kv.Key)
@@ -337,7 +356,7 @@ func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error)
 		event, err = wc.put(ctx, e, prev)
 	}
 	if event.Type == "" && err == nil {
-		step.Why(trace.EventNotSelected)
+		step.Why(eventNotSelected)
 	}
 	noteText(step, "type", string(event.Type))
 	return event, err

@@ -25,6 +25,13 @@ import (
 
 var metadataPath = field.NewPath("metadata")
 
+var (
+	fieldsInvalid = trace.Because("fields-invalid",
+		"refused; field errors: {errors}",
+		"拒绝，字段错误 {errors} 个")
+	whyValid = trace.Because("valid", "valid, in the form that is stored", "校验通过（按存储的形式）")
+)
+
 // BeforeCreate prepares obj for storage and validates it. Its name and system fields are set already.
 func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj runtime.Object) (err error) {
 	m, kind, err := objectMetaAndKind(strategy, obj)
@@ -45,13 +52,13 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 	}
 	prepare(ctx, strategy, obj, func(ctx context.Context) { strategy.PrepareForCreate(ctx, obj) })
 	if errs := validateCreate(ctx, strategy, obj, m); len(errs) > 0 {
-		step.Why(trace.FieldsInvalid, int64(len(errs)))
+		step.Why(fieldsInvalid, int64(len(errs)))
 		return invalid(ctx, kind.GroupKind(), m.GetName(), errs)
 	}
 	warn(ctx, strategy.WarningsOnCreate(ctx, obj))
 	strategy.Canonicalize(obj)
 
-	step.Why(trace.Valid)
+	step.Why(whyValid)
 	step.After(obj)
 	return nil
 }
@@ -102,13 +109,13 @@ func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, ol
 	prepare(ctx, strategy, obj, func(ctx context.Context) { strategy.PrepareForUpdate(ctx, obj, old) })
 	keepSystemFields(m, oldMeta)
 	if errs := validateUpdate(ctx, strategy, obj, old, m, oldMeta); len(errs) > 0 {
-		step.Why(trace.FieldsInvalid, int64(len(errs)))
+		step.Why(fieldsInvalid, int64(len(errs)))
 		return invalid(ctx, kind.GroupKind(), m.GetName(), errs)
 	}
 	warn(ctx, strategy.WarningsOnUpdate(ctx, obj, old))
 	strategy.Canonicalize(obj)
 
-	step.Why(trace.Valid)
+	step.Why(whyValid)
 	step.After(obj)
 	return nil
 }

@@ -16,6 +16,16 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
+var (
+	noGraceKnown  = trace.Because("no-grace-known", "the resource knows no grace period", "该资源没有宽限期")
+	noGraceWanted = trace.Because("no-grace-wanted",
+		"the strategy wants no grace period for this object",
+		"Strategy 不为该对象设宽限期")
+	graceBegins = trace.Because("grace-begins",
+		"a grace period of {seconds} s begins",
+		"{seconds} 秒的宽限期开始")
+)
+
 // BeforeDelete decides how an object is deleted. graceful: it marked obj as deleting, with the grace period of
 // options. pending: obj was marked already, and this request changes nothing. Neither: only finalizers can delay the
 // removal. options may get the grace period that holds.
@@ -40,7 +50,7 @@ func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj run
 
 	gracefulStrategy, ok := strategy.(rest.RESTGracefulDeleteStrategy)
 	if !ok {
-		step.Why(trace.NoGraceKnown)
+		step.Why(noGraceKnown)
 		return false, false, nil
 	}
 	if m.GetDeletionTimestamp() != nil {
@@ -49,13 +59,13 @@ func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj run
 		return graceful, pending, nil
 	}
 	if !gracefulStrategy.CheckGracefulDelete(ctx, obj, options) {
-		step.Why(trace.NoGraceWanted)
+		step.Why(noGraceWanted)
 		return false, false, nil
 	}
 	if options.GracePeriodSeconds == nil {
 		return false, false, apierrors.NewInternalError(errors.New("options.GracePeriodSeconds should not be nil"))
 	}
-	step.Why(trace.GraceBegins, *options.GracePeriodSeconds)
+	step.Why(graceBegins, *options.GracePeriodSeconds)
 	beginGrace(m, *options.GracePeriodSeconds)
 	step.After(obj)
 	return true, false, nil
@@ -100,6 +110,19 @@ func beginGrace(m metav1.Object, seconds int64) {
 	}
 }
 
+var (
+	graceOver = trace.Because("grace-over", "its grace period is over", "宽限期已过")
+	graceKept = trace.Because("grace-kept",
+		"it is being deleted, and no other grace period is asked for",
+		"正在删除，请求没有要求新的宽限期")
+	graceNotLonger = trace.Because("grace-not-longer",
+		"it is being deleted, and a grace period only ever gets shorter",
+		"正在删除，宽限期只能缩短")
+	graceShortened = trace.Because("grace-shortened",
+		"its grace period is shortened from {before} s to {seconds} s",
+		"宽限期从 {before} 秒缩短为 {seconds} 秒")
+)
+
 // shortenGrace is for an object that is being deleted: its grace period can become shorter, never longer. One that has
 // none left is neither graceful nor pending, so that a deletion that got stuck between its mark and its end can be
 // finished by asking again.
@@ -107,14 +130,14 @@ func shortenGrace(m metav1.Object, options *metav1.DeleteOptions, step *trace.St
 	had := m.GetDeletionGracePeriodSeconds()
 	switch {
 	case had == nil || *had == 0:
-		step.Why(trace.GraceOver)
+		step.Why(graceOver)
 		return false, false
 	case options.GracePeriodSeconds == nil:
-		step.Why(trace.GraceKept)
+		step.Why(graceKept)
 		options.GracePeriodSeconds = had
 		return false, true
 	case *options.GracePeriodSeconds >= *had:
-		step.Why(trace.GraceNotLonger)
+		step.Why(graceNotLonger)
 		return false, true
 	}
 	seconds := *options.GracePeriodSeconds
@@ -128,7 +151,7 @@ func shortenGrace(m metav1.Object, options *metav1.DeleteOptions, step *trace.St
 			seconds = 1
 		}
 	}
-	step.Why(trace.GraceShortened, *had, seconds)
+	step.Why(graceShortened, *had, seconds)
 	m.SetDeletionTimestamp(&end)
 	m.SetDeletionGracePeriodSeconds(&seconds)
 	return true, false

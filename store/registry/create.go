@@ -20,6 +20,14 @@ import (
 // make a failure unlikely (0.1 %) for a prefix that a million objects have already.
 const maxNameGenerationCreateAttempts = 8
 
+var (
+	nameChosen    = trace.Because("name-chosen", "the client chose the name", "名称由客户端指定")
+	nameGenerated = trace.Because("name-generated", "the name was generated", "名称由服务端生成")
+	nameTaken     = trace.Because("name-taken",
+		"attempt {attempt}: the name that was generated before was taken",
+		"第 {attempt} 次尝试：之前生成的名称已被占用")
+)
+
 // Create stores a new object. It may change obj.
 func (e *Store) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
@@ -28,7 +36,7 @@ func (e *Store) Create(ctx context.Context, obj runtime.Object, createValidation
 		return nil, err
 	}
 	if m.GetGenerateName() == "" || m.GetName() != "" {
-		return e.create(ctx, obj, m, naming{why: trace.NameChosen}, createValidation, options)
+		return e.create(ctx, obj, m, naming{why: nameChosen}, createValidation, options)
 	}
 	for attempt := 1; ; attempt++ {
 		named := obj.DeepCopyObject()
@@ -37,9 +45,9 @@ func (e *Store) Create(ctx context.Context, obj runtime.Object, createValidation
 			return nil, err
 		}
 		namedMeta.SetName(e.CreateStrategy.GenerateName(m.GetGenerateName()))
-		from := naming{why: trace.NameGenerated}
+		from := naming{why: nameGenerated}
 		if attempt > 1 {
-			from = naming{why: trace.NameTaken, attempt: int64(attempt)}
+			from = naming{why: nameTaken, attempt: int64(attempt)}
 		}
 		out, err := e.create(ctx, named, namedMeta, from, createValidation, options)
 		if err == nil || !apierrors.IsAlreadyExists(err) || attempt == maxNameGenerationCreateAttempts {

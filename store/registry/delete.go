@@ -15,6 +15,24 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
+var (
+	deletionUnderWay = trace.Because("deletion-under-way",
+		"it is being deleted already, at least as fast as asked",
+		"已经在删除，不慢于请求的要求")
+	removedAtOnce = trace.Because("removed-at-once",
+		"no grace period and no finalizers: it is removed",
+		"没有宽限期，也没有终结器：直接删除")
+	markedDeleting = trace.Because("marked-deleting",
+		"it is marked as deleting: a finalizer or the end of its grace period removes it",
+		"标记为正在删除，等终结器处理完或宽限期结束后再移除")
+	removalTried = trace.Because("removal-tried",
+		"dry run: the state that would have been removed",
+		"试运行：这是本来会被删除的状态")
+	removedAfterMark = trace.Because("removed-after-mark",
+		"nothing to wait for: it is removed",
+		"无需等待：直接删除")
+)
+
 // Delete implements rest.GracefulDeleter. nil options delete at once. The strategy may set the grace period in options.
 func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (_ runtime.Object, _ bool, err error) {
@@ -46,7 +64,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 		return nil, false, err
 	}
 	if pending {
-		step.Why(trace.DeletionUnderWay)
+		step.Why(deletionUnderWay)
 		out, err := e.finalizeDelete(ctx, existing, false, options)
 		return out, false, err
 	}
@@ -56,7 +74,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 	}
 	_, refinalize := e.finalizersForDeletion(ctx, m, options)
 	if !graceful && len(m.GetFinalizers()) == 0 && !refinalize {
-		step.Why(trace.RemovedAtOnce)
+		step.Why(removedAtOnce)
 		if out, gone, err := d.remove(ctx, nil); !errors.Is(err, errHeld) {
 			return out, gone, err
 		}
@@ -67,15 +85,15 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 			return nil, false, err
 		}
 		if !marked.remove {
-			step.Why(trace.MarkedDeleting)
+			step.Why(markedDeleting)
 			return marked.out, false, nil
 		}
 		if isDryRun(options.DryRun) && marked.out != nil {
 			// The mark was not stored, so reading the object again would show it without.
-			step.Why(trace.RemovalTried)
+			step.Why(removalTried)
 			return marked.out, true, nil
 		}
-		step.Why(trace.RemovedAfterMark)
+		step.Why(removedAfterMark)
 		if out, gone, err := d.remove(ctx, marked); !errors.Is(err, errHeld) {
 			return out, gone, err
 		}
@@ -85,6 +103,10 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 // errHeld ends the removal of an object that got a finalizer since it was read: the finalizer's controller must act
 // first.
 var errHeld = errors.New("held by a finalizer")
+
+var finalizerCame = trace.Because("finalizer-came",
+	"somebody gave it a finalizer meanwhile: it stays until that is gone",
+	"期间有人给它加了终结器：在终结器去掉之前，对象保留")
 
 // removable says why the state that is there in the end must not be removed.
 func (d *deletion) removable(ctx context.Context, obj runtime.Object) error {
@@ -97,7 +119,7 @@ func (d *deletion) removable(ctx context.Context, obj runtime.Object) error {
 		finalizers = m.GetFinalizers()
 	}
 	if len(finalizers) > 0 {
-		d.step.Why(trace.FinalizerCame)
+		d.step.Why(finalizerCame)
 		return errHeld
 	}
 	return d.validate(ctx, obj)
@@ -113,6 +135,10 @@ type deletion struct {
 	validate      rest.ValidateObjectFunc
 	options       *metav1.DeleteOptions
 }
+
+var removedByOther = trace.Because("removed-by-other",
+	"somebody else removed it after it was marked, which is no error: the state that was marked is the answer",
+	"标记之后被别人删除，这不算错误：返回标记时的状态")
 
 // remove takes the object out of the storage. marked is the result of marking it before, nil if it was not marked.
 func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bool, error) {
@@ -133,7 +159,7 @@ func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bo
 	}
 	if store.IsNotFound(err) && marked != nil && marked.out != nil {
 		// Another deletion was faster. The marked state is the latest one that we know.
-		d.step.Why(trace.RemovedByOther)
+		d.step.Why(removedByOther)
 		out, err = marked.existing, nil
 	}
 	if err != nil {

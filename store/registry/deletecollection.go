@@ -21,6 +21,15 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
+var (
+	collectionDeleted = trace.Because("collection-deleted",
+		"{objects} objects found and deleted",
+		"找到并删除了 {objects} 个对象")
+	collectionShrunk = trace.Because("collection-shrunk",
+		"{objects} objects found; {gone} of them were gone when their turn came, which is no error",
+		"找到 {objects} 个对象；轮到删除时其中 {gone} 个已经不在，这不算错误")
+)
+
 // DeleteCollection implements rest.CollectionDeleter: it lists objects and deletes them in parallel. It is not
 // atomic. On the first error no further object is begun; those deleted by then stay deleted. The answer is the list
 // as it was found; a long one is read a second time, at the same revision.
@@ -63,9 +72,9 @@ func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.Vali
 		return nil, err
 	}
 	if n := gone.Load(); n > 0 {
-		step.Why(trace.CollectionShrunk, int64(len(found.names)), n)
+		step.Why(collectionShrunk, int64(len(found.names)), n)
 	} else {
-		step.Why(trace.CollectionDeleted, int64(len(found.names)))
+		step.Why(collectionDeleted, int64(len(found.names)))
 	}
 	return found.answer(ctx)
 }

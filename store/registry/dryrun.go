@@ -72,6 +72,13 @@ func (s *DryRunnableStorage) Watch(ctx context.Context, key string, opts store.L
 	return s.Storage.Watch(ctx, key, opts)
 }
 
+var (
+	notDryRun     = trace.Because("not-dry-run", "not a dry run: passed on", "不是试运行，直接转交")
+	dryRunCreates = trace.Because("dry-run-creates",
+		"dry run: look whether the key is free, write nothing",
+		"试运行：只检查键是否空闲，不写入")
+)
+
 // Create stores obj, and decodes the stored bytes into out. If out is nil, which a dry run does not support, it
 // returns the object encoded. A dry run only checks whether the key is free.
 func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64,
@@ -79,13 +86,13 @@ func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out ru
 	ctx, step := trace.Start(ctx, trace.DryRunCreate, key)
 	defer step.End(&err)
 	if !dryRun {
-		step.Why(trace.NotDryRun)
+		step.Why(notDryRun)
 		if out == nil {
 			return s.Storage.(store.EncodedStorage).CreateEncoded(ctx, key, obj, ttl)
 		}
 		return nil, s.Storage.Create(ctx, key, obj, out, ttl)
 	}
-	step.Why(trace.DryRunCreates)
+	step.Why(dryRunCreates)
 	switch err := s.Storage.Get(ctx, key, store.GetOptions{}, out); {
 	case err == nil, store.IsCorruptObject(err):
 		return nil, store.NewKeyExistsError(key, 0)
@@ -95,16 +102,20 @@ func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out ru
 	return nil, s.copyInto(obj, out)
 }
 
+var dryRunDeletes = trace.Because("dry-run-deletes",
+	"dry run: read and check the object, remove nothing",
+	"试运行：读取并检查对象，不删除")
+
 // Delete removes an object. A dry run only reads and checks it.
 func (s *DryRunnableStorage) Delete(ctx context.Context, key string, out runtime.Object, preconditions *store.Preconditions,
 	deleteValidation store.ValidateObjectFunc, dryRun bool, cachedExistingObject runtime.Object, opts store.DeleteOptions) (err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunDelete, key)
 	defer step.End(&err)
 	if !dryRun {
-		step.Why(trace.NotDryRun)
+		step.Why(notDryRun)
 		return s.Storage.Delete(ctx, key, out, preconditions, deleteValidation, cachedExistingObject, opts)
 	}
-	step.Why(trace.DryRunDeletes)
+	step.Why(dryRunDeletes)
 	if err := s.Storage.Get(ctx, key, store.GetOptions{}, out); err != nil {
 		return err
 	}
@@ -114,6 +125,10 @@ func (s *DryRunnableStorage) Delete(ctx context.Context, key string, out runtime
 	return deleteValidation(ctx, out)
 }
 
+var dryRunUpdates = trace.Because("dry-run-updates",
+	"dry run: try the update once on the stored object, write nothing",
+	"试运行：在已存储的对象上试更新一次，不写入")
+
 // GuaranteedUpdate changes an object, and decodes the stored bytes into destination. If destination is nil, which a
 // dry run does not support, it returns the object encoded. A dry run calls tryUpdate once, on the present state.
 func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
@@ -122,13 +137,13 @@ func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, d
 	ctx, step := trace.Start(ctx, trace.DryRunUpdate, key)
 	defer step.End(&err)
 	if !dryRun {
-		step.Why(trace.NotDryRun)
+		step.Why(notDryRun)
 		if destination == nil {
 			return s.Storage.(store.EncodedStorage).UpdateEncoded(ctx, key, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
 		}
 		return nil, s.Storage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
 	}
-	step.Why(trace.DryRunUpdates)
+	step.Why(dryRunUpdates)
 	current, err := newLike(destination)
 	if err != nil {
 		return nil, err

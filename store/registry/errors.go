@@ -72,6 +72,30 @@ func interpretation(ctx context.Context, operation string, err error, interpret 
 	return answer
 }
 
+var (
+	storageHasNothing = trace.Because("storage-has-nothing",
+		"the storage has nothing at the key: {answer:word}",
+		"存储在该键上没有内容：{answer:word}")
+	storageHasAlready = trace.Because("storage-has-already",
+		"the storage has something at the key: {answer:word}",
+		"存储在该键上已有内容：{answer:word}")
+	storageHasAnother = trace.Because("storage-has-another",
+		"the storage has another state than was expected: {answer:word}",
+		"存储中的状态与预期不同：{answer:word}")
+	storageTimedOut = trace.Because("storage-timed-out",
+		"the storage ran out of time: {answer:word}",
+		"存储超时：{answer:word}")
+	storageUnreachable = trace.Because("storage-unreachable",
+		"the storage can't be reached: {answer:word}",
+		"无法访问存储：{answer:word}")
+	storageBroken = trace.Because("storage-broken",
+		"the storage failed, or can't read what it has: {answer:word}",
+		"存储出错，或读不懂已有的内容：{answer:word}")
+	answerAlready = trace.Because("answer-already",
+		"it does not come from the storage, but is an answer already: passed on",
+		"它不是存储的错误，已经是 API 的响应：原样传回")
+)
+
 func whyInterpreted(step *trace.Step, err, answer error) {
 	var status apierrors.APIStatus
 	text := ""
@@ -80,19 +104,19 @@ func whyInterpreted(step *trace.Step, err, answer error) {
 	}
 	switch {
 	case store.IsNotFound(err):
-		step.WhyText(trace.StorageHasNothing, text)
+		step.WhyText(storageHasNothing, text)
 	case store.IsExist(err):
-		step.WhyText(trace.StorageHasAlready, text)
+		step.WhyText(storageHasAlready, text)
 	case store.IsConflict(err), store.IsInvalidObj(err):
-		step.WhyText(trace.StorageHasAnother, text)
+		step.WhyText(storageHasAnother, text)
 	case store.IsRequestTimeout(err):
-		step.WhyText(trace.StorageTimedOut, text)
+		step.WhyText(storageTimedOut, text)
 	case store.IsUnreachable(err):
-		step.WhyText(trace.StorageUnreachable, text)
+		step.WhyText(storageUnreachable, text)
 	case store.IsInternalError(err), store.IsCorruptObject(err):
-		step.WhyText(trace.StorageBroken, text)
+		step.WhyText(storageBroken, text)
 	default:
-		step.Why(trace.AnswerAlready)
+		step.Why(answerAlready)
 	}
 }
 

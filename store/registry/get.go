@@ -20,6 +20,15 @@ func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions
 	return object.Own(ctx, obj)
 }
 
+var (
+	latestWanted = trace.Because("latest-wanted",
+		"resourceVersion unset: the latest state is wanted",
+		"没有指定 resourceVersion：要最新状态")
+	atLeastWanted = trace.Because("at-least-wanted",
+		"resourceVersion set: a state at least that new will do",
+		"指定了 resourceVersion：不旧于它的状态即可")
+)
+
 // GetEncoded returns one object: encoded, unless the Store has to look into it.
 func (e *Store) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
 	key, err := e.KeyFunc(ctx, name)
@@ -29,10 +38,10 @@ func (e *Store) GetEncoded(ctx context.Context, name string, options *metav1.Get
 	ctx, step := trace.Start(ctx, trace.StoreGet, key)
 	defer step.End(&err)
 	if options.ResourceVersion == "" {
-		step.Why(trace.LatestWanted)
+		step.Why(latestWanted)
 	} else {
 		step.Text("resourceVersion", options.ResourceVersion)
-		step.Why(trace.AtLeastWanted)
+		step.Why(atLeastWanted)
 	}
 	e.noteDecorator(step)
 

@@ -50,6 +50,16 @@ func (e *Store) KeyRootFunc(ctx context.Context) string {
 	return e.options.ResourcePrefix
 }
 
+var (
+	keyInNamespace = trace.Because("key-in-namespace",
+		"NamespaceKeyFunc made {key:word}",
+		"NamespaceKeyFunc 生成 {key:word}")
+	keyWithoutSpace = trace.Because("key-without-space",
+		"the resource has no namespaces: NoNamespaceKeyFunc made {key:word}",
+		"资源不分命名空间：NoNamespaceKeyFunc 生成 {key:word}")
+	keyRefused = trace.Because("key-refused", "no key can be made of that", "无法由此生成键")
+)
+
 // KeyFunc is the key of one object of a request.
 func (e *Store) KeyFunc(ctx context.Context, name string) (key string, err error) {
 	_, step := trace.Start(ctx, trace.StoreKey, name)
@@ -57,11 +67,11 @@ func (e *Store) KeyFunc(ctx context.Context, name string) (key string, err error
 	key, err = e.keyOf(ctx, name)
 	switch {
 	case err != nil:
-		step.Why(trace.KeyRefused)
+		step.Why(keyRefused)
 	case e.namespaced:
-		step.WhyText(trace.KeyInNamespace, key)
+		step.WhyText(keyInNamespace, key)
 	default:
-		step.WhyText(trace.KeyWithoutSpace, key)
+		step.WhyText(keyWithoutSpace, key)
 	}
 	return key, err
 }

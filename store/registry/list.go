@@ -88,19 +88,32 @@ func (e *Store) predicate(options *metainternalversion.ListOptions) store.Select
 	return store.SelectionPredicate{Label: label, Field: field, GetAttrs: e.AttrFunc}
 }
 
+var (
+	allNamespaces = trace.Because("all-namespaces",
+		"no namespace: all objects of the resource",
+		"没有指定命名空间：该资源的全部对象")
+	oneNamespace      = trace.Because("one-namespace", "one namespace of the resource", "该资源的一个命名空间")
+	selectedNamespace = trace.Because("selected-namespace",
+		"the field selector names a namespace: only that is read",
+		"字段选择器指定了命名空间，只读它")
+	selectedObject = trace.Because("selected-object",
+		"the field selector names one object: only its key is read",
+		"字段选择器指定了一个对象，只读它的键")
+)
+
 // scope returns the smallest part of the key space that holds all objects selected by p: one object, one namespace,
 // or the resource. A selector with an invalid name does not narrow it, and selects nothing later.
 func (e *Store) scope(ctx context.Context, p *store.SelectionPredicate) (key string, recursive bool, why trace.Reason) {
-	why = trace.AllNamespaces
+	why = allNamespaces
 	if request.NamespaceValue(ctx) != "" {
-		why = trace.OneNamespace
+		why = oneNamespace
 	} else if ns, ok := p.MatchesSingleNamespace(); ok && len(validation.ValidateNamespaceName(ns, false)) == 0 {
 		ctx = request.WithNamespace(ctx, ns)
-		why = trace.SelectedNamespace
+		why = selectedNamespace
 	}
 	if name, ok := p.MatchesSingle(); ok {
 		if key, err := e.keyOf(ctx, name); err == nil {
-			return key, false, trace.SelectedObject
+			return key, false, selectedObject
 		}
 	}
 	return e.KeyRootFunc(ctx), true, why

@@ -55,14 +55,24 @@ func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res sto
 	return next, ttl, err
 }
 
+var (
+	firstAttempt = trace.Because("first-attempt",
+		"attempt 1: on revision {revision}",
+		"第 1 次尝试：基于修订版本 {revision}")
+	firstAttemptEmpty = trace.Because("first-attempt-empty", "nothing is there yet", "还没有对象")
+	conflictRetried   = trace.Because("conflict-retried",
+		"attempt {attempt}: conflict: somebody else wrote in between, so it is tried again on revision {revision}",
+		"第 {attempt} 次尝试：版本冲突，期间有别人写入，改为基于修订版本 {revision} 重试")
+)
+
 func (u *update) why(step *trace.Step, revision uint64) {
 	switch {
 	case u.attempts > 1:
-		step.Why(trace.ConflictRetried, int64(u.attempts), int64(revision))
+		step.Why(conflictRetried, int64(u.attempts), int64(revision))
 	case revision == 0:
-		step.Why(trace.FirstAttemptEmpty)
+		step.Why(firstAttemptEmpty)
 	default:
-		step.Why(trace.FirstAttempt, int64(revision))
+		step.Why(firstAttempt, int64(revision))
 	}
 }
 
@@ -145,6 +155,10 @@ func (u *update) tryChange(
 	return obj, &ttl, nil
 }
 
+var revisionMoved = trace.Because("revision-moved",
+	"the request was made on revision {sent}, and the object is at revision {revision}",
+	"请求基于修订版本 {sent}，而对象已在修订版本 {revision}")
+
 // checkResourceVersion is the optimistic lock: the client must have seen the present state. A client that sends no
 // version accepts any present state, if the resource allows that.
 func (u *update) checkResourceVersion(step *trace.Step, obj runtime.Object, revision uint64, res store.ResponseMeta) error {
@@ -161,7 +175,7 @@ func (u *update) checkResourceVersion(step *trace.Step, obj runtime.Object, revi
 		})
 	case seen != revision:
 		step.Int("sent", int64(seen))
-		step.Why(trace.RevisionMoved, int64(seen), int64(revision))
+		step.Why(revisionMoved, int64(seen), int64(revision))
 		return apierrors.NewConflict(u.resource, u.name, errors.New(OptimisticLockErrorMsg))
 	}
 	return nil

@@ -13,6 +13,16 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
+var (
+	missingCreated = trace.Because("missing-created", "a missing object is created", "对象不存在，创建它")
+	missingRefused = trace.Because("missing-refused",
+		"a missing object is an error: updates do not create the resource",
+		"对象不存在是错误：更新不会创建该资源")
+	lastFinalizerGone = trace.Because("last-finalizer-gone",
+		"the update removed the last finalizer from an object that is being deleted: the object is removed",
+		"更新移除了正在删除的对象的最后一个终结器，对象随即删除")
+)
+
 // Update changes an object. The storage calls back, once or more, to learn the next state: see tryUpdate.
 func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool,
@@ -37,9 +47,9 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 		mayCreate: forceAllowCreate || e.UpdateStrategy.AllowCreateOnUpdate(),
 	}
 	if u.mayCreate {
-		step.Why(trace.MissingCreated)
+		step.Why(missingCreated)
 	} else {
-		step.Why(trace.MissingRefused)
+		step.Why(missingRefused)
 	}
 
 	var out runtime.Object
@@ -51,7 +61,7 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	}
 	stored, err := e.Storage.GuaranteedUpdate(ctx, key, out, u.mayCreate, u.preconditions, try, isDryRun(options.DryRun), nil)
 	if errors.Is(err, errEmptiedFinalizers) {
-		step.Why(trace.LastFinalizerGone)
+		step.Why(lastFinalizerGone)
 		obj, err := u.deleteWithoutFinalizers(ctx)
 		return obj, false, err
 	}

@@ -125,9 +125,9 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 // of returns the session with the server, or with the saved capture.
 func of(host screen.Host, o Options) *session.Session {
 	if host.API().Absent() != "" {
-		return session.Saved(o.Saved, host.Changed, host.Guard)
+		return session.Saved(o.Saved, host.Reasons(), host.Changed, host.Guard)
 	}
-	return session.Of(host.API(), ringCapacity, host.Changed, host.Guard)
+	return session.Of(host.API(), host.Reasons(), ringCapacity, host.Changed, host.Guard)
 }
 
 func (s *Screen) Name() screen.Name { return screen.Capture }

@@ -165,7 +165,7 @@ func (s *Screen) runTo() tea.Cmd {
 	s.list.Hold()
 	return s.host.Propose(s.phrase("run to the step"), trace.EtcdTxn.String(), func(id string) tea.Cmd {
 		id = strings.ToLower(id)
-		if _, err := filter.Parse("step="+strconv.Quote(id), trace.Known); err != nil {
+		if _, err := filter.Parse("step="+strconv.Quote(id), s.session.Known); err != nil {
 			s.host.Complain(screen.FilterProblem(s.host.Theme().Words, err))
 			return nil
 		}

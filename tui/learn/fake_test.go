@@ -10,6 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/play"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
@@ -110,7 +111,7 @@ func began(t *testing.T, file string, change func(*Options)) (*screentest.Host, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lesson.Parse(file, text)
+	l, err := lesson.Parse(file, text, trace.Known)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/docs"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/theme"
@@ -53,7 +54,7 @@ func turns(t *testing.T, file string, language lang.Language) (below []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lesson.Parse(file, text)
+	l, err := lesson.Parse(file, text, trace.Known)
 	if err != nil {
 		t.Fatal(err)
 	}

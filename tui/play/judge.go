@@ -22,7 +22,6 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lesson"
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Result is the result of one condition.
@@ -140,7 +139,7 @@ func (p *Play) count(ctx context.Context, s *span, r *Result) error {
 
 // narrow finds the first term of a condition's filter that no remaining request fulfils.
 func (p *Play) narrow(ctx context.Context, s *span, r *Result) error {
-	wanted, err := filter.Parse(r.Condition.Filter, trace.Known)
+	wanted, err := filter.Parse(r.Condition.Filter, nil)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -234,7 +233,7 @@ func (s *Screen) askFilter(r control.Rule) tea.Cmd { return s.editFilter(r, r.Fi
 
 func (s *Screen) editFilter(r control.Rule, initial string) tea.Cmd {
 	return s.host.Ask(s.host.Theme().Words.Phrase("which steps:"), initial, func(text string) tea.Cmd {
-		if _, err := filter.ParseRunning(text, trace.Known); err != nil {
+		if _, err := filter.ParseRunning(text, s.host.Reasons().Known); err != nil {
 			s.host.Complain(screen.FilterError(s.host.Theme().Words, err))
 			return s.editFilter(r, text)
 		}

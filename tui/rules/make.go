@@ -7,7 +7,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -20,7 +19,7 @@ func Ask(host screen.Host, c *control.Control, action v1alpha1.BreakpointAction,
 		question = host.Theme().Words.Phrase("trace at:")
 	}
 	return host.Ask(question, initial, func(text string) tea.Cmd {
-		if _, err := filter.ParseRunning(text, trace.Known); err != nil {
+		if _, err := filter.ParseRunning(text, host.Reasons().Known); err != nil {
 			host.Complain(screen.FilterError(host.Theme().Words, err))
 			return Ask(host, c, action, text)
 		}
@@ -101,7 +100,7 @@ func makeFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec) te
 
 func askFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec, initial string) tea.Cmd {
 	return host.Ask(host.Theme().Words.Phrase("%s at:", (control.Spec{Fault: &spec}).What()), initial, func(text string) tea.Cmd {
-		if _, err := filter.ParseRunning(text, trace.Known); err != nil {
+		if _, err := filter.ParseRunning(text, host.Reasons().Known); err != nil {
 			host.Complain(screen.FilterError(host.Theme().Words, err))
 			return askFault(host, c, spec, text)
 		}
@@ -162,7 +161,7 @@ func (s *Screen) edited(data []byte, err error) (control.Rule, bool) {
 	}
 	r, err := control.Parse(data)
 	if err == nil {
-		_, err = filter.ParseRunning(r.Filter(), trace.Known)
+		_, err = filter.ParseRunning(r.Filter(), s.host.Reasons().Known)
 	}
 	if err != nil {
 		s.host.Complain(screen.FilterError(s.host.Theme().Words, err))

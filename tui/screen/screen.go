@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
@@ -86,6 +87,8 @@ type Host interface {
 	Theme() theme.Theme
 	// Zone is the time zone of the times shown.
 	Zone() *time.Location
+	// Reasons are those of this version of kx.
+	Reasons() trace.Catalogue
 	// Kubeconfig is the file with which other programs reach the server. It may be empty.
 	Kubeconfig() string
 

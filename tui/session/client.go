@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -19,7 +20,10 @@ import (
 const journeys = api.KX + "/journeys"
 
 // client requests journeys from a server.
-type client struct{ api *api.Client }
+type client struct {
+	api     *api.Client
+	reasons trace.Catalogue
+}
 
 // Answers of a server that callers tell apart from other failures.
 var (
@@ -40,10 +44,11 @@ func (c *client) get(ctx context.Context, id string) (*v1alpha1.Journey, error) 
 		return nil, err
 	}
 	clean(j)
+	lang.Complete(j, c.reasons)
 	return j, nil
 }
 
-func (c *client) known(field string) []string { return trace.Known(field) }
+func (c *client) known(field string) []string { return c.reasons.Known(field) }
 
 func (c *client) phase() Phase { return Live }
 

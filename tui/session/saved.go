@@ -8,7 +8,9 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/subject"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // saved serves the journeys of a saved capture. They never change.
@@ -16,13 +18,14 @@ type saved struct {
 	all  []*v1alpha1.Journey
 	byID map[string]*v1alpha1.Journey
 	// names lists the names in journeys that another version of kx recorded.
-	names subject.Names
+	names *subject.Names
 }
 
-func newSaved(all []*v1alpha1.Journey) *saved {
-	s := &saved{all: all, byID: make(map[string]*v1alpha1.Journey, len(all)), names: subject.Names{}}
+func newSaved(all []*v1alpha1.Journey, reasons trace.Catalogue) *saved {
+	s := &saved{all: all, byID: make(map[string]*v1alpha1.Journey, len(all)), names: subject.NewNames(reasons.Known)}
 	for _, j := range all {
 		clean(j)
+		lang.Complete(j, reasons)
 		s.byID[j.Name] = j
 		s.names.Add(j)
 	}

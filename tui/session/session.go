@@ -13,6 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/refusal"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
@@ -30,15 +31,16 @@ type Session struct {
 	stop context.CancelFunc // of the follower that runs
 }
 
-// New makes a session with the server of config, which signals changes on [Session.Changed]. most limits the changes
-// that wait for a drain. Every goroutine of the session defers caught, which may recover.
-func New(config *rest.Config, most int, caught func()) (*Session, error) {
+// New makes a session with the server of config, which signals changes on [Session.Changed]. reasons are those that
+// filters can ask for, and that an older server does not translate. most limits the changes that wait for a drain. Every
+// goroutine of the session defers caught, which may recover.
+func New(config *rest.Config, reasons trace.Catalogue, most int, caught func()) (*Session, error) {
 	a, err := api.New(config)
 	if err != nil {
 		return nil, err
 	}
 	signal := make(chan struct{}, 1)
-	s := Of(a, most, func() {
+	s := Of(a, reasons, most, func() {
 		select {
 		case signal <- struct{}{}:
 		default:
@@ -49,13 +51,13 @@ func New(config *rest.Config, most int, caught func()) (*Session, error) {
 }
 
 // Of makes a session with a server. changed is called, by any goroutine, whenever there is something to drain.
-func Of(a *api.Client, most int, changed, caught func()) *Session {
-	return from(&client{api: a}, newInbox(most, changed), caught)
+func Of(a *api.Client, reasons trace.Catalogue, most int, changed, caught func()) *Session {
+	return from(&client{a, reasons}, newInbox(most, changed), caught)
 }
 
 // Saved makes a session from saved journeys instead of a server.
-func Saved(all []*v1alpha1.Journey, changed, caught func()) *Session {
-	return from(newSaved(all), newInbox(len(all), changed), caught)
+func Saved(all []*v1alpha1.Journey, reasons trace.Catalogue, changed, caught func()) *Session {
+	return from(newSaved(all, reasons), newInbox(len(all), changed), caught)
 }
 
 func from(client source, inbox *inbox, caught func()) *Session {

@@ -28,12 +28,12 @@ type Place struct {
 }
 
 // PlaceOf returns the line that decided a step.
-func PlaceOf(s *v1alpha1.Step, words lang.Language) Place {
+func PlaceOf(j *v1alpha1.Journey, s *v1alpha1.Step, words lang.Language) Place {
 	p := Place{Upstream: s.Upstream, UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease}
 	at := s.Decided()
 	p.File, p.Line, p.Function = at.File, int(at.Line), at.Function
 	if s.Reason != nil {
-		p.Because = words.Why(s)
+		p.Because = words.Why(j, s)
 	}
 	return p
 }

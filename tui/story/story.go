@@ -220,7 +220,7 @@ func (s *Screen) supply() tea.Cmd {
 	if step == nil || !s.beside() {
 		return nil
 	}
-	place := source.PlaceOf(step, s.host.Theme().Words)
+	place := source.PlaceOf(s.journey, step, s.host.Theme().Words)
 	cmd := s.sources.Want(place.File)
 	file, note := s.sources.Get(place.File)
 	s.source.Show(place, file, nil, note)

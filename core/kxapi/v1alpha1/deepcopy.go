@@ -15,6 +15,7 @@ func (in *Journey) DeepCopy() *Journey {
 	}
 	out := *in
 	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Status.Sentences = slices.Clone(in.Status.Sentences)
 	out.Status.Marks = slices.Clone(in.Status.Marks)
 	out.Status.Deliveries = slices.Clone(in.Status.Deliveries)
 	out.Status.Effects = slices.Clone(in.Status.Effects)

@@ -25,6 +25,10 @@ func (j *Journey) Texts(change func(string) string) {
 			all(&step.Attributes[k].Name, &step.Attributes[k].Value)
 		}
 	}
+	for i := range j.Status.Sentences {
+		sentence := &j.Status.Sentences[i]
+		all(&sentence.Kind, &sentence.English, &sentence.Chinese)
+	}
 	for i := range j.Status.Marks {
 		m := &j.Status.Marks[i]
 		all(&m.ID, &m.Layer, &m.Title, &m.Function, &m.File, &m.Upstream, &m.UpstreamFile, &m.UpstreamRelease)

@@ -139,6 +139,10 @@ type JourneyStatus struct {
 	// +optional
 	// +listType=atomic
 	Steps []Step `json:"steps,omitempty"`
+	// The sentences of the steps' reasons, each once. Lists and watches leave them out.
+	// +optional
+	// +listType=atomic
+	Sentences []Sentence `json:"sentences,omitempty"`
 	// Steps of the watch cache with the events of the request's writes, in their order.
 	// +optional
 	// +listType=atomic
@@ -223,6 +227,17 @@ func (s *Step) Decided() Place {
 		return Place{r.Function, r.File, r.Line}
 	}
 	return Place{s.Function, s.File, s.Line}
+}
+
+// Sentence is a reason in the languages that the server has. Readers put the values of a step into its placeholders.
+type Sentence struct {
+	// The kind of the reasons that it is for, such as cached-at-revision.
+	Kind string `json:"kind"`
+	// The sentence, in which {revision} is a number, {state:word} a text of the server's own, and {error:quote} one that
+	// may quote the request.
+	English string `json:"english"`
+	// The same in Chinese.
+	Chinese string `json:"chinese"`
 }
 
 // Attribute is one thing that went into a step or came out of it.

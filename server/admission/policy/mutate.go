@@ -149,6 +149,10 @@ func (p *Policies) mutate(ctx context.Context, w plugin.Write) error {
 	return err
 }
 
+var policiesAsked = trace.Because("policies-asked",
+	"{count} of {all} policies are about this write",
+	"{all} 条策略中有 {count} 条与这次写入有关")
+
 // mutateBy evaluates policies.
 func (p *Policies) mutateBy(ctx context.Context, w plugin.Write, all []*policy[*mutator]) (asked int, err error) {
 	m := &mutations{visit: p.visit(w), again: match.RepeatedOf(w, "MutatingAdmissionPolicy")}
@@ -165,7 +169,7 @@ func (p *Policies) mutateBy(ctx context.Context, w plugin.Write, all []*policy[*
 		}
 		invocations = append(invocations, found...)
 	}
-	w.Step.Why(trace.PoliciesAsked, int64(asked), int64(len(all)))
+	w.Step.Why(policiesAsked, int64(asked), int64(len(all)))
 	for _, one := range invocations {
 		if !m.again.Wanted(one.key()) {
 			continue
@@ -181,6 +185,15 @@ func (p *Policies) mutateBy(ctx context.Context, w plugin.Write, all []*policy[*
 	return asked, m.refusal()
 }
 
+var (
+	policyWithoutParams = trace.Because("policy-without-params",
+		"nothing that the binding names as params is there: the policy is not evaluated",
+		"绑定指定的参数对象都不存在：不对策略求值")
+	policyBoundElsewhere = trace.Because("policy-bound-elsewhere",
+		"the policy is about this write, but the binding is not",
+		"策略匹配这次写入，但绑定不匹配")
+)
+
 // invocations returns the runs of a policy for the write: one for each matching binding and param. unmatched
 // (optional) is the error of matching its rules. The returned error ends the request at once.
 func (m *mutations) invocations(ctx context.Context, one *policy[*mutator], as target, unmatched error) (found []*invocation, err error) {
@@ -189,10 +202,10 @@ func (m *mutations) invocations(ctx context.Context, one *policy[*mutator], as t
 		differs, unmatched = m.differs(ctx, one.about)
 	}
 	var params Params
-	if unmatched == nil && differs == 0 {
+	if unmatched == nil && differs.IsZero() {
 		params, unmatched = m.paramsOf(one.paramKind)
 	}
-	if unmatched != nil || differs != 0 {
+	if unmatched != nil || !differs.IsZero() {
 		return nil, m.do(ctx, one.name, func(ctx context.Context, step *trace.Step) error {
 			if unmatched == nil {
 				step.Why(differs)
@@ -210,7 +223,7 @@ func (m *mutations) invocations(ctx context.Context, one *policy[*mutator], as t
 				differs, problem = m.differs(ctx, b.about)
 			}
 		}
-		if about && problem == nil && differs == 0 {
+		if about && problem == nil && differs.IsZero() {
 			objects, problem = m.collect(ctx, one.paramKind, params, b.paramRef)
 		}
 		for _, param := range objects {
@@ -224,18 +237,18 @@ func (m *mutations) invocations(ctx context.Context, one *policy[*mutator], as t
 			case problem != nil:
 				return m.unusable(ctx, step, one, b, fmt.Errorf("failed to configure binding: %w", problem), "")
 			case !about:
-				step.Why(trace.PolicyBoundElsewhere)
-			case differs != 0:
+				step.Why(policyBoundElsewhere)
+			case !differs.IsZero():
 				step.Why(differs)
 			default:
-				step.Why(trace.PolicyWithoutParams)
+				step.Why(policyWithoutParams)
 			}
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		differs = 0
+		differs = trace.Reason{}
 	}
 	return found, nil
 }
@@ -254,6 +267,10 @@ func (*mutations) do(ctx context.Context, subject string, f func(context.Context
 // unusableError is the error of a policy that could not be evaluated.
 type unusableError struct{ error }
 
+var policyIgnored = trace.Because("policy-ignored",
+	"it can't be evaluated, and its failurePolicy is Ignore: {error:quote}",
+	"无法求值，failurePolicy 是 Ignore：{error:quote}")
+
 // unusable records why a policy could not be evaluated, unless its failurePolicy ignores that.
 func (m *mutations) unusable(ctx context.Context, step *trace.Step, one *policy[*mutator], b *binding, err error,
 	reason metav1.StatusReason) error {
@@ -262,7 +279,7 @@ func (m *mutations) unusable(ctx context.Context, step *trace.Step, one *policy[
 		return ctx.Err()
 	}
 	if one.ignores {
-		step.WhyText(trace.PolicyIgnored, by.quiet(err.Error()))
+		step.WhyText(policyIgnored, by.quiet(err.Error()))
 		return nil
 	}
 	who := fmt.Sprintf("policy %q", one.name)
@@ -321,6 +338,25 @@ func (m *mutations) settle() error {
 	return nil
 }
 
+var (
+	policyConditionFalse = trace.Because("policy-condition-false",
+		"its rules are about this write, but its match condition {condition:quote} is false: it is not evaluated",
+		"规则匹配这次写入，但匹配条件 {condition:quote} 为假：不求值")
+	policyConditionFailed = trace.Because("policy-condition-failed",
+		"its rules are about this write, but its match condition {condition:quote} can't be evaluated, and its "+
+			"failurePolicy is Ignore",
+		"规则匹配这次写入，但匹配条件 {condition:quote} 无法求值，failurePolicy 是 Ignore")
+	policyChanged = trace.Because("policy-changed",
+		"its {count} mutations change the object",
+		"它的 {count} 个 mutation 修改了对象")
+	policyLeft = trace.Because("policy-left",
+		"its mutations change nothing",
+		"它的 mutation 没有修改任何内容")
+	policyWithoutObject = trace.Because("policy-without-object",
+		"there is no object that it could change",
+		"没有可供它修改的对象")
+)
+
 // invoke runs a policy, which changes the object.
 func (m *mutations) invoke(ctx context.Context, one *invocation) error {
 	return m.do(ctx, one.name+"/"+one.binding.name, func(ctx context.Context, step *trace.Step) error {
@@ -349,16 +385,16 @@ func (m *mutations) invoke(ctx context.Context, one *invocation) error {
 			case matched.Error != nil:
 				return m.unusable(ctx, step, one.policy, one.binding, matched.Error, metav1.StatusReasonInvalid)
 			case !matched.Matches && matched.FailedConditionName != "":
-				step.WhyText(trace.PolicyConditionFalse, matched.FailedConditionName)
+				step.WhyText(policyConditionFalse, matched.FailedConditionName)
 				return nil
 			case !matched.Matches:
-				step.WhyText(trace.PolicyConditionFailed, record.first())
+				step.WhyText(policyConditionFailed, record.first())
 				return nil
 			}
 		}
 		before := object.VersionedObject.Object()
 		if before == nil {
-			step.Why(trace.PolicyWithoutObject)
+			step.Why(policyWithoutObject)
 			return nil
 		}
 		step.Before(before)
@@ -375,9 +411,9 @@ func (m *mutations) invoke(ctx context.Context, one *invocation) error {
 		case failed != nil:
 			return failed
 		case changed:
-			step.Why(trace.PolicyChanged, int64(len(compiled.patches)))
+			step.Why(policyChanged, int64(len(compiled.patches)))
 		default:
-			step.Why(trace.PolicyLeft)
+			step.Why(policyLeft)
 		}
 		return nil
 	})

@@ -80,22 +80,31 @@ func (p *Policies) matches(s *selection, w *plugin.Write) (bool, target, error) 
 	return about, target{resource, kind}, err
 }
 
+var (
+	policyOtherNamespace = trace.Because("policy-other-namespace",
+		"its rules are about this write, but its namespaceSelector is not about the namespace",
+		"规则匹配这次写入，但 namespaceSelector 不匹配该命名空间")
+	policyOtherLabels = trace.Because("policy-other-labels",
+		"its rules are about this write, but its objectSelector is not about the object",
+		"规则匹配这次写入，但 objectSelector 不匹配该对象")
+)
+
 // differs returns the reason why the selectors of a selection exclude the write; 0 if they select it.
 func (v *visit) differs(ctx context.Context, s *selection) (trace.Reason, error) {
 	inNamespace, namespaceErr := match.Namespace(ctx, v.readNamespace, s, v.w.Attributes)
 	if !inNamespace && namespaceErr == nil {
-		return trace.PolicyOtherNamespace, nil
+		return policyOtherNamespace, nil
 	}
 	ofLabels, objectErr := (&object.Matcher{}).MatchObjectSelector(s, v.w.Attributes)
 	switch {
 	case !ofLabels && objectErr == nil:
-		return trace.PolicyOtherLabels, nil
+		return policyOtherLabels, nil
 	case namespaceErr != nil:
-		return 0, namespaceErr
+		return trace.Reason{}, namespaceErr
 	case objectErr != nil:
-		return 0, objectErr
+		return trace.Reason{}, objectErr
 	}
-	return 0, nil
+	return trace.Reason{}, nil
 }
 
 func (v *visit) readNamespace(ctx context.Context, name string) (_ *corev1.Namespace, err error) {

@@ -72,7 +72,7 @@ func (p *Policies) validateBy(ctx context.Context, w plugin.Write, all []*policy
 			return asked, err
 		}
 	}
-	w.Step.Why(trace.PoliciesAsked, int64(asked), int64(len(all)))
+	w.Step.Why(policiesAsked, int64(asked), int64(len(all)))
 	v.noteFailures()
 	return asked, v.refused
 }
@@ -85,10 +85,10 @@ func (v *validation) policy(ctx context.Context, one *policy[*validator], as tar
 		differs, problem = v.differs(ctx, one.about)
 	}
 	var params Params
-	if problem == nil && differs == 0 {
+	if problem == nil && differs.IsZero() {
 		params, problem = v.paramsOf(one.paramKind)
 	}
-	if problem != nil || differs != 0 {
+	if problem != nil || !differs.IsZero() {
 		return v.heard(evaluate(ctx, one.name, func(ctx context.Context, step *trace.Step) error {
 			if problem == nil {
 				step.Why(differs)
@@ -171,13 +171,24 @@ func (v *validation) unusable(ctx context.Context, step *trace.Step, one *policy
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case one.ignores:
-		step.WhyText(trace.PolicyIgnored, by.quiet(err.Error()))
+		step.WhyText(policyIgnored, by.quiet(err.Error()))
 		return nil
 	case b == nil:
 		return v.deny(by, "failed to configure policy: "+err.Error(), "")
 	}
 	return v.deny(by, "failed to configure binding: "+err.Error(), "")
 }
+
+var (
+	policyHeld   = trace.Because("policy-held", "all {count} expressions hold", "全部 {count} 个表达式成立")
+	policyDenied = trace.Because("policy-denied",
+		"{failed} of {count} expressions fail: the binding denies the write",
+		"{count} 个表达式中有 {failed} 个不成立：绑定拒绝这次写入")
+	policyTold = trace.Because("policy-told",
+		"{failed} of {count} expressions fail: the binding has the client warned, or the audit log told, and lets the "+
+			"write pass",
+		"{count} 个表达式中有 {failed} 个不成立：绑定要求警告客户端或记入审计日志，写入放行")
+)
 
 // binding evaluates a policy for one of its bindings, with all its params.
 func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[*validator], b *binding, as target, from Params,
@@ -194,7 +205,7 @@ func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[
 		return v.unusable(ctx, step, one, b, err)
 	}
 	if len(params) == 0 {
-		step.Why(trace.PolicyWithoutParams)
+		step.Why(policyWithoutParams)
 		return nil
 	}
 	object, err := v.in(as.kind)
@@ -233,15 +244,15 @@ func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[
 	}
 	switch {
 	case denied != nil:
-		step.Why(trace.PolicyDenied, fails, count)
+		step.Why(policyDenied, fails, count)
 	case fails > 0:
-		step.Why(trace.PolicyTold, fails, count)
+		step.Why(policyTold, fails, count)
 	case record != nil && record.conditionFailed:
-		step.WhyText(trace.PolicyConditionFailed, record.condition)
+		step.WhyText(policyConditionFailed, record.condition)
 	case record != nil && record.condition != "":
-		step.WhyText(trace.PolicyConditionFalse, record.condition)
+		step.WhyText(policyConditionFalse, record.condition)
 	default:
-		step.Why(trace.PolicyHeld, count)
+		step.Why(policyHeld, count)
 	}
 	record.end()
 	return denied
@@ -257,14 +268,14 @@ func (v *visit) bound(ctx context.Context, step *trace.Step, b *binding) (bool, 
 		return false, err
 	}
 	if !about {
-		step.Why(trace.PolicyBoundElsewhere)
+		step.Why(policyBoundElsewhere)
 		return false, nil
 	}
 	differs, err := v.differs(ctx, b.about)
-	if differs != 0 {
+	if !differs.IsZero() {
 		step.Why(differs)
 	}
-	return differs == 0 && err == nil, err
+	return differs.IsZero() && err == nil, err
 }
 
 // nameOf returns the name of an object, with its namespace.

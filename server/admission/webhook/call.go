@@ -72,6 +72,27 @@ func (c *call) judged() runtime.Object {
 	return c.of.VersionedOldObject.Object()
 }
 
+var (
+	webhookAsked = trace.Because("webhook-asked",
+		"its rule {rule} is about this write: it is asked",
+		"第 {rule} 条规则匹配这次写入：调用 webhook")
+	webhookAllowed = trace.Because("webhook-allowed",
+		"its rule {rule} is about this write: it allows it",
+		"第 {rule} 条规则匹配这次写入：webhook 允许写入")
+	webhookLeft = trace.Because("webhook-left",
+		"its rule {rule} is about this write: it allows it and changes nothing",
+		"第 {rule} 条规则匹配这次写入：webhook 允许写入，没有修改")
+	webhookChanged = trace.Because("webhook-changed",
+		"its rule {rule} is about this write: it allows it, and its patch of {count} operations changes the object",
+		"第 {rule} 条规则匹配这次写入：webhook 允许写入，它的补丁（{count} 个操作）修改了对象")
+	webhookIgnored = trace.Because("webhook-ignored",
+		"its rule {rule} is about this write, but the call failed, and its failurePolicy is Ignore: {error:quote}",
+		"第 {rule} 条规则匹配这次写入，但调用失败，failurePolicy 是 Ignore：{error:quote}")
+	webhookConditionFalse = trace.Because("webhook-condition-false",
+		"its rule {rule} is about this write, but its match condition {condition:quote} is false: it is not asked",
+		"第 {rule} 条规则匹配这次写入，但匹配条件 {condition:quote} 为假：不调用")
+)
+
 // do calls the webhook, or records why it does not. The error is the client's answer.
 func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool, err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerWebhook, c.hook.GetConfigurationName()+"/"+c.hook.GetName())
@@ -79,9 +100,9 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 	if err := step.Err(); err != nil {
 		return false, err
 	}
-	if c.skipped != 0 {
+	if !c.skipped.IsZero() {
 		step.WhyText(c.skipped, c.about, c.rule)
-		if c.skipped == trace.WebhookConditionFalse {
+		if c.skipped == webhookConditionFalse {
 			admissionmetrics.Metrics.ObserveMatchConditionExclusion(ctx, c.hook.GetName(), "webhook", c.hook.GetType(),
 				string(c.of.GetOperation()))
 		}
@@ -91,7 +112,7 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 		step.Text("as", c.kind.String())
 	}
 	step.Before(c.judged())
-	step.Why(trace.WebhookAsked, c.rule)
+	step.Why(webhookAsked, c.rule)
 	start := time.Now()
 	operations := 0
 	answer, err := w.ask(ctx, step, c)
@@ -109,20 +130,29 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 	case ignored && ctx.Err() != nil:
 		return changed, apierrors.NewTimeoutError("request did not complete within requested timeout", 0)
 	case ignored:
-		step.WhyText(trace.WebhookIgnored, err.Error(), c.rule)
+		step.WhyText(webhookIgnored, err.Error(), c.rule)
 		return changed, nil
 	case err != nil:
 		c.explain(step, err)
 		return changed, refusal(err)
 	case changed:
-		step.Why(trace.WebhookChanged, c.rule, int64(operations))
+		step.Why(webhookChanged, c.rule, int64(operations))
 	case c.side.mutating:
-		step.Why(trace.WebhookLeft, c.rule)
+		step.Why(webhookLeft, c.rule)
 	default:
-		step.Why(trace.WebhookAllowed, c.rule)
+		step.Why(webhookAllowed, c.rule)
 	}
 	return changed, nil
 }
+
+var (
+	webhookDenied = trace.Because("webhook-denied",
+		"its rule {rule} is about this write: it refuses it",
+		"第 {rule} 条规则匹配这次写入：webhook 拒绝写入")
+	webhookFailed = trace.Because("webhook-failed",
+		"its rule {rule} is about this write, but the call failed, and its failurePolicy is Fail: the write is refused",
+		"第 {rule} 条规则匹配这次写入，但调用失败，failurePolicy 是 Fail：拒绝写入")
+)
 
 // explain records in the step whether the webhook refused the write or could not be called.
 func (c *call) explain(step *trace.Step, err error) {
@@ -130,9 +160,9 @@ func (c *call) explain(step *trace.Step, err error) {
 	var failed *webhookutil.ErrCallingWebhook
 	switch {
 	case errors.As(err, &rejected):
-		step.Why(trace.WebhookDenied, c.rule)
+		step.Why(webhookDenied, c.rule)
 	case errors.As(err, &failed):
-		step.Why(trace.WebhookFailed, c.rule)
+		step.Why(webhookFailed, c.rule)
 	}
 }
 

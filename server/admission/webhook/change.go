@@ -24,6 +24,10 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
+var webhooksAsked = trace.Because("webhooks-asked",
+	"{count} of {all} webhooks are about this write",
+	"{all} 个 webhook 中有 {count} 个与这次写入有关")
+
 // mutate calls the mutating webhooks one after the other. Each sees the changes of those before it.
 func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 	hooks, err := w.all(ctx, a, &w.mutating)
@@ -68,7 +72,7 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 		if err != nil {
 			return err
 		}
-		if m.skipped == 0 {
+		if m.skipped.IsZero() {
 			asked++
 			mutating, _ := hook.GetMutatingWebhook()
 			if policy := mutating.ReinvocationPolicy; policy != nil && *policy == registrationv1.IfNeededReinvocationPolicy {
@@ -76,7 +80,7 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 			}
 		}
 	}
-	a.Step.Why(trace.WebhooksAsked, asked, int64(len(hooks)))
+	a.Step.Why(webhooksAsked, asked, int64(len(hooks)))
 	if err := settle(present, a.Objects); err != nil {
 		return err
 	}
@@ -123,16 +127,16 @@ func (w *Webhooks) validate(ctx context.Context, a plugin.Write) error {
 		if c.of, err = in(m.kind); err != nil {
 			return err
 		}
-		if m.skipped == 0 {
+		if m.skipped.IsZero() {
 			asked++
 		}
 		calls = append(calls, c)
 	}
-	a.Step.Why(trace.WebhooksAsked, asked, int64(len(hooks)))
+	a.Step.Why(webhooksAsked, asked, int64(len(hooks)))
 	errs := make([]error, len(calls))
 	var running sync.WaitGroup
 	for i, c := range calls {
-		if c.skipped != 0 || asked == 1 {
+		if !c.skipped.IsZero() || asked == 1 {
 			_, errs[i] = w.do(ctx, c, nil)
 			continue
 		}

@@ -31,6 +31,19 @@ type matched struct {
 	about   string
 }
 
+var (
+	webhookOtherNamespace = trace.Because("webhook-other-namespace",
+		"its rule {rule} is about this write, but its namespaceSelector is not about the namespace: it is not asked",
+		"第 {rule} 条规则匹配这次写入，但 namespaceSelector 不匹配该命名空间：不调用")
+	webhookOtherLabels = trace.Because("webhook-other-labels",
+		"its rule {rule} is about this write, but its objectSelector is not about the object: it is not asked",
+		"第 {rule} 条规则匹配这次写入，但 objectSelector 不匹配该对象：不调用")
+	webhookConditionFailed = trace.Because("webhook-condition-failed",
+		"its rule {rule} is about this write, but a match condition can't be evaluated, and its failurePolicy is "+
+			"Ignore: it is not asked",
+		"第 {rule} 条规则匹配这次写入，但有匹配条件无法求值，failurePolicy 是 Ignore：不调用")
+)
+
 // match returns the webhook with the rule that matches a write, nil if there is none. It then checks selectors
 // and conditions.
 func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a plugin.Write, in inKind) (*matched, error) {
@@ -43,13 +56,13 @@ func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a pl
 	}
 	inNamespace, namespaceErr := match.Namespace(ctx, w.config.Namespace, hook, a.Attributes)
 	if !inNamespace && namespaceErr == nil {
-		m.skipped = trace.WebhookOtherNamespace
+		m.skipped = webhookOtherNamespace
 		return m, nil
 	}
 	ofLabels, objectErr := (&object.Matcher{}).MatchObjectSelector(hook, a.Attributes)
 	switch {
 	case !ofLabels && objectErr == nil:
-		m.skipped = trace.WebhookOtherLabels
+		m.skipped = webhookOtherLabels
 		return m, nil
 	case namespaceErr != nil:
 		return nil, namespaceErr
@@ -67,9 +80,9 @@ func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a pl
 	case result.Error != nil:
 		return nil, apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(), result.Error)
 	case !result.Matches && result.FailedConditionName == "":
-		m.skipped = trace.WebhookConditionFailed
+		m.skipped = webhookConditionFailed
 	case !result.Matches:
-		m.skipped, m.about = trace.WebhookConditionFalse, result.FailedConditionName
+		m.skipped, m.about = webhookConditionFalse, result.FailedConditionName
 	}
 	return m, nil
 }

@@ -43,6 +43,16 @@ func BootstrapSecret(who user.Info) string {
 	return namePrefix + strings.TrimPrefix(who.GetName(), userPrefix)
 }
 
+var (
+	bootstrapSecretMissing = trace.Because("bootstrap-secret-missing",
+		"a bootstrap token, and there is no Secret kube-system/{secret:word}",
+		"引导令牌，但没有 Secret kube-system/{secret:word}")
+	bootstrapGroupsWrong = trace.Because("bootstrap-groups-wrong",
+		"a bootstrap token, and auth-extra-groups of the Secret kube-system/{secret:word} has more than groups that "+
+			"begin with system:bootstrappers:",
+		"引导令牌，但 Secret kube-system/{secret:word} 的 auth-extra-groups 中有不以 system:bootstrappers: 开头的组")
+)
+
 // BootstrapTokens returns the authenticator. It reads Secrets from reader.
 func BootstrapTokens(reader *Reader) authenticator.Token {
 	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
@@ -53,7 +63,7 @@ func BootstrapTokens(reader *Reader) authenticator.Token {
 		id, name := parts[1], namePrefix+parts[1]
 		secret, err := getObject[*corev1.Secret](ctx, reader, "secrets", metav1.NamespaceSystem, name)
 		if apierrors.IsNotFound(err) {
-			return nil, false, NewDoubt(trace.BootstrapSecretMissing, name)
+			return nil, false, NewDoubt(bootstrapSecretMissing, name)
 		}
 		if err != nil {
 			return nil, false, err
@@ -63,29 +73,50 @@ func BootstrapTokens(reader *Reader) authenticator.Token {
 		}
 		groups, ok := groupsOf(secret)
 		if !ok {
-			return nil, false, NewDoubt(trace.BootstrapGroupsWrong, name)
+			return nil, false, NewDoubt(bootstrapGroupsWrong, name)
 		}
 		return &authenticator.Response{User: &user.DefaultInfo{Name: userPrefix + id, Groups: groups}}, true, nil
 	})
 }
 
+var (
+	bootstrapSecretGoing = trace.Because("bootstrap-secret-going",
+		"a bootstrap token, and its Secret kube-system/{secret:word} is being deleted",
+		"引导令牌，但它的 Secret kube-system/{secret:word} 正在删除")
+	bootstrapTypeWrong = trace.Because("bootstrap-type-wrong",
+		"a bootstrap token, and the type of the Secret kube-system/{secret:word} is not bootstrap.kubernetes.io/token",
+		"引导令牌，但 Secret kube-system/{secret:word} 的类型不是 bootstrap.kubernetes.io/token")
+	bootstrapWordWrong = trace.Because("bootstrap-word-wrong",
+		"a bootstrap token, and token-secret of the Secret kube-system/{secret:word} is another one",
+		"引导令牌，但 Secret kube-system/{secret:word} 的 token-secret 与它不同")
+	bootstrapIdentifierWrong = trace.Because("bootstrap-identifier-wrong",
+		"a bootstrap token, and token-id of the Secret kube-system/{secret:word} is another one",
+		"引导令牌，但 Secret kube-system/{secret:word} 的 token-id 与它不同")
+	bootstrapExpired = trace.Because("bootstrap-expired",
+		"a bootstrap token, and by expiration of the Secret kube-system/{secret:word} it has ended",
+		"引导令牌，但按 Secret kube-system/{secret:word} 的 expiration 已经过期")
+	bootstrapUsageWrong = trace.Because("bootstrap-usage-wrong",
+		"a bootstrap token, and the Secret kube-system/{secret:word} does not have usage-bootstrap-authentication as true",
+		"引导令牌，但 Secret kube-system/{secret:word} 的 usage-bootstrap-authentication 不是 true")
+)
+
 // doubtful returns why a Secret does not authenticate a token. The checks have the order of a kube-apiserver.
 func doubtful(secret *corev1.Secret, id, word string, now time.Time) (why trace.Reason, bad bool) {
 	switch {
 	case secret.DeletionTimestamp != nil:
-		return trace.BootstrapSecretGoing, true
+		return bootstrapSecretGoing, true
 	case secret.Type != secretType:
-		return trace.BootstrapTypeWrong, true
+		return bootstrapTypeWrong, true
 	case subtle.ConstantTimeCompare(secret.Data[secretKey], []byte(word)) == 0:
-		return trace.BootstrapWordWrong, true
+		return bootstrapWordWrong, true
 	case string(secret.Data[idKey]) != id:
-		return trace.BootstrapIdentifierWrong, true
+		return bootstrapIdentifierWrong, true
 	case hasExpired(string(secret.Data[expirationKey]), now):
-		return trace.BootstrapExpired, true
+		return bootstrapExpired, true
 	case string(secret.Data[usageKey]) != "true":
-		return trace.BootstrapUsageWrong, true
+		return bootstrapUsageWrong, true
 	}
-	return 0, false
+	return trace.Reason{}, false
 }
 
 // hasExpired reports whether an expiration has passed. One that can't be parsed counts as passed.

@@ -137,14 +137,23 @@ func newClient(ctx context.Context, authorities string, most time.Duration) (*ht
 	return &http.Client{Transport: moderate{webhook.Documents(transport, mostBytes), most}, Timeout: patience}, nil
 }
 
+var (
+	issuerAway = trace.Because("issuer-away",
+		"the server can't check the token before it has reached its issuer: {why:word}",
+		"服务联系上签发者之前无法检查令牌：{why:word}")
+	tokenOfIssuerWrong = trace.Because("token-of-issuer-wrong",
+		"the token is to be of the issuer {issuer:quote}, and does not hold",
+		"令牌自称由 {issuer:quote} 签发，但检查没有通过")
+)
+
 // named adds the issuer to the answers and errors of its authenticator.
 func named(next authenticator.Token, issuer string, check func() error) authenticator.Token {
 	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 		answer, ok, err := next.AuthenticateToken(ctx, token)
 		if err != nil {
-			why := bearer.NewDoubt(trace.TokenOfIssuerWrong, issuer)
+			why := bearer.NewDoubt(tokenOfIssuerWrong, issuer)
 			if away := check(); away != nil {
-				why = bearer.NewDoubt(trace.IssuerAway, away.Error())
+				why = bearer.NewDoubt(issuerAway, away.Error())
 			}
 			return nil, false, utilerrors.NewAggregate([]error{err, why})
 		}
@@ -154,6 +163,10 @@ func named(next authenticator.Token, issuer string, check func() error) authenti
 		return &authenticator.Response{User: &User{Info: answer.User, Issuer: issuer}, Audiences: answer.Audiences}, true, nil
 	})
 }
+
+var issuerUnknown = trace.Because("issuer-unknown",
+	"the token names the issuer {issuer:quote}, and that is none whom the server believes",
+	"令牌写明的签发者是 {issuer:quote}，服务不信任这个签发者")
 
 // unheardOf returns a doubt about a token of an unknown issuer. It returns nil for a token of a service account, or one
 // that is no JSON Web Token.
@@ -172,5 +185,5 @@ func unheardOf(token string, ours []string) error {
 	if json.Unmarshal(payload, &claims) != nil || claims.Issuer == nil || sets.New(ours...).Has(*claims.Issuer) {
 		return nil
 	}
-	return bearer.NewDoubt(trace.IssuerUnknown, *claims.Issuer)
+	return bearer.NewDoubt(issuerUnknown, *claims.Issuer)
 }

@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn/bearer"
 )
 
@@ -166,7 +165,7 @@ func TestDocumentsThatLie(t *testing.T) {
 				return len(doubts) == 1 && !strings.Contains(doubts[0].Text, "is not initialized")
 			})
 			text := doubts[0].Text
-			if doubts[0].Why != trace.IssuerAway || !strings.Contains(text, c.want) || strings.Contains(text, "hidden words") || len(text) > 1000 {
+			if doubts[0].Why != issuerAway || !strings.Contains(text, c.want) || strings.Contains(text, "hidden words") || len(text) > 1000 {
 				t.Errorf("%d bytes: %.300s, want %s", len(text), text, c.want)
 			}
 		})

@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn/bearer"
 	"github.com/kx-apiserver/kx/server/peertest"
 )
@@ -174,7 +173,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("%+v, %v", answer, err)
 	}
 	_, _, err = i.AuthenticateToken(t.Context(), stranger.Token(t, nil))
-	if doubts, rest := bearer.SplitDoubts(err); rest != nil || len(doubts) != 1 || doubts[0].Why != trace.IssuerUnknown || doubts[0].Text != stranger.URL {
+	if doubts, rest := bearer.SplitDoubts(err); rest != nil || len(doubts) != 1 || doubts[0].Why != issuerUnknown || doubts[0].Text != stranger.URL {
 		t.Errorf("%v", err)
 	}
 }
@@ -272,7 +271,7 @@ func TestIssuerAway(t *testing.T) {
 	if rest == nil || rest.Error() != "oidc: authenticator not initialized" {
 		t.Error(rest)
 	}
-	if len(doubts) != 1 || doubts[0].Why != trace.IssuerAway || !strings.Contains(doubts[0].Text, away.URL) {
+	if len(doubts) != 1 || doubts[0].Why != issuerAway || !strings.Contains(doubts[0].Text, away.URL) {
 		t.Errorf("%+v", doubts)
 	}
 }

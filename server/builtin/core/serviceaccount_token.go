@@ -169,18 +169,28 @@ func (r *TokenREST) complete(asked *authenticationv1.TokenRequest, account *core
 	return nil
 }
 
+var (
+	tokenShortened = trace.Because("token-shortened",
+		"{asked} s were asked for, and the server allows {seconds} s",
+		"请求 {asked} 秒，服务器只允许 {seconds} 秒")
+	tokenExtended = trace.Because("token-extended",
+		"a pod's own token for this API, for the {asked} s that kubelets ask for: it lives for {seconds} s, since old "+
+			"programs do not know that it ends",
+		"Pod 自己用于此 API 的令牌，时长是 kubelet 请求的 {asked} 秒：旧程序不知道它会到期，所以有效期为 {seconds} 秒")
+)
+
 // validity returns the token's lifetime. It shortens the request's lifetime to the maximum. An extension does not
 // show in the request.
 func (r *TokenREST) validity(ctx context.Context, step *trace.Step, spec *authenticationv1.TokenRequestSpec, bound tokens.Bound,
 	now time.Time) tokens.Validity {
 	if wanted, most := *spec.ExpirationSeconds, seconds(r.MaxLifetime); most > 0 && wanted > most {
 		warning.AddWarning(ctx, "", fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", wanted, most))
-		step.Why(trace.TokenShortened, wanted, most)
+		step.Why(tokenShortened, wanted, most)
 		spec.ExpirationSeconds = &most
 	}
 	lifetime := time.Duration(*spec.ExpirationSeconds) * time.Second
 	if r.Extend && bound.Pod != nil && lifetime == kubeletLifetime && r.isForThisAPI(spec.Audiences) {
-		step.Why(trace.TokenExtended, seconds(lifetime), seconds(ExtendedLifetime))
+		step.Why(tokenExtended, seconds(lifetime), seconds(ExtendedLifetime))
 		return tokens.Validity{From: now, For: ExtendedLifetime, WarnAfter: lifetime}
 	}
 	return tokens.Validity{From: now, For: lifetime}

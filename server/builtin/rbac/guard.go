@@ -104,6 +104,33 @@ func hooks(g *Guard, of func(runtime.Object) grant) registry.Hooks {
 	}
 }
 
+var (
+	grantByMasters = trace.Because("grant-by-masters",
+		"system:masters may grant everything",
+		"system:masters 可以授予任何权限")
+	grantChecked = trace.Because("grant-checked",
+		"what it aggregates was compared when it was written",
+		"它聚合的规则在写入时已经比较过")
+	grantSame = trace.Because("grant-same",
+		"only owners and finalizers change: nothing more is granted",
+		"只改变了所有者和终结器：没有授予更多权限")
+	grantFree = trace.Because("grant-free",
+		"the user has the verb {verb:word} here: nothing is compared",
+		"用户在这里拥有动词 {verb:word}：不作比较")
+	grantHeld = trace.Because("grant-held",
+		"the user has all {rules} rules that this grants",
+		"用户拥有要授予的全部 {rules} 条规则")
+	grantLacks = trace.Because("grant-lacks",
+		"the user lacks {missing:quote}, which this grants",
+		"用户没有要授予的 {missing:quote}")
+	grantLacksAll = trace.Because("grant-lacks-all",
+		"aggregation may grant everything, which the user does not have",
+		"聚合可能授予一切权限，而用户并没有")
+	grantNoRole = trace.Because("grant-no-role",
+		"the role of the binding cannot be read, so nobody knows what it grants",
+		"绑定的角色无法读取，不知道它授予什么")
+)
+
 // check refuses a write that grants permissions that the user does not hold.
 func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	ctx, step := trace.Start(ctx, trace.StoreGrant, wanted.meta.Name)
@@ -111,30 +138,30 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	who, ok := request.UserFrom(ctx)
 	switch {
 	case isUnchecked(ctx):
-		step.Why(trace.GrantChecked)
+		step.Why(grantChecked)
 		return nil
 	case !ok:
 		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name, errors.New("no user on context"))
 	case wanted.same:
-		step.Why(trace.GrantSame)
+		step.Why(grantSame)
 		return nil
 	case slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup):
-		step.Why(trace.GrantByMasters)
+		step.Why(grantByMasters)
 		return nil
 	}
 	if wanted.invalid != nil {
 		if err := wanted.invalid(); err != nil {
-			step.Why(trace.GrantNoRole)
+			step.Why(grantNoRole)
 			return err
 		}
 	}
 	if verb, ok := wanted.free(ctx); ok {
-		step.WhyText(trace.GrantFree, verb)
+		step.WhyText(grantFree, verb)
 		return nil
 	}
 	rules, err := wanted.rules(ctx)
 	if err != nil {
-		step.Why(trace.GrantNoRole)
+		step.Why(grantNoRole)
 		return err
 	}
 	if n := combinations(rules); n > maxCombinations {
@@ -145,15 +172,15 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	namespace, _ := request.NamespaceFrom(ctx)
 	held, incomplete := g.held(ctx, who, namespace)
 	if missing := lacking(held, rules); len(missing) > 0 {
-		step.WhyText(trace.GrantLacks, trace.ListOf(missing).Join(" "))
+		step.WhyText(grantLacks, trace.ListOf(missing).Join(" "))
 		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name, refusal(who, missing, incomplete))
 	}
 	if wanted.aggregates && len(lacking(held, everything)) > 0 {
-		step.Why(trace.GrantLacksAll)
+		step.Why(grantLacksAll)
 		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name,
 			errors.New("must have cluster-admin privileges to use the aggregationRule"))
 	}
-	step.Why(trace.GrantHeld, int64(len(rules)))
+	step.Why(grantHeld, int64(len(rules)))
 	return nil
 }
 

@@ -67,6 +67,21 @@ func (c *Controller) now(ctx context.Context, uid id, key string, cause int64) (
 	return &object{found: f, target: t, namespace: l.Namespace, name: l.Name, key: key, revision: revision, cause: cause}, nil
 }
 
+var (
+	ownersGone = trace.Because("owners-gone",
+		"owners that it names: {owners}; owners that stay: 0",
+		"它引用的属主：{owners} 个；会留下的属主：0 个")
+	ownersWait = trace.Because("owners-wait",
+		"an owner that is being deleted waits until it is gone: its own dependents go first",
+		"正在删除的属主在等它消失；它自己的从属对象先删")
+	referencesDropped = trace.Because("references-dropped",
+		"it keeps an owner that exists, and loses the references to {gone} that don't, or wait for it",
+		"它还有存在的属主；去掉对另外 {gone} 个不存在或在等它的属主的引用")
+	dependentsGone = trace.Because("dependents-gone",
+		"no dependent is left that blocks its deletion",
+		"没有从属对象再阻塞它的删除")
+)
+
 // collect deletes the object with a UID if it is garbage.
 func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 	c.mu.Lock()
@@ -102,7 +117,7 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 	case err != nil || o == nil:
 		return err
 	case waits:
-		return c.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents, because(trace.DependentsGone))
+		return c.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents, because(dependentsGone))
 	case len(o.owners) == 0:
 		return nil
 	}
@@ -118,14 +133,14 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 		return nil
 	case solid:
 		// An owner that waits for its dependents would otherwise wait for this one for ever.
-		return c.dropOwners(ctx, o, append(dangling, waiting...), because(trace.ReferencesDropped, len(dangling)+len(waiting)))
+		return c.dropOwners(ctx, o, append(dangling, waiting...), because(referencesDropped, len(dangling)+len(waiting)))
 	case len(waiting) > 0 && dependents:
 		if circle {
 			if err := c.unblock(ctx, o); err != nil {
 				return err
 			}
 		}
-		return c.remove(ctx, o, metav1.DeletePropagationForeground, because(trace.OwnersWait))
+		return c.remove(ctx, o, metav1.DeletePropagationForeground, because(ownersWait))
 	}
 	policy := metav1.DeletePropagationBackground
 	switch {
@@ -134,7 +149,7 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 	case o.foreground:
 		policy = metav1.DeletePropagationForeground
 	}
-	return c.remove(ctx, o, policy, because(trace.OwnersGone, len(o.owners)))
+	return c.remove(ctx, o, policy, because(ownersGone, len(o.owners)))
 }
 
 // why records the decision in the first step of a write.
@@ -229,6 +244,13 @@ func (a *absent) add(key string, uid types.UID) {
 	a.known[key] = uid
 }
 
+var (
+	ownerLeaves = trace.Because("owner-leaves", "its owner is deleted without it", "它的属主被删除，但保留它")
+	nobodyLeft  = trace.Because("nobody-left",
+		"nobody names it as an owner any more",
+		"不再有对象把它作为属主")
+)
+
 // release drops the references to an object that is being deleted with the finalizer orphan, and then removes
 // the finalizer.
 func (c *Controller) release(ctx context.Context, uid id, cause int64) error {
@@ -256,13 +278,13 @@ func (c *Controller) release(ctx context.Context, uid id, cause int64) error {
 			if err != nil || dependent == nil {
 				return err
 			}
-			return c.dropOwners(ctx, dependent, []types.UID{owner.uid}, because(trace.OwnerLeaves))
+			return c.dropOwners(ctx, dependent, []types.UID{owner.uid}, because(ownerLeaves))
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return c.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents, because(trace.NobodyLeft))
+	return c.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents, because(nobodyLeft))
 }
 
 // remove deletes an object in the state in which it was judged. If it has changed, it is still deleted if its
@@ -298,9 +320,13 @@ func (c *Controller) dropOwners(ctx context.Context, o *object, gone []types.UID
 	})
 }
 
+var ownersUnblocked = trace.Because("owners-unblocked",
+	"its owners wait for it and it waits for them: it blocks them no longer",
+	"它的属主在等它，它也在等属主：不再阻塞它们")
+
 // unblock makes an object stop blocking the deletion of its owners.
 func (c *Controller) unblock(ctx context.Context, o *object) error {
-	return c.update(ctx, o, because(trace.OwnersUnblocked), func(m metav1.Object) (changed bool) {
+	return c.update(ctx, o, because(ownersUnblocked), func(m metav1.Object) (changed bool) {
 		owners := slices.Clone(m.GetOwnerReferences())
 		for i := range owners {
 			if blocks(&owners[i]) {

@@ -80,12 +80,16 @@ func (c *Controller) writeEvent(ctx context.Context, t *target, event *corev1.Ev
 	return c.createEvent(ctx, t, event, cause)
 }
 
+var ownerElsewhere = trace.Because("owner-elsewhere",
+	"it names an owner that is not in its namespace",
+	"它引用的属主不在它的命名空间中")
+
 func (c *Controller) createEvent(ctx context.Context, t *target, event *corev1.Event, cause int64) (_ *corev1.Event, err error) {
 	storage, ok := t.storage.(rest.Creater)
 	if !ok {
 		return nil, errors.New("events can't be created")
 	}
-	ctx, end := c.begin(ctx, t, "create", event.Namespace, "", cause, because(trace.OwnerElsewhere))
+	ctx, end := c.begin(ctx, t, "create", event.Namespace, "", cause, because(ownerElsewhere))
 	defer end(&err)
 	made, err := c.writer.Create(ctx, storage, event.Name, event)
 	return asEvent(made, err)
@@ -106,7 +110,7 @@ func (c *Controller) countEvent(ctx context.Context, t *target, event *corev1.Ev
 		next.Count, next.LastTimestamp, next.Message = event.Count, event.LastTimestamp, event.Message
 		return next, nil
 	}
-	ctx, end := c.begin(ctx, t, "update", event.Namespace, event.Name, cause, because(trace.OwnerElsewhere))
+	ctx, end := c.begin(ctx, t, "update", event.Namespace, event.Name, cause, because(ownerElsewhere))
 	defer end(&err)
 	updated, err := c.writer.Update(ctx, storage, event.Name, rest.DefaultUpdatedObjectInfo(nil, next))
 	return asEvent(updated, err)

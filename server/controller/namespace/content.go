@@ -208,13 +208,17 @@ func (c collection) delete(ctx context.Context, ns *corev1.Namespace, writer *wo
 	return objects, fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %v", ns.Name, c.resource)
 }
 
+var namespaceEnds = trace.Because("namespace-ends",
+	"the namespace {name:quote} is being deleted, and what is in it goes first",
+	"命名空间 {name:quote} 正在删除，先删除其中的对象")
+
 // deleteAll deletes the collection, and returns its objects, nil if it had none.
 func (c collection) deleteAll(ctx context.Context, ns *corev1.Namespace, writer *work.Writer,
 	guard rest.ValidateObjectFunc) (found runtime.Object, err error) {
 	void := false
 	ctx, end := writer.Begin(ctx, work.Write{
 		Verb: "deletecollection", Resource: c.resource, Namespace: ns.Name, Cause: revisionOf(ns), Void: &void,
-		Why: func(step *trace.Step) { step.WhyText(trace.NamespaceEnds, ns.Name) },
+		Why: func(step *trace.Step) { step.WhyText(namespaceEnds, ns.Name) },
 	})
 	defer end(&err)
 	options := &metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}

@@ -23,6 +23,10 @@ import (
 // namespaces is the resource of namespaces.
 var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 
+var namespaceEmpty = trace.Because("namespace-empty",
+	"nothing is left in the namespace: it may go",
+	"命名空间中已没有对象：可以消失了")
+
 // empty deletes the content of a namespace, records the remaining content in its status, and removes our
 // finalizer if nothing remains. done reports whether our work is done.
 func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done bool, err error) {
@@ -37,7 +41,7 @@ func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done 
 	if !remains.isGone() {
 		return false, nil
 	}
-	why := func(step *trace.Step) { step.Why(trace.NamespaceEmpty) }
+	why := func(step *trace.Step) { step.Why(namespaceEmpty) }
 	err = c.update(ctx, c.finalize, "finalize", ns, why, func(ns *corev1.Namespace) {
 		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers,
 			func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
@@ -106,6 +110,10 @@ func unlessGone(err error) error {
 	return err
 }
 
+var namespaceRemains = trace.Because("namespace-remains",
+	"conditions that say what is left in the namespace, and why: {conditions}",
+	"说明命名空间中还剩什么、为什么的状况：{conditions} 条")
+
 // tell records the remaining content in the namespace's status, unless the status already has it.
 func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, remains *content) error {
 	bad, now := remains.bad(), metav1.Now()
@@ -115,7 +123,7 @@ func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, remains *co
 	if len(bad) > 0 {
 		c.log.Info("a namespace that is being deleted is not empty yet", "namespace", ns.Name, "why", inOrder(bad))
 	}
-	why := func(step *trace.Step) { step.Why(trace.NamespaceRemains, int64(len(bad))) }
+	why := func(step *trace.Step) { step.Why(namespaceRemains, int64(len(bad))) }
 	return c.update(ctx, c.status, "status", ns, why, func(ns *corev1.Namespace) {
 		ns.Status.Phase = corev1.NamespaceTerminating
 		setConditions(&ns.Status, bad, now)

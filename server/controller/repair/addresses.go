@@ -147,6 +147,10 @@ func (c *Addresses) storedRanges(ctx context.Context) (ranges, error) {
 	return all, nil
 }
 
+var addressMissing = trace.Because("address-missing",
+	"the service has the cluster IP, and there is no IPAddress of it",
+	"该 Service 有此集群 IP，但没有对应的 IPAddress")
+
 // tryIP ensures the IPAddress of one cluster IP of a service.
 func (c *Addresses) tryIP(ctx context.Context, svc *corev1.Service, text string, all ranges, cause int64) (t trouble, err error) {
 	ip, ok := parse(text)
@@ -169,7 +173,7 @@ func (c *Addresses) tryIP(ctx context.Context, svc *corev1.Service, text string,
 	switch {
 	case !found:
 		return trouble{notAllocated, allocation, fmt.Sprintf("Cluster IP [%s]: %s is not allocated; repairing", family, ip)},
-			c.give(ctx, svc, ip, work.Decide(cause, trace.AddressMissing))
+			c.give(ctx, svc, ip, work.Decide(cause, addressMissing))
 	case !namesService(address):
 		return wrong, c.replace(ctx, svc, ip, address, cause)
 	}
@@ -196,9 +200,13 @@ func (c *Addresses) give(ctx context.Context, svc *corev1.Service, ip netip.Addr
 	return c.addresses.Create(ctx, service.NewAddress(svc, ip), d)
 }
 
+var addressWrong = trace.Because("address-wrong",
+	"the service has the cluster IP, and the IPAddress names another owner or lacks labels",
+	"该 Service 有此集群 IP，但 IPAddress 指向其他属主或缺少标签")
+
 // replace replaces an incorrect IPAddress of a service. The reference of an IPAddress can't be changed.
 func (c *Addresses) replace(ctx context.Context, svc *corev1.Service, ip netip.Addr, address *networkingv1.IPAddress, cause int64) error {
-	d := work.Decide(cause, trace.AddressWrong)
+	d := work.Decide(cause, addressWrong)
 	if err := c.addresses.Delete(ctx, address, metav1.DeletePropagationBackground, d); err != nil {
 		return err
 	}
@@ -249,10 +257,14 @@ func (c *Addresses) tryAddress(ctx context.Context, k key, cause int64) error {
 	return c.remove(ctx, address, t, cause)
 }
 
+var addressLeaked = trace.Because("address-leaked",
+	"the IPAddress was taken for a service, and no service has the address",
+	"该 IPAddress 是为某个 Service 占用的，但没有 Service 使用此地址")
+
 func (c *Addresses) remove(ctx context.Context, address *networkingv1.IPAddress, t trouble, cause int64) error {
 	return errors.Join(
 		c.recorder.tell(ctx, aboutAddress(address), t, cause),
-		c.addresses.Delete(ctx, address, metav1.DeletePropagationBackground, work.Decide(cause, trace.AddressLeaked)),
+		c.addresses.Delete(ctx, address, metav1.DeletePropagationBackground, work.Decide(cause, addressLeaked)),
 	)
 }
 

@@ -33,6 +33,10 @@ func newRecorder(kit *work.Kit, writer *work.Writer) recorder {
 		work.ObjectsOf[*corev1.Event](kit, writer, eventsv1.SchemeGroupVersion.WithResource("events"))}
 }
 
+var troubleTold = trace.Because("trouble-told",
+	"who uses the object can see it in an event: {kind:word}",
+	"该对象的使用者可在事件中看到：{kind:word}")
+
 // tell creates an event about an object.
 func (r recorder) tell(ctx context.Context, about corev1.ObjectReference, t trouble, cause int64) error {
 	namespace := about.Namespace
@@ -50,7 +54,7 @@ func (r recorder) tell(ctx context.Context, about corev1.ObjectReference, t trou
 		Message:             t.note,
 		ReportingController: r.name,
 		ReportingInstance:   r.instance,
-	}, work.Decision{Cause: cause, Why: func(step *trace.Step) { step.WhyText(trace.TroubleTold, t.reason) }})
+	}, work.Decision{Cause: cause, Why: func(step *trace.Step) { step.WhyText(troubleTold, t.reason) }})
 }
 
 func aboutService(svc *corev1.Service) corev1.ObjectReference {

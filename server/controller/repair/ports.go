@@ -199,6 +199,11 @@ func (c *Ports) tell(ctx context.Context, f finding, cause int64) error {
 	return c.recorder.tell(ctx, aboutService(svc), f.trouble, cause)
 }
 
+var portsDiffer = trace.Because("ports-differ",
+	"node ports that services have and that are not marked as taken: {unmarked}; that are marked and that no "+
+		"service has: {leaked}",
+	"Service 在用但未标记为已占用的节点端口：{unmarked} 个；已标记但没有 Service 使用的：{leaked} 个")
+
 // mend corrects the stored ports.
 func (c *Ports) mend(ctx context.Context, since int64, unmarked int, leaked []uint32, cause int64) (err error) {
 	services, ok := c.kit.Storages()[ServiceResource].(mender)
@@ -208,7 +213,7 @@ func (c *Ports) mend(ctx context.Context, since int64, unmarked int, leaked []ui
 	void := false
 	ctx, end := c.writer.Begin(ctx, work.Write{
 		Verb: "update", Resource: allocations, Name: "servicenodeports", Cause: cause, Void: &void,
-		Why: func(step *trace.Step) { step.Why(trace.PortsDiffer, int64(unmarked), int64(len(leaked))) },
+		Why: func(step *trace.Step) { step.Why(portsDiffer, int64(unmarked), int64(len(leaked))) },
 	})
 	defer end(&err)
 	changed, err := services.MendPorts(ctx, since, leaked)

@@ -189,6 +189,10 @@ func (c *Controller) expire(namespace string) {
 // errAsItIs ends an update that has nothing to change.
 var errAsItIs = errors.New("nothing is to be changed")
 
+var quotaCounted = trace.Because("quota-counted",
+	"the quota's status does not say what the objects of the namespace use of {names:word}",
+	"配额的 status 与命名空间中对象的实际用量不符：{names:word}")
+
 // keep writes the status of a quota if it is not correct.
 func (c *Controller) keep(
 	ctx context.Context, storages map[schema.GroupVersionResource]rest.Storage, serves func(schema.GroupResource) bool, namespace,
@@ -223,7 +227,7 @@ func (c *Controller) keep(
 	}
 	ctx, end := c.writer.Begin(ctx, work.Write{
 		Verb: "update", Resource: resource, Subresource: "status", Namespace: namespace, Name: name, Cause: cause,
-		Why: func(step *trace.Step) { step.WhyList(trace.QuotaCounted, changed) },
+		Why: func(step *trace.Step) { step.WhyList(quotaCounted, changed) },
 	})
 	defer end(&err)
 	_, err = c.writer.Update(ctx, updater, name, rest.DefaultUpdatedObjectInfo(nil, next))

@@ -40,12 +40,16 @@ func (c *finalizing) sweep(ctx context.Context, d *Definition,
 	return left, condition{}, nil
 }
 
+var definitionEnds = trace.Because("definition-ends",
+	"the definition is being deleted, and its objects go first",
+	"该 CRD 正在删除，先删除它的对象")
+
 // deleteAll deletes the objects in a namespace.
 func (c *finalizing) deleteAll(ctx context.Context, d *Definition, namespace string, objects ListerCollectionDeleter) (err error) {
 	info := infoOf(d, "deletecollection", namespace)
 	ctx, end := c.status.Begin(ctx, d, controllers.Write{
 		Verb: info.Verb, Resource: schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource},
-		Namespace: namespace, Why: func(step *trace.Step) { step.Why(trace.DefinitionEnds) },
+		Namespace: namespace, Why: func(step *trace.Step) { step.Why(definitionEnds) },
 	})
 	defer end(&err)
 	_, err = objects.DeleteCollection(ctx, rest.ValidateAllObjectFunc, metav1.NewDeleteOptions(0), &metainternalversion.ListOptions{})

@@ -78,6 +78,10 @@ func (s statusWriter) Begin(ctx context.Context, seen *Definition, write control
 // definitions is the resource of definitions.
 const definitions = "customresourcedefinitions"
 
+var definitionJudged = trace.Because("definition-judged",
+	"what is known of the definition calls for {conditions:word}",
+	"根据对该 CRD 的了解，应当是 {conditions:word}")
+
 // Update applies change to the definition seen, writes it, and returns it. change may edit the status and the
 // finalizers. The error is ErrChanged if etcd has another revision than seen.
 func (s statusWriter) Update(ctx context.Context, seen *Definition, change func(*Definition)) (_ *Definition, err error) {
@@ -94,7 +98,7 @@ func (s statusWriter) Update(ctx context.Context, seen *Definition, change func(
 	defer cancel()
 	ctx, end := s.Begin(ctx, seen, controllers.Write{
 		Verb: "update", Resource: apiextensionsv1.SchemeGroupVersion.WithResource(definitions), Subresource: "status", Name: seen.Name,
-		Why: func(step *trace.Step) { step.WhyText(trace.DefinitionJudged, decided(seen, &next)) },
+		Why: func(step *trace.Step) { step.WhyText(definitionJudged, decided(seen, &next)) },
 	})
 	defer end(&err)
 	out, _, err := s.Storage.Update(ctx, seen.Name, rest.DefaultUpdatedObjectInfo(nil, replace(seen, &next)),

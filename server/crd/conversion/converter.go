@@ -75,6 +75,13 @@ func (f *Factory) NewConverter(crd *apiextensionsv1.CustomResourceDefinition) (*
 // ChangesContent reports whether conversion can change more than the apiVersion.
 func (c *Converter) ChangesContent() bool { return c.webhook != nil }
 
+var (
+	strategyNone = trace.Because("strategy-none",
+		"strategy None: only apiVersion differs",
+		"策略 None：只有 apiVersion 不同")
+	strategyWebhook = trace.Because("strategy-webhook", "strategy Webhook", "策略 Webhook")
+)
+
 // Convert returns in, an object or a list of objects, in the version to.
 func (c *Converter) Convert(ctx context.Context, in runtime.Object, to schema.GroupVersion) (out runtime.Object, err error) {
 	if !needsConversion(in, to.String()) {
@@ -91,10 +98,10 @@ func (c *Converter) Convert(ctx context.Context, in runtime.Object, to schema.Gr
 		return nil, err
 	}
 	if c.webhook == nil || isEmptyObject(in) {
-		step.Why(trace.StrategyNone)
+		step.Why(strategyNone)
 		out = rename(in, to.String())
 	} else {
-		step.Why(trace.StrategyWebhook)
+		step.Why(strategyWebhook)
 		if out, err = c.webhook.convert(ctx, in, to); err != nil {
 			return nil, err
 		}

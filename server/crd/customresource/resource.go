@@ -117,10 +117,14 @@ func newResource(c Config) (*Resource, error) {
 	return r, nil
 }
 
+var schemaCompiled = trace.Because("schema-compiled",
+	"only its structure: validators and rules are compiled by the first write that needs them",
+	"只编译结构：校验器和规则由第一个需要它们的写请求编译")
+
 func compile(c Config, version string) (_ *schema.Schema, err error) {
 	note := trace.Note(c.Notes, trace.InstallSchema, version)
 	defer note.End(&err)
-	note.Why(trace.SchemaCompiled)
+	note.Why(schemaCompiled)
 	return schema.Compile(c.Definition, version, c.Limits)
 }
 

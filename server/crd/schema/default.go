@@ -58,15 +58,27 @@ func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int
 	return d.result()
 }
 
+var (
+	noDefaults = trace.Because("no-defaults",
+		"no default is set: the schema has none",
+		"没有填充默认值：schema 没有定义")
+	noDefaultNeeded = trace.Because("no-default-needed",
+		"no default is set: every field that has one is there",
+		"没有填充默认值：有默认值的字段都已存在")
+	defaultsSet = trace.Because("defaults-set",
+		"defaults set, in all {count}: {fields:quote}",
+		"填充了 {count} 个默认值：{fields:quote}")
+)
+
 // sayDefaults records in step which defaults were set.
 func (s *Schema) sayDefaults(step *trace.Step, given *trace.List) {
 	switch {
 	case !s.uses.defaults:
-		step.Why(trace.NoDefaults)
+		step.Why(noDefaults)
 	case given.Count() == 0:
-		step.Why(trace.NoDefaultNeeded)
+		step.Why(noDefaultNeeded)
 	default:
-		step.WhyText(trace.DefaultsSet, given.String(), int64(given.Count()))
+		step.WhyText(defaultsSet, given.String(), int64(given.Count()))
 	}
 }
 

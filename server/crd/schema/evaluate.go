@@ -205,17 +205,24 @@ const (
 	noOverload = "no such overload"
 )
 
+var (
+	ruleEmpty           = trace.Because("rule-empty", "not evaluated: the rule is empty", "没有执行：规则为空")
+	ruleWithoutOldValue = trace.Because("rule-without-old-value",
+		"not evaluated: the rule is about a change, and there is no old value",
+		"没有执行：规则针对变更，而这里没有旧值")
+)
+
 // evaluate evaluates one rule.
 func (r *ruleRun) evaluate(rule *apiextensionsv1.ValidationRule, compiled *schemacel.CompilationResult) outcome {
 	switch {
 	case compiled.Error != nil:
 		return r.invalid(fmt.Sprintf("rule compile error: %v", compiled.Error))
 	case compiled.Program == nil:
-		return outcome{skipped: trace.RuleEmpty}
+		return outcome{skipped: ruleEmpty}
 	}
 	optional := rule.OptionalOldSelf != nil && *rule.OptionalOldSelf
 	if compiled.UsesOldSelf && r.old == nil && !optional {
-		return outcome{skipped: trace.RuleWithoutOldValue}
+		return outcome{skipped: ruleWithoutOldValue}
 	}
 	vars := r.vars
 	if optional {

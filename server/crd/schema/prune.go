@@ -174,19 +174,37 @@ func (p *pruning) dropNulls(obj map[string]any) {
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(obj, p.schema.structural)
 }
 
+var (
+	allFieldsPreserved = trace.Because("all-fields-preserved",
+		"nothing is dropped: spec.preserveUnknownFields is true",
+		"不裁剪：spec.preserveUnknownFields 为 true")
+	allFieldsKnown = trace.Because("all-fields-known",
+		"nothing is dropped: the schema knows every field",
+		"不裁剪：schema 中有全部字段")
+	unknownFieldsDropped = trace.Because("unknown-fields-dropped",
+		"unknown fields dropped, in all {count}: {fields:quote}",
+		"裁剪了 {count} 个未知字段：{fields:quote}")
+	nullsDropped = trace.Because("nulls-dropped",
+		"nulls dropped where the schema allows none, in all {count}: {fields:quote}",
+		"去掉了 schema 不允许的 {count} 个 null：{fields:quote}")
+	unknownAndNullsDropped = trace.Because("unknown-and-nulls-dropped",
+		"dropped {unknown} unknown fields, and {nulls} nulls where the schema allows none: {fields:quote}",
+		"裁剪了 {unknown} 个未知字段，去掉了 schema 不允许的 {nulls} 个 null：{fields:quote}")
+)
+
 // say records the dropped fields in step.
 func (p *pruning) say(step *trace.Step) {
 	unknown, nulls := int64(p.unknown.count), int64(p.nulls.count)
 	switch {
 	case unknown+nulls == 0 && p.schema.preserveUnknown:
-		step.Why(trace.AllFieldsPreserved)
+		step.Why(allFieldsPreserved)
 	case unknown+nulls == 0:
-		step.Why(trace.AllFieldsKnown)
+		step.Why(allFieldsKnown)
 	case nulls == 0:
-		step.WhyText(trace.UnknownFieldsDropped, p.unknown.said(), unknown)
+		step.WhyText(unknownFieldsDropped, p.unknown.said(), unknown)
 	case unknown == 0:
-		step.WhyText(trace.NullsDropped, p.nulls.said(), nulls)
+		step.WhyText(nullsDropped, p.nulls.said(), nulls)
 	default:
-		step.WhyText(trace.UnknownAndNullsDropped, p.unknown.said()+"; "+p.nulls.said(), unknown, nulls)
+		step.WhyText(unknownAndNullsDropped, p.unknown.said()+"; "+p.nulls.said(), unknown, nulls)
 	}
 }

@@ -65,6 +65,14 @@ func (r *ruleReport) step(n *place, i int, at string) *trace.Step {
 	return step
 }
 
+var (
+	ruleHeld     = trace.Because("rule-held", "held", "通过")
+	ruleFailed   = trace.Because("rule-failed", "failed", "未通过")
+	ruleForgiven = trace.Because("rule-forgiven",
+		"failed, but the value is as it was before: only a warning: {error:quote}",
+		"未通过，但值没有变，只给出警告：{error:quote}")
+)
+
 // end ends the step of an evaluation, which may be nil.
 func (r *ruleReport) end(step *trace.Step, out outcome, cost int64) {
 	if r == nil {
@@ -75,22 +83,31 @@ func (r *ruleReport) end(step *trace.Step, out outcome, cost int64) {
 	case out.failed != nil:
 		r.failed++
 		err = out.failed
-		step.Why(trace.RuleFailed)
+		step.Why(ruleFailed)
 	case out.forgiven != nil:
 		r.forgiven++
 		if step.Recording() {
-			step.WhyText(trace.RuleForgiven, out.forgiven.Error())
+			step.WhyText(ruleForgiven, out.forgiven.Error())
 		}
-	case out.skipped != 0:
+	case !out.skipped.IsZero():
 		r.skipped++
 		step.Why(out.skipped)
 	default:
 		r.held++
-		step.Why(trace.RuleHeld)
+		step.Why(ruleHeld)
 	}
 	step.Int("cost", cost)
 	step.End(&err)
 }
+
+var (
+	ruleAfterLimit = trace.Because("rule-after-limit",
+		"not reached: no rule is evaluated after one that exceeded the cost limit",
+		"没有执行到：前面的规则超出开销上限后，不再执行其他规则")
+	ruleWithoutValue = trace.Because("rule-without-value",
+		"not reached: the object has nothing at {path:word}",
+		"没有执行到：对象在 {path:word} 处没有值")
+)
 
 // finish shows the rules that no value reached. stopped means that a failure ended the evaluation early.
 func (r *ruleReport) finish(stopped bool) {
@@ -106,9 +123,9 @@ func (r *ruleReport) finish(stopped bool) {
 			}
 			step := r.step(n, i, n.path)
 			if stopped {
-				step.Why(trace.RuleAfterLimit)
+				step.Why(ruleAfterLimit)
 			} else {
-				step.WhyText(trace.RuleWithoutValue, n.path)
+				step.WhyText(ruleWithoutValue, n.path)
 			}
 			step.End(nil)
 		}

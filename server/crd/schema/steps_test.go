@@ -155,7 +155,7 @@ func TestStepsAreBounded(t *testing.T) {
 	all = journey(t, trace.Steps, func(ctx context.Context) {
 		s.Validate(ctx, thing(t, `{spec: {v: {z: 1, l: [`+numbers+`]}}}`), Others{})
 	})
-	if len(all) != 3 || !strings.Contains(all[1].Error, "actual cost limit exceeded") || all[2].Reason != trace.RuleAfterLimit {
+	if len(all) != 3 || !strings.Contains(all[1].Error, "actual cost limit exceeded") || all[2].Reason != ruleAfterLimit {
 		t.Errorf("got\n%s", told(all))
 	}
 }

@@ -65,6 +65,18 @@ var (
 	statusChecks = []check{(*Schema).checkStatus, (*Schema).checkLists}
 )
 
+var (
+	schemaWithoutRules = trace.Because("schema-without-rules",
+		"schema errors: {errors}; the schema has no rules",
+		"schema 错误 {errors} 个；schema 没有规则")
+	rulesKeptBack = trace.Because("rules-kept-back",
+		"schema errors: {errors}; that keeps its {rules} rules from being evaluated",
+		"schema 错误 {errors} 个，因此不再执行它的 {rules} 条规则")
+	rulesEvaluated = trace.Because("rules-evaluated",
+		"schema errors: {errors}; {rules:word}",
+		"schema 错误 {errors} 个；{rules:word}")
+)
+
 func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs field.ErrorList) {
 	ctx, step := trace.Start(ctx, trace.CRDValidate, s.kind.Kind)
 	defer func() {
@@ -90,10 +102,10 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 	r := s.rules()
 	switch {
 	case r == nil:
-		step.Why(trace.SchemaWithoutRules, int64(len(errs)))
+		step.Why(schemaWithoutRules, int64(len(errs)))
 		return errs
 	case slices.ContainsFunc(errs, blocksRules):
-		step.Why(trace.RulesKeptBack, int64(len(errs)), int64(r.count))
+		step.Why(rulesKeptBack, int64(len(errs)), int64(r.count))
 		return append(errs,
 			field.Invalid(nil, nil,
 				"some validation rules were not checked because the object was invalid; "+
@@ -110,7 +122,7 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 	if step.Recording() {
 		e.report.finish(e.budget < 0)
 		step.Int("cost", celconfig.RuntimeCELCostBudget-max(e.budget, 0))
-		step.WhyText(trace.RulesEvaluated, e.report.String(), int64(len(errs)))
+		step.WhyText(rulesEvaluated, e.report.String(), int64(len(errs)))
 	}
 	return append(errs, e.errs...)
 }

@@ -62,6 +62,10 @@ func MediaTypesForSerializer(ns runtime.NegotiatedSerializer) (mediaTypes, strea
 	return mediaTypes, streamMediaTypes
 }
 
+var noMediaType = trace.Because("no-media-type",
+	"the resource can do nothing of what the client takes",
+	"客户端接受的形式，资源都不支持")
+
 // NegotiateOutputMediaType chooses the form of the response. It returns the pretty serializer if the client asks for
 // that.
 func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer,
@@ -71,7 +75,7 @@ func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer
 	defer step.End(&err)
 	options, better, ok := negotiate(header, ns.SupportedMediaTypes(), restrictions)
 	if !ok {
-		step.Why(trace.NoMediaType)
+		step.Why(noMediaType)
 		return options, runtime.SerializerInfo{}, notAcceptable(ns)
 	}
 	if step.Recording() {
@@ -96,6 +100,18 @@ func notAcceptable(ns runtime.NegotiatedSerializer) error {
 	return NewNotAcceptableError(supported)
 }
 
+var (
+	anyMediaType = trace.Because("any-media-type",
+		"the client takes anything: {form:word}, the first that the resource has",
+		"客户端什么都接受：{form:word}，即资源支持的第一种")
+	mediaTypeAsked = trace.Because("media-type-asked",
+		"the client asked for {form:word} first, and the resource has it",
+		"客户端首选 {form:word}，资源也支持")
+	mediaTypeNext = trace.Because("media-type-next",
+		"{form:word}: the resource can do nothing of the {clauses} that the client likes better",
+		"{form:word}：客户端更想要的 {clauses} 种，资源都不支持")
+)
+
 // why adds to step the clause of the header that chose the media type. better is the number of clauses that precede it.
 func why(step *trace.Step, header string, options *MediaTypeOptions, better int) {
 	form := options.Accepted.MediaType
@@ -104,11 +120,11 @@ func why(step *trace.Step, header string, options *MediaTypeOptions, better int)
 	}
 	switch {
 	case header == "" || header == "*/*":
-		step.WhyText(trace.AnyMediaType, form)
+		step.WhyText(anyMediaType, form)
 	case better == 0:
-		step.WhyText(trace.MediaTypeAsked, form)
+		step.WhyText(mediaTypeAsked, form)
 	default:
-		step.WhyText(trace.MediaTypeNext, form, int64(better))
+		step.WhyText(mediaTypeNext, form, int64(better))
 	}
 }
 

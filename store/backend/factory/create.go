@@ -14,6 +14,15 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
+var (
+	backendByDefault = trace.Because("backend-by-default",
+		"the storage backend is not set, which means etcd3",
+		"没有指定存储后端，即 etcd3")
+	backendNamed = trace.Because("backend-named",
+		"the storage backend is {backend:word}",
+		"存储后端是 {backend:word}")
+)
+
 // Create makes the storage of one resource. newFunc and newListFunc make empty objects and lists of it; resourcePrefix
 // begins its keys below the prefix of the configuration, and starts with a slash.
 //
@@ -26,9 +35,9 @@ func Create(c ConfigForResource, newFunc, newListFunc func() runtime.Object, res
 		return nil, nil, err
 	}
 	if c.Type == StorageTypeUnset {
-		note.Why(trace.BackendByDefault)
+		note.Why(backendByDefault)
 	} else {
-		note.WhyText(trace.BackendNamed, c.Type)
+		note.WhyText(backendNamed, c.Type)
 	}
 	return newETCD3Storage(c, newFunc, newListFunc, resourcePrefix)
 }
@@ -71,14 +80,23 @@ func checkType(storageType string) error {
 	}
 }
 
+var (
+	etcdInProcess = trace.Because("etcd-in-process",
+		"etcd runs in this process: no socket lies between",
+		"etcd 运行在本进程内：中间没有 socket")
+	etcdServers = trace.Because("etcd-servers",
+		"etcd is a cluster, reached at {servers} addresses",
+		"etcd 是集群，通过 {servers} 个地址访问")
+)
+
 func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface,
 	_ DestroyFunc, err error) {
 	note := trace.Note(c.Notes, trace.StorageEtcd3, c.Prefix)
 	defer note.End(&err)
 	if c.Transport.InProcess != nil {
-		note.Why(trace.EtcdInProcess)
+		note.Why(etcdInProcess)
 	} else {
-		note.Why(trace.EtcdServers, int64(len(c.Transport.ServerList)))
+		note.Why(etcdServers, int64(len(c.Transport.ServerList)))
 	}
 	t, err := c.orOwn().acquire(c.Transport)
 	if err != nil {

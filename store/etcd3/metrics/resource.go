@@ -52,6 +52,15 @@ func (m *Metrics) For(resource schema.GroupResource) *Resource {
 	return &Resource{metrics: m, resource: resource}
 }
 
+var (
+	etcdCounted = trace.Because("etcd-counted",
+		"in etcd_requests_total and etcd_request_duration_seconds: {labels:word}",
+		"计入 etcd_requests_total 和 etcd_request_duration_seconds：{labels:word}")
+	etcdCountedFailed = trace.Because("etcd-counted-failed",
+		"in etcd_requests_total, etcd_request_errors_total and etcd_request_duration_seconds: {labels:word}",
+		"计入 etcd_requests_total、etcd_request_errors_total 和 etcd_request_duration_seconds：{labels:word}")
+)
+
 // Request counts a request of ctx that began at start and ended now, with err.
 func (r *Resource) Request(ctx context.Context, operation Operation, err error, start time.Time) {
 	took := time.Since(start)
@@ -69,11 +78,11 @@ func (r *Resource) Request(ctx context.Context, operation Operation, err error, 
 	o.duration.Observe(took.Seconds())
 	o.total.Inc()
 	if err == nil {
-		step.WhyText(trace.EtcdCounted, o.labels)
+		step.WhyText(etcdCounted, o.labels)
 		return
 	}
 	r.metrics.requestErrors.WithLabelValues(operation.String(), r.resource.Group, r.resource.Resource).Inc()
-	step.WhyText(trace.EtcdCountedFailed, o.labels)
+	step.WhyText(etcdCountedFailed, o.labels)
 }
 
 // Event counts a watch event.

@@ -86,7 +86,7 @@ func (b *builder) decisions(j *v1alpha1.Journey) {
 			title = ""
 		}
 		first := len(b.lines)
-		b.pair("  "+number(j, i), attributesWidth+4, plain, b.words.Why(s))
+		b.pair("  "+number(j, i), attributesWidth+4, plain, b.words.Why(j, s))
 		b.lead(first, toStep(i))
 	}
 }

@@ -61,7 +61,7 @@ func (b *builder) ask(j *v1alpha1.Journey, i int, here bool) {
 	} else {
 		b.request(s, said)
 	}
-	b.fact("why", plain, b.words.Why(s))
+	b.fact("why", plain, b.words.Why(j, s))
 	b.fact("error", bad, s.Error)
 	took := b.words.Phrase("not answered yet")
 	if s.TookNanos >= 0 {

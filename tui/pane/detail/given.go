@@ -16,7 +16,7 @@ func (p *Pane) Place() source.Place {
 		return source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream,
 			UpstreamFile: m.UpstreamFile, Release: m.UpstreamRelease}
 	case p.selected():
-		return source.PlaceOf(&p.journey.Status.Steps[p.ranStep()], p.look().Words)
+		return source.PlaceOf(p.journey, &p.journey.Status.Steps[p.ranStep()], p.look().Words)
 	}
 	return source.Place{}
 }

@@ -23,7 +23,7 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 	s := &j.Status.Steps[i]
 	b.add(notice, s.Title)
 	b.fact("about", plain, s.Subject)
-	b.fact("why", plain, b.words.Why(s))
+	b.fact("why", plain, b.words.Why(j, s))
 	b.fact("error", bad, s.Error)
 	took := b.words.Phrase("still running")
 	if s.TookNanos >= 0 {
@@ -43,7 +43,7 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 		b.attributes(s.Attributes)
 	}
 	b.blank()
-	b.place(source.PlaceOf(s, b.words))
+	b.place(source.PlaceOf(j, s, b.words))
 }
 
 // interventions lists the holds and injected failures of a step.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -25,7 +26,7 @@ func shown(t testing.TB, more ...*v1alpha1.Journey) *Pane {
 func shownOf(t testing.TB, capacity int, more ...*v1alpha1.Journey) *Pane {
 	t.Helper()
 	changed := make(chan struct{}, 1)
-	s := session.Saved(append(tuitest.Recorded(t, "../testdata/journeys.json"), more...), func() {
+	s := session.Saved(append(tuitest.Recorded(t, "../testdata/journeys.json"), more...), trace.Catalogue{}, func() {
 		select {
 		case changed <- struct{}{}:
 		default:

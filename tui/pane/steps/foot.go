@@ -46,7 +46,7 @@ func (p *Pane) reasons() []string {
 	if s.Error != "" {
 		return append(out, draw.Wrap(words.Phrase("error: %s", s.Error), p.w-4)...)
 	}
-	if why := words.Why(s); why != "" {
+	if why := words.Why(p.journey, s); why != "" {
 		out = append(out, draw.Wrap(words.Phrase("why: %s", why), p.w-4)...)
 	}
 	return out

@@ -197,7 +197,7 @@ func (p *Pane) textOf(n *node, i int) rowText {
 	t := rowText{
 		layer: s.Layer, lanes: called(st.Steps, n.step, p.stepAbove(i)), number: strconv.Itoa(n.step + 1),
 		title: words.Text(s.Title), subject: s.Subject,
-		why: words.Why(s), took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != "", touched: p.touched[n.step],
+		why: words.Why(p.journey, s), took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != "", touched: p.touched[n.step],
 	}
 	if s.Error != "" {
 		t.why = s.Error

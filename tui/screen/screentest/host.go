@@ -15,6 +15,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"k8s.io/client-go/rest"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -79,6 +80,8 @@ type Host struct {
 	swept   int // counts the calls of Sizes
 	gone    atomic.Bool
 
+	// Known are the reasons that filters can ask for; none by default.
+	Known trace.Catalogue
 	// Look is the theme; plain by default.
 	Look theme.Theme
 
@@ -278,6 +281,8 @@ func (h *Host) API() *api.Client { return h.client }
 func (h *Host) Theme() theme.Theme { return h.Look }
 
 func (h *Host) Zone() *time.Location { return time.UTC }
+
+func (h *Host) Reasons() trace.Catalogue { return h.Known }
 
 func (h *Host) Kubeconfig() string { return "/home/you/.kx/kubeconfig" }
 

@@ -22,7 +22,6 @@ import (
 // allowed are the package-level variables that change all the same, with the reason why servers may share them.
 var allowed = map[string]string{
 	"core/trace.sites":                      "the place of each step in this binary, noted when the step first runs: it is the same for all",
-	"core/trace.sentences":                  "the registered reasons, complete when the package is initialised",
 	"server/handler.getMethod":              methodPlaces,
 	"server/handler.listMethod":             methodPlaces,
 	"server/handler.watchMethod":            methodPlaces,

@@ -18,6 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
@@ -108,7 +109,7 @@ func (f *traceFlag) show(w *wiring) {
 	if f.form == "" || f.config == nil {
 		return
 	}
-	s, err := session.New(f.config, 1, func() {})
+	s, err := session.New(f.config, server.Reasons(), 1, func() {})
 	if err != nil {
 		w.say(err.Error())
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/docs"
+	"github.com/kx-apiserver/kx/server"
 )
 
 // Entry is a lesson to play.
@@ -30,13 +31,14 @@ func Catalogue(language lang.Language) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := server.Reasons().Known
 	entries := make([]Entry, len(files))
 	for i, file := range files {
 		data, err := fs.ReadFile(docs.Files, file)
 		if err != nil {
 			return nil, err
 		}
-		l, err := lesson.Parse("docs/"+file, data)
+		l, err := lesson.Parse("docs/"+file, data, known)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +72,7 @@ func read(file string) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("read the lesson: %w", err)
 	}
-	l, err := lesson.Parse(file, data)
+	l, err := lesson.Parse(file, data, server.Reasons().Known)
 	if err != nil {
 		return Entry{}, err
 	}

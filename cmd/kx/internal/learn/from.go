@@ -17,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
@@ -270,12 +271,13 @@ func (d *draft) expectations() {
 		}
 		first = append(first, "1 "+d.term()+" ("+strings.Join(ids, " -> ")+")")
 	}
+	reasons := server.Reasons()
 	for _, s := range d.steps {
 		// It is chance whether a cache was up to date when a list was requested.
 		if s.Reason == nil || s.ID == trace.CacherList.String() {
 			continue
 		}
-		if _, known := trace.LookupReason(s.Reason.Kind); known {
+		if _, known := reasons.Reason(s.Reason.Kind); known {
 			first = append(first, "1 "+d.term()+" step("+s.ID+" reason:"+s.Reason.Kind+")")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/server"
 )
 
 // TestFromAStranger makes a lesson of a journey whose texts try to end their lines and to add a run of their own.
@@ -23,7 +24,7 @@ func TestFromAStranger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := lesson.Parse("my.md", []byte(text))
+		l, err := lesson.Parse("my.md", []byte(text), server.Reasons().Known)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

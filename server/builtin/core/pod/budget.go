@@ -96,6 +96,10 @@ func (e *evicting) getBudget(ctx context.Context, name string) (*policyv1.PodDis
 	return b, err
 }
 
+var budgetAllows = trace.Because("budget-allows",
+	"the budget lets it go: afterwards it allows {left} more",
+	"预算允许驱逐，之后还允许 {left} 个")
+
 // checkAndDecrement takes one disruption and notes the pod's name in the budget, or returns an error if the budget
 // allows no disruption.
 func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisruptionBudget) (err error) {
@@ -106,7 +110,7 @@ func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisrupt
 	}
 	b = b.DeepCopy()
 	b.Status.DisruptionsAllowed--
-	step.Why(trace.BudgetAllows, int64(b.Status.DisruptionsAllowed))
+	step.Why(budgetAllows, int64(b.Status.DisruptionsAllowed))
 	if b.Status.DisruptionsAllowed == 0 {
 		poddisruptionbudget.UpdateDisruptionAllowedCondition(b)
 	}

@@ -122,6 +122,10 @@ type evicting struct {
 	pod *corev1.Pod
 }
 
+var noBudgetNeeded = trace.Because("no-budget-needed",
+	"the pod does not run: no budget counts it",
+	"该 Pod 没有运行，不计入任何预算")
+
 // deleteIfIdle deletes a pod that is not running, without regard to budgets. It retries conflicts, unless the client
 // gave a resourceVersion.
 func (e *evicting) deleteIfIdle(ctx context.Context) (gone bool, err error) {
@@ -142,7 +146,7 @@ func (e *evicting) deleteIfIdle(ctx context.Context) (gone bool, err error) {
 		if err := e.delete(ctx, deletion); err != nil {
 			return err
 		}
-		e.step.Why(trace.NoBudgetNeeded)
+		e.step.Why(noBudgetNeeded)
 		gone = true
 		return nil
 	})
@@ -155,6 +159,13 @@ func isIdle(pod *corev1.Pod) (idle, over bool) {
 	return over || pod.Status.Phase == corev1.PodPending, over
 }
 
+var (
+	noBudget            = trace.Because("no-budget", "no budget selects the pod", "没有预算选中该 Pod")
+	budgetSparesUnready = trace.Because("budget-spares-unready",
+		"the pod is not ready, and the budget lets such pods go",
+		"该 Pod 未就绪，预算允许驱逐这样的 Pod")
+)
+
 // deleteIfAllowed deletes the pod if the budget that selects it allows that.
 func (e *evicting) deleteIfAllowed(ctx context.Context) error {
 	budgets, err := e.budgetsOf(ctx, e.pod)
@@ -162,7 +173,7 @@ func (e *evicting) deleteIfAllowed(ctx context.Context) error {
 		return err
 	}
 	if len(budgets) == 0 {
-		e.step.Why(trace.NoBudget)
+		e.step.Why(noBudget)
 		return e.delete(ctx, e.deletion)
 	}
 	if len(budgets) > 1 {
@@ -171,7 +182,7 @@ func (e *evicting) deleteIfAllowed(ctx context.Context) error {
 	}
 	budget := &budgets[0]
 	if sparesUnready(budget, e.pod) {
-		e.step.Why(trace.BudgetSparesUnready)
+		e.step.Why(budgetSparesUnready)
 		return e.deleteUnready(ctx, budget.Name)
 	}
 	if err := e.takeFrom(ctx, budget); err != nil {

@@ -17,7 +17,7 @@ func Causes(out io.Writer, chain []*v1alpha1.Journey, unknown error, p Paint) {
 	for i, j := range chain {
 		fmt.Fprintln(out, head(j, p))
 		if len(j.Status.Steps) > 0 && j.Status.Steps[0].ID == trace.ControllerDecide.String() {
-			if why := p.words.Why(&j.Status.Steps[0]); why != "" {
+			if why := p.words.Why(j, &j.Status.Steps[0]); why != "" {
 				fmt.Fprintf(out, "  %s %s\n", p.bold(draw.Clean(j.Spec.UserAgent)+":"), p.notes(draw.Clean(why)))
 			}
 		}
@@ -51,7 +51,7 @@ func Blame(out io.Writer, j *v1alpha1.Journey, path string, changes []blame.Chan
 		fmt.Fprintf(out, "  %s → %s  %s\n", p.bad(show(c.Before)), p.good(show(c.After)), p.bold(p.words.Who(c.Who)))
 		fmt.Fprintf(out, "      %s %s (%s:%d)\n", p.layer(draw.Clean(c.Step.ID)), draw.Clean(c.Step.Function), draw.Clean(c.Step.File),
 			c.Step.Line)
-		if why := p.words.Why(c.Step); why != "" {
+		if why := p.words.Why(j, c.Step); why != "" {
 			fmt.Fprintf(out, "      %s\n", p.notes(draw.Clean(why)))
 		}
 	}

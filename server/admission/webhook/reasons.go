@@ -1,0 +1,11 @@
+package webhook
+
+import "github.com/kx-apiserver/kx/core/trace"
+
+// Reasons lists why the steps of this package went the way they did.
+func Reasons() []trace.Reason {
+	return []trace.Reason{
+		webhookAllowed, webhookAsked, webhookChanged, webhookConditionFailed, webhookConditionFalse, webhookDenied,
+		webhookFailed, webhookIgnored, webhookLeft, webhookOtherLabels, webhookOtherNamespace, webhooksAsked,
+	}
+}

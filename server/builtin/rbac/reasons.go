@@ -1,0 +1,10 @@
+package rbac
+
+import "github.com/kx-apiserver/kx/core/trace"
+
+// Reasons lists why the steps of this package went the way they did.
+func Reasons() []trace.Reason {
+	return []trace.Reason{
+		grantByMasters, grantChecked, grantFree, grantHeld, grantLacks, grantLacksAll, grantNoRole, grantSame,
+	}
+}

@@ -1,0 +1,11 @@
+package garbage
+
+import "github.com/kx-apiserver/kx/core/trace"
+
+// Reasons lists why the steps of this package went the way they did.
+func Reasons() []trace.Reason {
+	return []trace.Reason{
+		dependentsGone, nobodyLeft, ownerElsewhere, ownerLeaves, ownersGone, ownersUnblocked, ownersWait,
+		referencesDropped,
+	}
+}

@@ -1,0 +1,8 @@
+package namespace
+
+import "github.com/kx-apiserver/kx/core/trace"
+
+// Reasons lists why the steps of this package went the way they did.
+func Reasons() []trace.Reason {
+	return []trace.Reason{namespaceEmpty, namespaceEnds, namespaceRemains}
+}

@@ -1,0 +1,6 @@
+package controller
+
+import "github.com/kx-apiserver/kx/core/trace"
+
+// Reasons lists why the steps of this package went the way they did.
+func Reasons() []trace.Reason { return []trace.Reason{definitionEnds, definitionJudged} }

@@ -1,0 +1,11 @@
+package endpoint
+
+import "github.com/kx-apiserver/kx/core/trace"
+
+// Reasons lists why the steps of this package went the way they did.
+func Reasons() []trace.Reason {
+	return []trace.Reason{
+		groupsEnabled, methodMissing, nobodyHasPath, pathLeft, pathTaken, placeMissing, resourceMissing, routesMade,
+		storageCan, storageCannot, storagesInOrder, storagesOfGroup,
+	}
+}
