@@ -31,8 +31,11 @@ type Header struct {
 	Server string `json:"server,omitempty"`
 }
 
-// Writer writes a capture.
-type Writer struct{ lines *json.Encoder }
+// Writer writes a capture. The sentence of a reason stands in the first journey with that reason.
+type Writer struct {
+	lines     *json.Encoder
+	sentences map[string]v1alpha1.Sentence // those written last, by kind
+}
 
 // NewWriter begins a capture.
 func NewWriter(w io.Writer, server string, saved time.Time) (*Writer, error) {
@@ -41,7 +44,7 @@ func NewWriter(w io.Writer, server string, saved time.Time) (*Writer, error) {
 	if err := lines.Encode(Header{Kind: kind, Version: version, Saved: saved.UTC(), Server: server}); err != nil {
 		return nil, fmt.Errorf("write the capture: %w", err)
 	}
-	return &Writer{lines}, nil
+	return &Writer{lines, map[string]v1alpha1.Sentence{}}, nil
 }
 
 // visible escapes lines, so that a printed file can't control the terminal. Each write is a whole line.
@@ -56,7 +59,15 @@ func (v visible) Write(line []byte) (int, error) {
 
 // Write adds a journey.
 func (w *Writer) Write(j *v1alpha1.Journey) error {
-	if err := w.lines.Encode(j); err != nil {
+	written := *j
+	written.Status.Sentences = nil
+	for _, s := range j.Status.Sentences {
+		if w.sentences[s.Kind] != s {
+			w.sentences[s.Kind] = s
+			written.Status.Sentences = append(written.Status.Sentences, s)
+		}
+	}
+	if err := w.lines.Encode(&written); err != nil {
 		return fmt.Errorf("write journey %s: %w", j.Name, err)
 	}
 	return nil
@@ -68,6 +79,9 @@ type Reader struct {
 
 	lines *bufio.Scanner
 	line  int
+	// sentences are those read last, by kind.
+	sentences map[string]v1alpha1.Sentence
+
 	page  bool // the capture stands within a page
 	ended bool // the page's capture was read to its end
 }
@@ -76,7 +90,7 @@ type Reader struct {
 func NewReader(r io.Reader) (*Reader, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, LineMost)
-	reader := &Reader{lines: lines}
+	reader := &Reader{lines: lines, sentences: map[string]v1alpha1.Sentence{}}
 	if err := reader.next(&reader.Header); err != nil {
 		switch {
 		case errors.Is(err, io.EOF):
@@ -113,6 +127,15 @@ func (r *Reader) Next() (*v1alpha1.Journey, error) {
 	if err := check(j); err != nil {
 		return nil, fmt.Errorf("line %d of the capture: %w", r.line, err)
 	}
+	for _, s := range j.Status.Sentences {
+		if _, known := r.sentences[s.Kind]; known || len(r.sentences) < sentencesMost {
+			r.sentences[s.Kind] = s
+		}
+	}
+	j.Complete(func(kind string) (v1alpha1.Sentence, bool) {
+		s, ok := r.sentences[kind]
+		return s, ok
+	})
 	return j, nil
 }
 

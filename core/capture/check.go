@@ -21,6 +21,9 @@ const (
 	entriesMost = 1 << 14
 	// valuesMost bounds the attributes of all steps, and the values of their reasons.
 	valuesMost = 1 << 16
+	// sentencesMost bounds the kinds of reasons of all journeys, and sentenceMost the bytes of a sentence.
+	sentencesMost = 1 << 12
+	sentenceMost  = 1 << 10
 	// callsMost bounds how many steps lead from the first one to the last one that it called.
 	callsMost = 256
 	// nestingMost bounds the nesting of an object. Readers indent by it.
@@ -48,8 +51,8 @@ func crowded(line []byte) error {
 	}
 	_ = json.Unmarshal(line, &j)
 	s, m := &j.Status, &j.Metadata
-	err := short(len(s.Steps), len(s.Sentences), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
-		len(m.OwnerReferences), len(m.ManagedFields), len(m.Finalizers))
+	err := short(len(s.Steps), len(s.Sentences), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held),
+		len(s.Touched), len(m.OwnerReferences), len(m.ManagedFields), len(m.Finalizers))
 	if err != nil {
 		return err
 	}
@@ -87,13 +90,16 @@ func short(lists ...int) error {
 }
 
 // check refuses a journey that no server recorded, so that its readers can add up its times and follow its steps. It
-// takes out objects that are nested too deep, and counts them as missing.
+// takes out objects that are nested too deep, and counts them as missing, and sentences that are too long.
 func check(j *v1alpha1.Journey) error {
 	s := &j.Status
-	if err := short(len(s.Steps), len(s.Sentences), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held), len(s.Touched),
-		len(j.Labels), len(j.Annotations), len(j.OwnerReferences), len(j.ManagedFields), len(j.Finalizers)); err != nil {
+	if err := short(len(s.Steps), len(s.Sentences), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held),
+		len(s.Touched), len(j.Labels), len(j.Annotations), len(j.OwnerReferences), len(j.ManagedFields), len(j.Finalizers)); err != nil {
 		return err
 	}
+	s.Sentences = slices.DeleteFunc(s.Sentences, func(said v1alpha1.Sentence) bool {
+		return max(len(said.Kind), len(said.English), len(said.Chinese)) > sentenceMost
+	})
 	if err := checkTimes(s); err != nil {
 		return err
 	}

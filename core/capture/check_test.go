@@ -55,6 +55,7 @@ func TestBounds(t *testing.T) {
 		{"many events", of(`"deliveries":` + repeated(`{}`, 1_000_000)), "has 1000000 entries"},
 		{"many attributes", of(`"steps":[{"attributes":` + repeated(`{}`, 1_000_000) + `}]`), "the steps of the journey have 1000000 values"},
 		{"many values of a reason", of(`"steps":[{"reason":{"values":` + repeated(`{}`, 70_000) + `}}]`), "have 70000 values"},
+		{"many sentences", of(`"sentences":` + repeated(`{}`, 1_000_000)), "has 1000000 entries"},
 		{"many labels", head + `{"metadata":{"name":"a-1","labels":{` + labels(20_000) + `}}}`, "has 20000 entries"},
 		{"many steps in a short line", of(`"steps":` + repeated(`{}`, 20_000)), "has 20000 entries"},
 		{"steps that call each other", of(`"steps":` + chain(10_000)), "step 258 is called through more than 256 others"},

@@ -102,7 +102,7 @@ func TestComplete(t *testing.T) {
 	own := v1alpha1.Sentence{Kind: "key-moved", English: "moved", Chinese: "移动了"}
 	j.Status.Sentences = []v1alpha1.Sentence{own}
 	j.Status.Steps = append(j.Status.Steps, v1alpha1.Step{})
-	want := []v1alpha1.Sentence{own, {Kind: "key-taken", English: "the key is taken", Chinese: "该键已被占用"}}
+	want := []v1alpha1.Sentence{{Kind: "key-taken", English: "the key is taken", Chinese: "该键已被占用"}, own}
 	for range 2 {
 		if Complete(j, trace.NewCatalogue([]trace.Reason{taken, moved})); !slices.Equal(j.Status.Sentences, want) {
 			t.Errorf("%+v", j.Status.Sentences)

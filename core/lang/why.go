@@ -46,19 +46,8 @@ func (l Language) Why(j *v1alpha1.Journey, s *v1alpha1.Step) string {
 
 // Complete adds to a journey the sentences that it lacks and the reasons have: older servers did not send them.
 func Complete(j *v1alpha1.Journey, reasons trace.Catalogue) {
-	known := map[string]bool{}
-	for i := range j.Status.Sentences {
-		known[j.Status.Sentences[i].Kind] = true
-	}
-	for i := range j.Status.Steps {
-		s := &j.Status.Steps[i]
-		if s.Reason == nil || known[s.Reason.Kind] {
-			continue
-		}
-		known[s.Reason.Kind] = true
-		if r, ok := reasons.Reason(s.Reason.Kind); ok {
-			j.Status.Sentences = append(j.Status.Sentences,
-				v1alpha1.Sentence{Kind: r.String(), English: r.Sentence(), Chinese: r.Chinese()})
-		}
-	}
+	j.Complete(func(kind string) (v1alpha1.Sentence, bool) {
+		r, ok := reasons.Reason(kind)
+		return v1alpha1.Sentence{Kind: r.String(), English: r.Sentence(), Chinese: r.Chinese()}, ok
+	})
 }
