@@ -30,6 +30,7 @@ func TestTraceNamesThatDoNotExist(t *testing.T) {
 		{[]string{"ls", "store.gett -> etcd.txn"}, step},
 		{[]string{"ls", "--verb", "gett"}, `there is no verb "gett"; near it: get`},
 		{[]string{"ls", "layer:etdc"}, `there is no layer "etdc"; near it: etcd`},
+		{[]string{"ls", "reason:key-moved.*"}, `there is no reason "key-moved.*"; near it: key-moved`},
 		{[]string{"ls", "ressource:pods"}, `there is no field "ressource"; near it: resource`},
 		{[]string{"ls", "step:kubelet.*"}, `there is no step "kubelet.*"; expected one of those that kx trace steps lists`},
 		{[]string{"--wait", "1", "--timeout", "1s", "step:store.gett"}, step},
@@ -78,5 +79,40 @@ func TestTraceNamesOfAnotherVersion(t *testing.T) {
 	a = typeCommand("trace", "export", "--file", saved, "step:store.guess-3f2a1c-3")
 	if want := `"store.guess-3f2a1c-3"; near it: store.guess-3f2a1c-1, store.guess-3f2a1c-2`; a.code != 1 || !strings.Contains(a.err, want) {
 		t.Errorf("exit code %d: %s%s", a.code, a.err, a.out)
+	}
+}
+
+// TestTraceSentences: a reason without a sentence, as earlier versions of kx wrote it, is shown in the reader's language by the reasons
+// of this version, and one that this version does not know by the sentence that came with it.
+func TestTraceSentences(t *testing.T) {
+	saved := filepath.Join(t.TempDir(), "saved")
+	file := `{"kind":"KxCapture","version":1,"saved":"2026-11-27T20:00:00Z"}
+{"metadata":{"name":"3f2a1c-1"},"spec":{"method":"PUT","uri":"/x","verb":"update"},"status":{"phase":"Complete","code":409,"steps":[` +
+		`{"id":"etcd.txn","layer":"etcd","parent":-1,"why":"the key is elsewhere","reason":{"kind":"key-moved","values":[` +
+		`{"name":"revision","value":"9"},{"name":"expected","value":"7"}]}},` +
+		`{"id":"store.guess","layer":"store","parent":-1,"why":"the stars say 7","reason":{"kind":"the-stars","values":[` +
+		`{"name":"n","value":"7"}]}}],"sentences":[{"kind":"the-stars","english":"the stars say {n}","chinese":"星象显示 {n}"}]}}
+{"metadata":{"name":"3f2a1c-2"},"spec":{"method":"GET","uri":"/x","verb":"get"},"status":{"phase":"Complete","code":200,"steps":[` +
+		`{"id":"store.guess","layer":"store","parent":-1,"why":"the stars say 8","reason":{"kind":"the-stars","values":[` +
+		`{"name":"n","value":"8"}]}}]}}
+`
+	if err := os.WriteFile(saved, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		journey, language string
+		want              []string
+	}{
+		{"3f2a1c-1", "zh", []string{"该键在修订版本 9，不是 7", "星象显示 7"}},
+		{"3f2a1c-1", "en", []string{"the key is elsewhere", "the stars say 7"}},
+		{"3f2a1c-2", "zh", []string{"星象显示 8"}},
+		{"3f2a1c-2", "en", []string{"the stars say 8"}},
+	} {
+		a := typeCommand("trace", "show", test.journey, "--file", saved, "--lang", test.language)
+		for _, want := range test.want {
+			if a.code != 0 || !strings.Contains(a.out, want) {
+				t.Errorf("%s in %s: exit code %d, want %q: %s%s", test.journey, test.language, a.code, want, a.err, a.out)
+			}
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 )
 
@@ -32,7 +33,7 @@ func journey(name string) *v1alpha1.Journey {
 
 func of(t *testing.T, config *rest.Config) *Session {
 	t.Helper()
-	s, err := New(config, 100, func() {})
+	s, err := New(config, trace.Catalogue{}, 100, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func TestSaved(t *testing.T) {
 	failed := journey("b")
 	failed.Status.Code = 404
 	changed := make(chan struct{}, 1)
-	s := Saved([]*v1alpha1.Journey{journey("a"), failed}, func() {
+	s := Saved([]*v1alpha1.Journey{journey("a"), failed}, trace.Catalogue{}, func() {
 		select {
 		case changed <- struct{}{}:
 		default:
@@ -246,7 +247,7 @@ func TestSaved(t *testing.T) {
 func TestSavedByAnotherVersion(t *testing.T) {
 	other := journey("b")
 	other.Status.Steps = []v1alpha1.Step{{ID: "store.guess", Layer: "oracle", Reason: &v1alpha1.Reason{Kind: "the-stars"}}}
-	s := Saved([]*v1alpha1.Journey{journey("a"), other}, func() {}, func() {})
+	s := Saved([]*v1alpha1.Journey{journey("a"), other}, trace.NewCatalogue(trace.Reasons()), func() {}, func() {})
 	defer s.Close()
 	for _, text := range []string{"step:store.guess", "step:store.gu*", "layer:oracle", "reason:the-stars"} {
 		if ids, err := s.List(context.Background(), text); err != nil || fmt.Sprint(ids) != "[b]" {
@@ -256,5 +257,28 @@ func TestSavedByAnotherVersion(t *testing.T) {
 	_, err := s.List(context.Background(), "step:store.guest")
 	if want := `there is no step "store.guest"; near it: store.guess`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
+	}
+}
+
+// TestSentences: what an earlier version of kx recorded gets its sentences from the reasons of this one, saved or live.
+func TestSentences(t *testing.T) {
+	old := journey("a")
+	old.Status.Steps = []v1alpha1.Step{{Reason: &v1alpha1.Reason{Kind: trace.NoResourcePath.String()}}, {Reason: &v1alpha1.Reason{Kind: "the-stars"}}}
+	server := tuitest.New(t)
+	server.Put(old.DeepCopy())
+	live, err := New(server.Config, trace.NewCatalogue(trace.Reasons()), 100, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := Saved([]*v1alpha1.Journey{old.DeepCopy()}, trace.NewCatalogue(trace.Reasons()), func() {}, func() {})
+	for name, s := range map[string]*Session{"live": live, "saved": saved} {
+		defer s.Close()
+		j, err := s.Get(context.Background(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := j.Status.Sentences; len(said) != 1 || said[0].Chinese != trace.NoResourcePath.Chinese() {
+			t.Errorf("%s: %+v", name, said)
+		}
 	}
 }
