@@ -2,8 +2,9 @@
 //
 // A capture is lines of JSON. The first is a header with the version, each other one is a journey. It may stand within
 // an HTML page, which kx trace export writes. The sentence of a reason stands once, in the first journey with that
-// reason, in all languages of its server: so a reader without the code that gave the reason can show it. What comes in are journeys and an io.Writer, or an io.Reader. Callers
-// open the files. Secrets are masked before a journey is recorded, so a capture has none.
+// reason, in all languages of its server: so a reader without the code that gave the reason can show it.
+//
+// What comes in are journeys and an io.Writer, or an io.Reader. Callers open the files. Secrets are masked before a journey is recorded, so a capture has none.
 //
 // # Invariants
 //

@@ -1,8 +1,8 @@
 // Package lang translates the words that users read: English, in which the code is written, and Chinese.
 //
 // What comes in is an English text: a title, a sentence with placeholders, a format. What goes out is the same in the
-// reader's [Language], or the English text where the catalogue has none. The catalogue of Chinese is zh.txt. The reasons
-// of steps are not in it: a journey brings their sentences.
+// reader's [Language], or the English text where the catalogue has none. The catalogue of Chinese is zh.txt. The
+// reasons of steps are not in it: a journey brings their sentences.
 //
 // # Invariants
 //

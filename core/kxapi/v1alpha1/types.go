@@ -233,8 +233,8 @@ func (s *Step) Decided() Place {
 type Sentence struct {
 	// The kind of the reasons that it is for, such as cached-at-revision.
 	Kind string `json:"kind"`
-	// The sentence, in which {revision} is a number, {state:word} a text of the server's own, and {error:quote} one that
-	// may quote the request.
+	// The sentence, in which {revision} is a number, {state:word} a text of the server's own, and {error:quote} one
+	// that may quote the request.
 	English string `json:"english"`
 	// The same in Chinese.
 	Chinese string `json:"chinese"`
