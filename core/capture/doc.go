@@ -4,7 +4,8 @@
 // an HTML page, which kx trace export writes. The sentence of a reason stands once, in the first journey with that
 // reason, in all languages of its server: so a reader without the code that gave the reason can show it.
 //
-// What comes in are journeys and an io.Writer, or an io.Reader. Callers open the files. Secrets are masked before a journey is recorded, so a capture has none.
+// What comes in are journeys and an io.Writer, or an io.Reader. Callers open the files. Secrets are masked before a
+// journey is recorded, so a capture has none.
 //
 // # Invariants
 //
