@@ -190,7 +190,8 @@ func nesting(data []byte) (most int) {
 func Size(j *v1alpha1.Journey) int64 {
 	s := &j.Status
 	size := sizeOf[v1alpha1.Journey]() + listOf(s.Steps) + listOf(s.Sentences) + listOf(s.Marks) + listOf(s.Deliveries) +
-		listOf(s.Effects) + listOf(s.Interventions) + listOf(s.Held) + listOf(s.Touched) + listOf(j.OwnerReferences) + listOf(j.ManagedFields)
+		listOf(s.Effects) + listOf(s.Interventions) +
+		listOf(s.Held) + listOf(s.Touched) + listOf(j.OwnerReferences) + listOf(j.ManagedFields)
 	for i := range s.Steps {
 		step := &s.Steps[i]
 		size += listOf(step.Attributes)

@@ -12,7 +12,8 @@
 //	step.Int("revision", rev)
 //
 // A reason is declared once, in English and Chinese, by the package that gives it ([Because]). A step records the
-// reason and its values, and readers make the sentence. A program puts the reasons of its packages together ([Catalogue]).
+// reason and its values, and readers make the sentence. A program puts the reasons of its packages together
+// ([Catalogue]).
 //
 // A nil *Step is valid and does nothing. Start returns it for a request that is not recorded, so layers need no check.
 // Code that makes expensive arguments asks [Step.Recording] or [Step.Objects] first.

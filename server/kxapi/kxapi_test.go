@@ -29,6 +29,7 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/cacher"
+	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
 func TestMain(m *testing.M) {
@@ -51,7 +52,7 @@ func newServerOf(t *testing.T, recorder *trace.Recorder, caches *cacher.Caches) 
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
 		MinRequestTimeout:          time.Hour,
 	}
-	group := NewAPIGroupInfo(Config{Journeys: recorder, Caches: caches, Allow: options.Allow{Breakpoints: options.Always, Faults: options.Always}, Source: sourceTree(t)})
+	group := NewAPIGroupInfo(Config{Journeys: recorder, Reasons: trace.NewCatalogue(etcd3.Reasons()), Caches: caches, Allow: options.Allow{Breakpoints: options.Always, Faults: options.Always}, Source: sourceTree(t)})
 	s.Router = endpoint.NewRouter("test", group.NegotiatedSerializer, endpoint.NotFoundHandler)
 	if err := s.InstallAPIGroup(&group); err != nil {
 		t.Fatal(err)
