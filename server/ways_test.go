@@ -16,6 +16,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server"
 )
 
 // TestWays holds the tables of docs/get.md against requests that it sends. A row is a function that ran, in the order of
@@ -224,7 +225,7 @@ type witness struct {
 func watchSteps(t *testing.T, r *running, kind trace.RuleKind, text string, effect trace.Effect) *witness {
 	t.Helper()
 	w := &witness{}
-	f, err := filter.Parse(text, trace.Known)
+	f, err := filter.Parse(text, server.Reasons().Known)
 	must(t, err)
 	rule := &trace.Rule{
 		Name: "witness", Kind: kind, Filter: f, Effect: effect, Skip: math.MaxInt64, Probability: 1, Changed: w.take,

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kx-apiserver/kx/core/filter"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/docs"
+	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -53,7 +53,7 @@ func TestFiltersOfDocuments(t *testing.T) {
 		}
 		for _, asked := range term.FindAll(text, -1) {
 			terms++
-			if _, err := filter.Parse(string(asked), trace.Known); err != nil {
+			if _, err := filter.Parse(string(asked), server.Reasons().Known); err != nil {
 				t.Errorf("docs/%s: %s: %v", name, asked, err)
 			}
 		}
