@@ -151,9 +151,9 @@ func (c *chain) CreateKubeAPIServer(delegate http.Handler, enabled endpoint.APIR
 		return err
 	}
 	group := kxapi.NewAPIGroupInfo(kxapi.Config{
-		Journeys: c.journeys, Reasons: Reasons(), Caches: &c.storage.caches, Compact: c.storage.compact, Etcd: c.storage.below, Moments: c.storage.moments,
-		Servers: c.servers, Controllers: c.controllers.Load, Authorizer: c.authorization.Authorizer, Source: Source(),
-		Fair: c.options.Limits.PriorityAndFairness, Allow: c.options.Allow,
+		Journeys: c.journeys, Reasons: Reasons(), Caches: &c.storage.caches, Compact: c.storage.compact, Etcd: c.storage.below,
+		Moments: c.storage.moments, Servers: c.servers, Controllers: c.controllers.Load, Authorizer: c.authorization.Authorizer,
+		Source: Source(), Fair: c.options.Limits.PriorityAndFairness, Allow: c.options.Allow,
 	})
 	if err := s.InstallAPIGroup(&group); err != nil {
 		return err

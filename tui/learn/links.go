@@ -27,10 +27,10 @@ type link struct {
 
 // reading is a step whose function is worth reading, once it is found.
 type reading struct {
-	journey string
-	step    *v1alpha1.Step
-	err     error
-	id      string
+	found
+	step *v1alpha1.Step
+	err  error
+	id   string
 }
 
 // found is a request of a part. whole is nil where its name is enough.
@@ -112,11 +112,9 @@ func (s *Screen) read(part lesson.Read) tea.Cmd {
 		var all []reading
 		for _, id := range part.Steps {
 			r := reading{id: id}
-			var f found
-			if f, r.err = s.find(ctx, part.Of, "step:"+id, true); r.err == nil {
-				r.journey = f.journey
-				for k := range f.whole.Status.Steps {
-					if step := &f.whole.Status.Steps[k]; step.ID == id {
+			if r.found, r.err = s.find(ctx, part.Of, "step:"+id, true); r.err == nil {
+				for k := range r.whole.Status.Steps {
+					if step := &r.whole.Status.Steps[k]; step.ID == id {
 						r.step = step
 						break
 					}

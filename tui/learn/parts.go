@@ -314,7 +314,7 @@ func (s *Screen) layRead(i int, part lesson.Read, e *entry) {
 			continue
 		}
 		step := r.step
-		at := source.PlaceOf(step, p.look.Words)
+		at := source.PlaceOf(r.whole, step, p.look.Words)
 		n := p.add(link{journey: r.journey, step: r.id, source: &screen.ToSource{
 			File: at.File, Line: at.Line, Function: at.Function,
 			Upstream: at.Upstream, UpstreamFile: at.UpstreamFile, Release: at.Release, Because: at.Because,
