@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kx-apiserver/kx/server/admission"
-	"github.com/kx-apiserver/kx/server/admission/kept"
+	"github.com/kx-apiserver/kx/server/admission/mirror"
 	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/authn/issuer"
 	"github.com/kx-apiserver/kx/server/authz"
@@ -122,7 +122,7 @@ type plugins struct {
 	authorization *authorization
 	*admission.Plugins
 	// objects are those that configure admission.
-	objects *kept.Keeper
+	objects *mirror.Keeper
 	// services finds services, for webhooks and APIServices.
 	services *service.Finder
 }
@@ -130,7 +130,7 @@ type plugins struct {
 // start makes the plugins, which Initialize connects to the storages later.
 func (p *plugins) start(context.Context) (err error) {
 	o, etcd := &p.options.Admission, p.storage.below
-	p.objects = kept.New(etcd.Live, etcd.Decoder, p.log)
+	p.objects = mirror.New(etcd.Live, etcd.Decoder, p.log)
 	p.services = &service.Finder{Addresses: o.Services, Endpoints: p.options.Aggregator.Endpoints, Self: p.home.address}
 	p.Plugins, err = admission.New(admission.Config{
 		Selection: o.Selection, Tolerations: o.Tolerations, Authorizer: p.authorization.Authorizer,

@@ -74,7 +74,7 @@ func (h *home) openDataDir() (err error) {
 		return err
 	}
 	h.onClose(h.dir.Close)
-	for _, warning := range slices.Concat(h.dir.Warnings, backup.Lost(h.dir.Path, h.options)) {
+	for _, warning := range slices.Concat(h.dir.Warnings, backup.MissingParts(h.dir.Path, h.options)) {
 		h.log.Warn(warning)
 	}
 	return nil

@@ -58,7 +58,7 @@ func TestRecordedAdmission(t *testing.T) {
 		"data.by": "an admission policy, house-rules/everywhere", "metadata.labels.team": "a webhook, scenes/label.label.example.com",
 		"metadata.labels.second": "a webhook, scenes/second.label.example.com",
 	} {
-		changes, err := blame.Of(r.journeys[0], path)
+		changes, err := blame.FindChanges(r.journeys[0], path)
 		must(t, err)
 		if !slices.ContainsFunc(changes, func(c blame.Change) bool { return c.Who == want }) || len(changes) != 1 {
 			t.Errorf("%s has its value by %+v, want %q", path, changes, want)

@@ -28,12 +28,12 @@ type etcd struct {
 	home      *home
 	own       *embedded.Server // nil for a cluster
 	transport backend.TransportConfig
-	shared    *factory.Shared
+	shared    *factory.Pool
 }
 
 // start starts an etcd in this process, unless the options name another one.
 func (e *etcd) start(ctx context.Context) error {
-	e.shared = factory.NewShared(e.metrics.Registry, e.log)
+	e.shared = factory.NewPool(e.metrics.Registry, e.log)
 	if err := e.reach(ctx); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (s *storage) start(context.Context) error {
 	}
 	context.AfterFunc(s.life, release)
 	s.below = &kxapi.Etcd{
-		Live:    admin.Over(client, factory.Describe(config.Transport)),
+		Live:    admin.NewLive(client, factory.Describe(config.Transport)),
 		Decoder: &admin.Decoder{Prefix: o.KeyPrefix(), Encryption: transformers},
 	}
 	s.moments = kxapi.NewMoments(s.below.Live.Revision)

@@ -413,7 +413,7 @@ func TestBlameOfWebhooks(t *testing.T) {
 	var j v1alpha1.Journey
 	r.kx(t, http.MethodGet, "journeys/"+r.journeysOf(t, "?filter=verb:create+resource:configmaps")[0].Name, nil, http.StatusOK, &j)
 	for path, want := range map[string]string{"metadata.labels.team": "a webhook, scenes/label.label.example.com", "metadata.labels.second": "a webhook, scenes/second.label.example.com"} {
-		changes, err := blame.Of(&j, path)
+		changes, err := blame.FindChanges(&j, path)
 		must(t, err)
 		var by []string
 		for _, change := range changes {

@@ -42,7 +42,7 @@ func (m *model) palette() []string {
 		if reason := c.Disabled(); reason != "" {
 			help = m.theme.Notice(m.theme.Words.Phrase("not now: %s", m.theme.Words.Text(reason)))
 		}
-		line := mark + m.theme.Key(draw.Fit(keys.Shown(c.Keys...), keyColumn)) +
+		line := mark + m.theme.Key(draw.Fit(keys.FormatKeys(c.Keys...), keyColumn)) +
 			draw.Fit(m.theme.Words.Text(c.Title), titleColumn+1) + " " + help
 		lines = append(lines, line)
 	}
@@ -61,7 +61,7 @@ func (m *model) helpRows() int { return max(m.boxHeight()-2, 1) }
 func (m *model) helpLines() []string {
 	var lines []string
 	for _, c := range m.table.In(m.helpOf) {
-		shown := keys.Shown(c.KeysIn(m.helpOf)...)
+		shown := keys.FormatKeys(c.KeysIn(m.helpOf)...)
 		text := draw.Wrap(m.theme.Words.Text(c.Help), max(m.boxWidth()-keyColumn-4, 1))
 		if reason := c.Disabled(); reason != "" {
 			text = append(text, m.theme.Words.Phrase("not now: %s", m.theme.Words.Text(reason)))

@@ -31,7 +31,7 @@ func (m *model) commands() []keys.Command {
 		own = append(own, m.reachable(s)...)
 	}
 	typed := []keys.Context{keys.Palette, keys.Ask, keys.Menu}
-	shared := keys.Shared(slices.Concat(contexts, typed), own, m.shared)
+	shared := keys.SharedCommands(slices.Concat(contexts, typed), own, m.shared)
 	for i := range shared {
 		switch c := &shared[i]; {
 		case c.ID == keys.Grow:

@@ -261,7 +261,7 @@ func TestClashes(t *testing.T) {
 func quoted(pressed []string) string {
 	var shown []string
 	for _, k := range pressed {
-		shown = append(shown, "`"+keys.Shown(k)+"`")
+		shown = append(shown, "`"+keys.FormatKeys(k)+"`")
 	}
 	return strings.Join(shown, " ")
 }

@@ -51,7 +51,7 @@ func (m *model) key(name string) tea.Cmd {
 		m.insert(text)
 		return nil
 	}
-	m.say(m.theme.Words.Phrase("%s does nothing here: ? lists the keys", keys.Shown(name)))
+	m.say(m.theme.Words.Phrase("%s does nothing here: ? lists the keys", keys.FormatKeys(name)))
 	return nil
 }
 

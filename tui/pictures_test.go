@@ -30,7 +30,7 @@ func TestPictures(t *testing.T) {
 		t.Run(test.file, func(t *testing.T) {
 			d := newDriver(t)
 			d.recorded = tuitest.Recorded(t, "testdata/pictures.json")
-			d.m.theme = theme.Fixed(theme.Dark, termenv.TrueColor)
+			d.m.theme = theme.NewTheme(theme.Dark, termenv.TrueColor)
 			d.send(tea.WindowSizeMsg{Width: test.w, Height: test.h})
 			d.put("2", "3", "4", "5", "6")
 			d.press(test.keys...)

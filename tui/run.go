@@ -27,7 +27,7 @@ type Options struct {
 	// Start finds the server, or starts it, while the program already draws.
 	Start func(context.Context) (Server, error)
 	// Saved is a capture to show instead of a server.
-	Saved *Saved
+	Saved *Capture
 
 	// Export writes requests as a document: a page, Markdown, a drawing. It may be nil.
 	Export func(out io.Writer, e *capture.Export) error
@@ -66,8 +66,8 @@ type Server struct {
 	Note string
 }
 
-// Saved is a capture that was read from a file.
-type Saved struct {
+// Capture is a capture that was read from a file.
+type Capture struct {
 	File     string
 	Journeys []*v1alpha1.Journey
 	// Dropped counts the older journeys of the file that do not fit into SavedMost.
@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	terminal := &terminal{File: os.Stdout}
-	s, err := newScreen(ctx, o, theme.For(os.Stdout), terminal)
+	s, err := newScreen(ctx, o, theme.DetectTerminal(os.Stdout), terminal)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ type Screen struct {
 
 // New makes a program for the caller to run. Copied text is written to out. The program's commands end with ctx.
 func New(ctx context.Context, o Options, out io.Writer) (*Screen, error) {
-	return newScreen(ctx, o, theme.For(out), out)
+	return newScreen(ctx, o, theme.DetectTerminal(out), out)
 }
 
 func newScreen(ctx context.Context, o Options, t *theme.Terminal, out io.Writer) (*Screen, error) {

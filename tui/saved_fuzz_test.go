@@ -90,7 +90,7 @@ func copied(t testing.TB, d *driver) string {
 func openSaved(t testing.TB, all []*v1alpha1.Journey, language lang.Language) *driver {
 	t.Helper()
 	d := &driver{t: t, messages: make(chan tea.Msg, 64)}
-	o := Options{Saved: &Saved{File: "kx.ndjson", Journeys: all}, CrashDir: t.TempDir(), Theme: theme.None, Language: language}
+	o := Options{Saved: &Capture{File: "kx.ndjson", Journeys: all}, CrashDir: t.TempDir(), Theme: theme.None, Language: language}
 	s, err := New(t.Context(), o, &d.clipboard)
 	if err != nil {
 		t.Fatal(err)

@@ -112,7 +112,7 @@ func (d *driver) colours(plain []string, when string) {
 	d.t.Helper()
 	for _, name := range []theme.Name{theme.Light, theme.Dark, theme.HighContrast, theme.ColourBlind} {
 		for _, profile := range []termenv.Profile{termenv.ANSI, termenv.ANSI256, termenv.TrueColor} {
-			d.m.theme = theme.Fixed(name, profile)
+			d.m.theme = theme.NewTheme(name, profile)
 			d.m.theme.Name += theme.Name(fmt.Sprint(profile)) // the profile is no other theme to the panes
 			coloured := d.m.render()
 			for i, line := range coloured {

@@ -379,7 +379,7 @@ func TestKeysFile(t *testing.T) {
 
 func TestSavedCapture(t *testing.T) {
 	d := filled(t) // for what was recorded
-	o := Options{Saved: &Saved{File: "kx.ndjson", Journeys: d.recorded, Dropped: 3}, CrashDir: t.TempDir(), Theme: theme.None}
+	o := Options{Saved: &Capture{File: "kx.ndjson", Journeys: d.recorded, Dropped: 3}, CrashDir: t.TempDir(), Theme: theme.None}
 	s, err := New(context.Background(), o, &d.clipboard)
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func (m *model) sides() []string {
 	if m.frame.Stacked() {
 		return append(m.lesson.Render(), beside()...)
 	}
-	return draw.Beside(m.lesson.Render(), beside())
+	return draw.JoinBlocks(m.lesson.Render(), beside())
 }
 
 // veil replaces the screen while it would answer the lesson's question.
@@ -80,7 +80,7 @@ func (m *model) over(frame, box []string) []string {
 	if len(box) > 0 {
 		w = draw.Width(box[0])
 	}
-	return draw.Over(frame, box, (m.w-w)/2, m.boxTop())
+	return draw.Overlay(frame, box, (m.w-w)/2, m.boxTop())
 }
 
 // header draws the names of the screens, and the facts about the server. It is the one line that changes while the
@@ -219,7 +219,7 @@ type hint struct {
 }
 
 func (m *model) text(h hint) string {
-	return " " + m.theme.Key(keys.Shown(h.key)) + " " + m.theme.Words.Text(h.word) + " "
+	return " " + m.theme.Key(keys.FormatKeys(h.key)) + " " + m.theme.Words.Text(h.word) + " "
 }
 
 // hints draws the next useful keys that fit, and always the keys for help and the palette.

@@ -80,7 +80,7 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 	if len(args)+len(o.kustomizations) == 0 {
 		return errors.New("nothing to check: name files or directories, - for standard input, or a kustomization with -k")
 	}
-	colored, err := render.Colored(o.color, cmd.OutOrStdout())
+	colored, err := render.WantsColour(o.color, cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (o *etcdOptions) saveArchive(cmd *cobra.Command, format render.Format, file
 }
 
 // tellStreamed reports on stderr what was verified of an archive on standard output.
-func tellStreamed(cmd *cobra.Command, saved *backup.Saved) error {
+func tellStreamed(cmd *cobra.Command, saved *backup.Summary) error {
 	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: about %s keys of revision %d or later. "+
 		"Verified: the SHA-256 that etcd sent, and its length. Not verified: what was written could not be read back. "+
 		"Check the file with kx etcd snapshot status.\n",
@@ -59,7 +59,7 @@ func tellStreamed(cmd *cobra.Command, saved *backup.Saved) error {
 func (o *etcdOptions) archived(cmd *cobra.Command) (*backup.Save, error) {
 	if len(o.endpoint.URLs) > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "--endpoints names an etcd alone: the archive has no keys and certificates of a server")
-		m := backup.Manifest{KX: serverbackup.Here(), Prefix: o.keyPrefix(), Etcd: backup.Etcd{Servers: o.endpoint.URLs}}
+		m := backup.Manifest{KX: serverbackup.ProgramVersion(), Prefix: o.keyPrefix(), Etcd: backup.Etcd{Servers: o.endpoint.URLs}}
 		return &backup.Save{Describe: m}, nil
 	}
 	if _, runs := identity.InUse(o.dataDir); !runs {
@@ -125,7 +125,7 @@ func (o *restoreOptions) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	if report.Missing, err = o.missing(ctx, report.Restored); err != nil {
+	if report.Missing, err = o.missing(ctx, report.RestoreResult); err != nil {
 		return err
 	}
 	progress.Clear()
@@ -158,7 +158,7 @@ func (o *restoreOptions) fromSnapshot(ctx context.Context, file string, progress
 	if err != nil {
 		return nil, err
 	}
-	return &render.Restore{Restored: restored}, nil
+	return &render.Restore{RestoreResult: restored}, nil
 }
 
 // fromArchive makes the data directory of a server.
@@ -192,12 +192,12 @@ func (o *restoreOptions) fromArchive(ctx context.Context, file string, progress 
 	}
 	defer lock.Close()
 	restored, err := archive.Restore(ctx, backup.RestoreOptions{
-		Dir: dir, Ignore: []string{identity.LockName}, Bump: o.bump, Here: serverbackup.Here(),
+		Dir: dir, Ignore: []string{identity.LockName}, Bump: o.bump, Here: serverbackup.ProgramVersion(),
 	}, progress)
 	if err != nil {
 		return nil, err
 	}
-	return &render.Restore{Restored: restored, Parts: archive.Parts(), Serve: serverbackup.Words(dir, archive)}, nil
+	return &render.Restore{RestoreResult: restored, Parts: archive.Parts(), Serve: serverbackup.Words(dir, archive)}, nil
 }
 
 func notInUse(dir string) error {
@@ -209,7 +209,7 @@ func notInUse(dir string) error {
 
 // missing returns the encryption keys that values need: all of them, or those that the configuration of the flag
 // lacks.
-func (o *restoreOptions) missing(ctx context.Context, r *admin.Restored) ([]admin.NeededKey, error) {
+func (o *restoreOptions) missing(ctx context.Context, r *admin.RestoreResult) ([]admin.NeededKey, error) {
 	if o.encryption == "" || len(r.Encryption) == 0 {
 		return r.Encryption, nil
 	}

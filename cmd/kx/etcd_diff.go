@@ -36,7 +36,7 @@ differences.`,
 }
 
 func (o *etcdDiffOptions) run(ctx context.Context, r *reader, args []string) error {
-	colored, err := render.Colored(o.color, r.out)
+	colored, err := render.WantsColour(o.color, r.out)
 	if err != nil {
 		return err
 	}

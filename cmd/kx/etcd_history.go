@@ -41,7 +41,7 @@ shown they come from the latest entry. API servers compact etcd every few minute
 }
 
 func (o *etcdHistoryOptions) run(ctx context.Context, r *reader, key string) error {
-	colored, err := render.Colored(o.color, r.out)
+	colored, err := render.WantsColour(o.color, r.out)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func newEtcdDefragCommand(o *etcdOptions) *cobra.Command {
 		"Make the files of the members that were named as small as they can be, one after the other. "+
 			"A member answers nobody\nmeanwhile. Compact before: what history needs is not free.",
 		"  kx etcd compact && kx etcd defrag",
-		render.Defragmented, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Defragmented, error] {
+		render.Defragmented, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Defragmentation, error] {
 			return live.Defragment(ctx)
 		})
 }

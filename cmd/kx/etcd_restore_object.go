@@ -93,7 +93,7 @@ func (o *etcdRestoreObjectOptions) collect(ctx context.Context, r *reader, args 
 	}
 	var out []*unstructured.Unstructured
 	for _, path := range paths {
-		for kv, err := range admin.Below(ctx, r, path, admin.Range{}) {
+		for kv, err := range admin.Subtree(ctx, r, path, admin.Range{}) {
 			if err != nil {
 				return nil, err
 			}

@@ -49,7 +49,7 @@ func (o *etcdSalvageOptions) run(ctx context.Context, cmd *cobra.Command) error 
 	if err != nil {
 		return err
 	}
-	if err := render.Salvaged(cmd.OutOrStdout(), o.format, salvaged); err != nil {
+	if err := render.Salvage(cmd.OutOrStdout(), o.format, salvaged); err != nil {
 		return err
 	}
 	if len(salvaged.Losses) > 0 {

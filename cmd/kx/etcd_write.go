@@ -70,7 +70,7 @@ func (o *etcdWriteOptions) apply(ctx context.Context, cmd *cobra.Command, editor
 		_, err := fmt.Fprintf(out, "%s: it is like that already, nothing was written\n", escape.Line(p.Key))
 		return err
 	}
-	colored, err := render.Colored(o.color, out)
+	colored, err := render.WantsColour(o.color, out)
 	if err != nil {
 		return err
 	}

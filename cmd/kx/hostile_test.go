@@ -170,7 +170,7 @@ func (p *process) served(t *testing.T, c *client, path string) {
 func filterOf(value string) string {
 	var text string
 	_ = json.Unmarshal([]byte(value), &text)
-	data, _ := json.Marshal(filter.Of("name", text))
+	data, _ := json.Marshal(filter.Compose("name", text))
 	return string(data)
 }
 

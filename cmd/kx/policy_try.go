@@ -82,7 +82,7 @@ func (o *policyTryOptions) run(cmd *cobra.Command, _ []string) error {
 	if operation != "" && operation != admission.Create && operation != admission.Update {
 		return fmt.Errorf("--operation %s: use create or update", o.operation)
 	}
-	colored, err := render.Colored(o.color, cmd.OutOrStdout())
+	colored, err := render.WantsColour(o.color, cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}

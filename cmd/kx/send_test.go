@@ -153,7 +153,7 @@ func TestTemplates(t *testing.T) {
 		if r.Namespaced {
 			base.Namespace = "default"
 		}
-		check := func(r0 request.Request, of schema.Of) {
+		check := func(r0 request.Request, of schema.Description) {
 			t.Helper()
 			r0.Body = doc.Template(of)
 			if problems := doc.Check(r0.Body, of); len(problems) > 0 {
@@ -167,7 +167,7 @@ func TestTemplates(t *testing.T) {
 		if r.Can(request.Create, "") {
 			create := base
 			create.Verb, create.Name = request.Create, ""
-			check(create, schema.Of{Kind: r.Kind, Namespace: base.Namespace, Name: name})
+			check(create, schema.Description{Kind: r.Kind, Namespace: base.Namespace, Name: name})
 		}
 		for _, patch := range request.PatchTypes() {
 			custom := r.Group == "stable.example.com"
@@ -179,10 +179,10 @@ func TestTemplates(t *testing.T) {
 			if patch == request.ApplyPatch {
 				patched.Query = url.Values{"fieldManager": {"test"}, "force": {"true"}}
 			}
-			check(patched, schema.Of{Kind: r.Kind, Namespace: base.Namespace, Name: name, Patch: patch})
+			check(patched, schema.Description{Kind: r.Kind, Namespace: base.Namespace, Name: name, Patch: patch})
 		}
 		for _, sub := range r.Subresources {
-			of := schema.Of{Kind: sub.Kind, Namespace: base.Namespace, Name: name}
+			of := schema.Description{Kind: sub.Kind, Namespace: base.Namespace, Name: name}
 			switch below := base; {
 			case sub.Name == "scale":
 				below.Verb, below.Subresource = request.Update, sub.Name

@@ -59,7 +59,7 @@ func (o *storageWhatIfOptions) run(ctx context.Context, cmd *cobra.Command, r *r
 		return fmt.Errorf("%s: %w", o.crd, err)
 	}
 	resource := schema.GroupResource{Group: tried.Spec.Group, Resource: tried.Spec.Names.Plural}
-	installed, err := whatif.Installed(ctx, r.Source, r.decoder, resource)
+	installed, err := whatif.FindInstalled(ctx, r.Source, r.decoder, resource)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 )
 
 func newTraceBlameCommand(o *traceOptions) *cobra.Command {
-	s := &blamed{journeySource: journeySource{traceOptions: o}}
+	s := &blameOptions{journeySource: journeySource{traceOptions: o}}
 	cmd := &cobra.Command{
 		Use:   "blame ID|RESOURCE/NAME [PATH]",
 		Short: "Show who gave a field its value: which steps of a request, or which manager; or why there was the request",
@@ -53,13 +53,13 @@ other request.`,
 	return cmd
 }
 
-// blamed holds the options of kx trace blame, which explains a request or an object.
-type blamed struct {
+// blameOptions holds the options of kx trace blame, which explains a request or an object.
+type blameOptions struct {
 	journeySource
 	namespace string
 }
 
-func (s *blamed) run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) error {
+func (s *blameOptions) run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) error {
 	subject, path := args[0], ""
 	if len(args) > 1 {
 		path = args[1]
@@ -90,7 +90,7 @@ func (s *blamed) run(ctx context.Context, args []string, in io.Reader, out, errO
 }
 
 // tell writes the causes of a request, or the steps that changed the field at a path.
-func (s *blamed) tell(ctx context.Context, j *v1alpha1.Journey, path string, in io.Reader, out io.Writer) error {
+func (s *blameOptions) tell(ctx context.Context, j *v1alpha1.Journey, path string, in io.Reader, out io.Writer) error {
 	if path == "" {
 		return s.causes(ctx, j, in, out)
 	}
@@ -102,7 +102,7 @@ var writes = []string{"create", "update", "patch", "delete"}
 
 // newestSaved returns the last request of a capture that wrote an object and, if a path is given, changed the field
 // there. A capture holds only the plural names of resources.
-func (s *blamed) newestSaved(in io.Reader, resource, name, path string) (newest *v1alpha1.Journey, err error) {
+func (s *blameOptions) newestSaved(in io.Reader, resource, name, path string) (newest *v1alpha1.Journey, err error) {
 	wanted := schema.ParseGroupResource(resource)
 	var plurals []string
 	for j, err := range saved(s.file, in) {
@@ -116,7 +116,7 @@ func (s *blamed) newestSaved(in io.Reader, resource, name, path string) (newest 
 			continue
 		}
 		if path != "" {
-			changes, err := blame.Of(j, path)
+			changes, err := blame.FindChanges(j, path)
 			if err != nil || len(changes) == 0 {
 				continue
 			}
@@ -132,7 +132,7 @@ func (s *blamed) newestSaved(in io.Reader, resource, name, path string) (newest 
 }
 
 // wrote reports whether a request wrote the object of that name successfully.
-func (s *blamed) wrote(j *v1alpha1.Journey, name string) bool {
+func (s *blameOptions) wrote(j *v1alpha1.Journey, name string) bool {
 	return j.Spec.Name == name && (j.Spec.Namespace == s.namespace || j.Spec.Namespace == "") && slices.Contains(writes, j.Spec.Verb) &&
 		j.Spec.Subresource == "" && j.Status.Code >= 200 && j.Status.Code < 300
 }
@@ -146,7 +146,7 @@ func what(resource, name, path string) string {
 
 // object explains the newest request of the server that wrote an object. If there is none, it shows the object's
 // managedFields.
-func (s *blamed) object(ctx context.Context, resource, name, path string, in io.Reader, out, errOut io.Writer) error {
+func (s *blameOptions) object(ctx context.Context, resource, name, path string, in io.Reader, out, errOut io.Writer) error {
 	config, err := s.server()
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (s *blamed) object(ctx context.Context, resource, name, path string, in io.
 }
 
 // managers writes the managers of a field from an object's managedFields.
-func (s *blamed) managers(ctx context.Context, config *rest.Config, mapping *meta.RESTMapping, name, path string, out io.Writer) error {
+func (s *blameOptions) managers(ctx context.Context, config *rest.Config, mapping *meta.RESTMapping, name, path string, out io.Writer) error {
 	all, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func resourceFor(mapper meta.RESTMapper, resource string) (schema.GroupVersionRe
 }
 
 func (s *journeySource) blame(j *v1alpha1.Journey, path string, out io.Writer) error {
-	changes, err := blame.Of(j, path)
+	changes, err := blame.FindChanges(j, path)
 	if err != nil {
 		return err
 	}

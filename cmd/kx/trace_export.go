@@ -122,7 +122,7 @@ func (e *traceExport) addOthers(ctx context.Context, d *export.Document) (err er
 		}
 	}
 	related := func(j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
-		return refusal.Related(j, slices.Values(all)), nil
+		return refusal.RelatedRequests(j, slices.Values(all)), nil
 	}
 	if e.file == "" {
 		client, _, err := e.connect(1)
@@ -141,7 +141,7 @@ func (e *traceExport) addOthers(ctx context.Context, d *export.Document) (err er
 	return nil
 }
 
-// relatedIn returns the journeys of a capture that [refusal.Related] selects for any of the refused ones.
+// relatedIn returns the journeys of a capture that [refusal.RelatedRequests] selects for any of the refused ones.
 func relatedIn(file string, refused []*v1alpha1.Journey) (all []*v1alpha1.Journey, err error) {
 	refused = slices.DeleteFunc(slices.Clone(refused), func(j *v1alpha1.Journey) bool { return refusal.Wanted(j) == "" })
 	if len(refused) == 0 {
@@ -153,7 +153,7 @@ func relatedIn(file string, refused []*v1alpha1.Journey) (all []*v1alpha1.Journe
 			return nil, err
 		}
 		one := slices.Values([]*v1alpha1.Journey{other})
-		if !slices.ContainsFunc(refused, func(j *v1alpha1.Journey) bool { return len(refusal.Related(j, one)) > 0 }) {
+		if !slices.ContainsFunc(refused, func(j *v1alpha1.Journey) bool { return len(refusal.RelatedRequests(j, one)) > 0 }) {
 			continue
 		}
 		if size += capture.Size(other); size > memoryMost {
@@ -201,7 +201,7 @@ func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err erro
 		}
 		names.Add(j)
 		// The request that after: names may come later in the capture. So a filter with after: is applied at the end.
-		if wrong == nil && (wanted.Asks("after") || wanted.Match(subject.Of(j))) {
+		if wrong == nil && (wanted.Asks("after") || wanted.Match(subject.NewSubject(j))) {
 			if size += capture.Size(j); size > memoryMost {
 				return nil, errMemory
 			}

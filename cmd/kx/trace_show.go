@@ -151,7 +151,7 @@ func (s *journeySource) width(out io.Writer) int {
 	return widthOf(out)
 }
 
-// others returns the journeys that [refusal.Related] selects. It returns none for a capture on standard input, which
+// others returns the journeys that [refusal.RelatedRequests] selects. It returns none for a capture on standard input, which
 // cannot be read twice.
 func (s *journeySource) others(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
 	wanted := refusal.Wanted(j)
@@ -160,7 +160,7 @@ func (s *journeySource) others(ctx context.Context, j *v1alpha1.Journey) ([]*v1a
 		return nil, nil
 	case s.file != "":
 		all, err := chosen(s.file, wanted, nil)
-		return refusal.Related(j, slices.Values(all)), err
+		return refusal.RelatedRequests(j, slices.Values(all)), err
 	}
 	client, _, err := s.connect(1)
 	if err != nil {

@@ -144,7 +144,7 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 }
 
 // readSaved reads a capture. If it is too long, or needs more memory than most, it keeps only the newest journeys.
-func readSaved(file string, most int64) (*tui.Saved, error) {
+func readSaved(file string, most int64) (*tui.Capture, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("open the capture: %w", err)
@@ -154,7 +154,7 @@ func readSaved(file string, most int64) (*tui.Saved, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	saved, size := &tui.Saved{File: file}, int64(0)
+	saved, size := &tui.Capture{File: file}, int64(0)
 	for {
 		j, err := reader.Next()
 		if errors.Is(err, io.EOF) {

@@ -24,7 +24,7 @@ func showLinear(ctx context.Context, screen tui.Options, in io.Reader, out io.Wr
 	}
 	o := linear.Options{Changed: signal, Language: screen.Language, Files: ownSource}
 	if screen.Saved != nil {
-		o.Session = session.Saved(screen.Saved.Journeys, screen.Reasons, changed, func() {})
+		o.Session = session.NewArchive(screen.Saved.Journeys, screen.Reasons, changed, func() {})
 		defer o.Session.Close()
 		return linear.Run(ctx, in, out, o)
 	}
@@ -40,7 +40,7 @@ func showLinear(ctx context.Context, screen tui.Options, in io.Reader, out io.Wr
 		return err
 	}
 	o.Host = server.Config.Host
-	o.Session = session.Of(client, screen.Reasons, linear.Capacity, changed, func() {})
+	o.Session = session.NewSession(client, screen.Reasons, linear.Capacity, changed, func() {})
 	defer o.Session.Close()
 	o.Control = control.New(client, changed, func() {})
 	defer o.Control.Close()

@@ -27,8 +27,8 @@ func is(s *v1alpha1.Step, id trace.ID) bool { return s.ID == id.String() }
 // does returns what a step does to the object.
 func does(s *v1alpha1.Step) trace.Object { return trace.InfoOf(s.ID).Object }
 
-// Changed returns the number of the object's fields that a step changed.
-func Changed(s *v1alpha1.Step) int {
+// CountChanges returns the number of the object's fields that a step changed.
+func CountChanges(s *v1alpha1.Step) int {
 	if s.Before == nil || s.After == nil || does(s).Compares {
 		return 0
 	}
@@ -51,9 +51,9 @@ func nameOf(s *v1alpha1.Step) string {
 	return o.Who
 }
 
-// Of finds the steps of a journey that changed the field at path, in their order. It fails if the journey has no
+// FindChanges finds the steps of a journey that changed the field at path, in their order. It fails if the journey has no
 // objects.
-func Of(j *v1alpha1.Journey, path string) ([]Change, error) {
+func FindChanges(j *v1alpha1.Journey, path string) ([]Change, error) {
 	where, err := ParsePath(path)
 	if err != nil {
 		return nil, err

@@ -139,8 +139,8 @@ func TestStep(t *testing.T) {
 		if err != nil || told(j, r) != test.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", test.id, err, told(j, r), test.want)
 		}
-		if all, _ := r.Count(); r.Before != nil && all != Changed(&j.Status.Steps[i]) {
-			t.Errorf("%s: %d fields, or %d", test.id, all, Changed(&j.Status.Steps[i]))
+		if all, _ := r.Count(); r.Before != nil && all != CountChanges(&j.Status.Steps[i]) {
+			t.Errorf("%s: %d fields, or %d", test.id, all, CountChanges(&j.Status.Steps[i]))
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestWritten(t *testing.T) {
 	for name, want := range map[string][]int64{"rec-1": {6}, "rec-3": nil, "rec-8": nil, "rec-11": {9}, "rec-16": {17}, "rec-17": nil} {
 		var got []int64
 		for i := range all[name].Status.Steps {
-			if key, revision, ok := Written(&all[name].Status.Steps[i]); ok {
+			if key, revision, ok := StepWrite(&all[name].Status.Steps[i]); ok {
 				got = append(got, revision)
 				if !strings.HasPrefix(key, "/registry/configmaps/default/") {
 					t.Errorf("%s wrote %q", name, key)
@@ -186,7 +186,7 @@ func TestOf(t *testing.T) {
 		{`metadata.labels["a.b/c"]`, `handler.mutate:>"d"`},
 		{"spec.replicas.deeper", ""},
 	} {
-		changes, err := Of(journey(), test.path)
+		changes, err := FindChanges(journey(), test.path)
 		var got []string
 		for _, c := range changes {
 			got = append(got, c.Step.ID+":"+c.Before+">"+c.After)
@@ -211,7 +211,7 @@ func TestOfRefuses(t *testing.T) {
 		{broken, "spec", "can't be read"},
 		{without, "spec", "--trace"},
 	} {
-		if _, err := Of(test.j, test.path); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := FindChanges(test.j, test.path); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, want %q", test.path, err, test.want)
 		}
 	}
@@ -277,18 +277,18 @@ func TestTouched(t *testing.T) {
 			"spec.template.spec.containers spec.template.spec spec.template",
 		"rec-16": "data.a data metadata.annotations[kx.dev/stolen-from] metadata.annotations metadata metadata.managedFields metadata.resourceVersion",
 	} {
-		if got := strings.Join(Touched(all[name]), " "); got != want {
+		if got := strings.Join(WritePaths(all[name]), " "); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	if got := Touched(all["rec-1"]); !slices.Contains(got, "data.a") || !slices.Contains(got, "metadata.name") {
+	if got := WritePaths(all["rec-1"]); !slices.Contains(got, "data.a") || !slices.Contains(got, "metadata.name") {
 		t.Errorf("a create touches all that it stores: %s", got)
 	}
 	j := journey()
 	for i := range j.Status.Steps {
 		j.Status.Steps[i].Before, j.Status.Steps[i].After = nil, nil
 	}
-	if got := Touched(j); got != nil {
+	if got := WritePaths(j); got != nil {
 		t.Errorf("without objects: %s", got)
 	}
 }

@@ -57,7 +57,7 @@ func (o *objects) flow() flow {
 		if does(s).Shapes && saw.hasAfter && (made.step < 0 || !is(&o.steps[made.step], trace.StoreTryUpdate)) {
 			made = form{step: i, out: true}
 		}
-		if _, revision, ok := Written(s); ok {
+		if _, revision, ok := StepWrite(s); ok {
 			f.writes++
 			f.txn, f.revision, f.after = i, revision, noForm
 		}

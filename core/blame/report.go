@@ -277,8 +277,8 @@ const (
 	reasonKeyGone  = "key-gone"
 )
 
-// Written is the key and revision of a step's write; ok is false if it wrote nothing.
-func Written(s *v1alpha1.Step) (key string, revision int64, ok bool) {
+// StepWrite is the key and revision of a step's write; ok is false if it wrote nothing.
+func StepWrite(s *v1alpha1.Step) (key string, revision int64, ok bool) {
 	if !is(s, trace.EtcdTxn) || s.Error != "" {
 		return "", 0, false
 	}

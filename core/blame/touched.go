@@ -2,10 +2,10 @@ package blame
 
 import "github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 
-// Touched are the paths of the fields that a request changed in the object that it wrote, and of all fields above
+// WritePaths are the paths of the fields that a request changed in the object that it wrote, and of all fields above
 // those, each once. There are none if it wrote no object, or several, or deleted one, or if its objects were not
 // recorded. Two objects at most are decoded.
-func Touched(j *v1alpha1.Journey) []string {
+func WritePaths(j *v1alpha1.Journey) []string {
 	o := &objects{steps: j.Status.Steps, seen: make([]sight, len(j.Status.Steps))}
 	for i := range o.steps {
 		s, saw := &o.steps[i], &o.seen[i]

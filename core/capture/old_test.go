@@ -49,7 +49,7 @@ func TestBeforeReasons(t *testing.T) {
 		if s.Why != "" {
 			whys++
 		}
-		if _, _, ok := blame.Written(s); ok {
+		if _, _, ok := blame.StepWrite(s); ok {
 			written++
 		}
 	}
@@ -61,7 +61,7 @@ func TestBeforeReasons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Match(subject.Of(old[1])); got != want {
+		if got := f.Match(subject.NewSubject(old[1])); got != want {
 			t.Errorf("%s matches: %v, want %v", text, got, want)
 		}
 	}

@@ -6,7 +6,7 @@
 //
 // What comes in is a line that a user typed, and a [Subject] that knows the values of its fields. What goes out is a
 // [Filter] that says yes or no, or an [Error] with the column and what was expected there. Callers pass the names of
-// steps, layers and reasons as [Known]: this package knows no step.
+// steps, layers and reasons as [Vocabulary]: this package knows no step.
 //
 // # Grammar
 //
@@ -42,7 +42,7 @@
 //  5. A subject that is not [WithSteps] is itself the one step there is, such as the step at which a breakpoint is
 //     asked.
 //  6. [Filter.String] is the canonical form: parsing it gives the same filter and the same string.
-//  7. A name of a closed set exists: a field, a verb, a method, a phase, and what [Known] has. Otherwise it is an
+//  7. A name of a closed set exists: a field, a verb, a method, a phase, and what [Vocabulary] has. Otherwise it is an
 //     [Unknown].
 //  8. Cheap conditions are decided before those that read steps, and these before those that decode objects, in
 //     whatever order they are written.

@@ -323,7 +323,7 @@ func TestOf(t *testing.T) {
 		`name:"a*" ns:"(b c)" user:system:x`: {"name", "a*", "ns", "(b c)", "user", "system:x"},
 		`name:"a,b"`:                         {"name", "a,b"},
 	} {
-		got := filter.Of(pairs...)
+		got := filter.Compose(pairs...)
 		f, err := filter.Parse(got, nil)
 		if got != want || err != nil || f.String() != want {
 			t.Errorf("%q: %q, %v, read as %q; want %q", pairs, got, err, f, want)

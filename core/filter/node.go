@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// joined are the parts of an "and" or an "or".
-type joined struct {
+// operands are the parts of an "and" or an "or".
+type operands struct {
 	parts []node
 	// cheapFirst are the parts in the order in which they are decided.
 	cheapFirst []node
 }
 
-func join(parts []node) joined {
-	return joined{parts, slices.SortedStableFunc(slices.Values(parts), func(a, b node) int { return cmp.Compare(a.cost(), b.cost()) })}
+func join(parts []node) operands {
+	return operands{parts, slices.SortedStableFunc(slices.Values(parts), func(a, b node) int { return cmp.Compare(a.cost(), b.cost()) })}
 }
 
-func (j joined) cost() int { return j.cheapFirst[len(j.cheapFirst)-1].cost() }
+func (j operands) cost() int { return j.cheapFirst[len(j.cheapFirst)-1].cost() }
 
-func (j joined) write(w *writer, sep string, parens bool, inside int) {
+func (j operands) write(w *writer, sep string, parens bool, inside int) {
 	if parens {
 		w.WriteByte('(')
 	}
@@ -38,7 +38,7 @@ func (j joined) write(w *writer, sep string, parens bool, inside int) {
 	}
 }
 
-type orNode struct{ joined }
+type orNode struct{ operands }
 
 func (n orNode) match(s Subject) bool {
 	for _, part := range n.cheapFirst {
@@ -50,10 +50,10 @@ func (n orNode) match(s Subject) bool {
 }
 
 func (n orNode) write(w *writer, around int) {
-	n.joined.write(w, " | ", around > precedenceOr, precedenceAnd)
+	n.operands.write(w, " | ", around > precedenceOr, precedenceAnd)
 }
 
-type andNode struct{ joined }
+type andNode struct{ operands }
 
 func (n andNode) match(s Subject) bool {
 	for _, part := range n.cheapFirst {
@@ -65,7 +65,7 @@ func (n andNode) match(s Subject) bool {
 }
 
 func (n andNode) write(w *writer, around int) {
-	n.joined.write(w, " ", around > precedenceAnd, precedenceNot)
+	n.operands.write(w, " ", around > precedenceAnd, precedenceNot)
 }
 
 type notNode struct{ node }

@@ -40,11 +40,11 @@ func (e *Error) Text() string {
 }
 
 // Parse reads a filter. A name that is not known is an error. The error, if any, is an [*Error].
-func Parse(s string, known Known) (Filter, error) { return (&parser{s: s, known: known}).filter() }
+func Parse(s string, known Vocabulary) (Filter, error) { return (&parser{s: s, known: known}).filter() }
 
 // ParseRunning reads a filter that decides at a step of a running request, such as that of a breakpoint. Fields that
 // are known only at the request's end are an error.
-func ParseRunning(s string, known Known) (Filter, error) {
+func ParseRunning(s string, known Vocabulary) (Filter, error) {
 	return (&parser{s: s, known: known, running: true}).filter()
 }
 
@@ -52,7 +52,7 @@ func ParseRunning(s string, known Known) (Filter, error) {
 type parser struct {
 	s       string
 	at      int
-	known   Known
+	known   Vocabulary
 	running bool
 	// ofStep: the conditions apply to one step. named: a field was among the conditions read so far.
 	ofStep, named bool

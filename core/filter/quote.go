@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Of writes a filter from pairs of a field's name and its value, and quotes what needs it. A pair with an empty value
+// Compose writes a filter from pairs of a field's name and its value, and quotes what needs it. A pair with an empty value
 // is left out.
-func Of(pairs ...string) string {
+func Compose(pairs ...string) string {
 	var terms []string
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if text := pairs[i+1]; text != "" {

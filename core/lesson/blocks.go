@@ -86,7 +86,7 @@ func readFault(b *block) (Part, error) {
 }
 
 // parseFault reads the spec of a fault. problem is why it is none.
-func parseFault(text []byte, known filter.Known) (spec *v1alpha1.FaultSpec, problem string) {
+func parseFault(text []byte, known filter.Vocabulary) (spec *v1alpha1.FaultSpec, problem string) {
 	spec = &v1alpha1.FaultSpec{}
 	if err := yaml.UnmarshalStrict(text, spec); err != nil {
 		return nil, fmt.Sprintf("expected the fields of a fault, such as effect and filter: %v", err)
@@ -203,7 +203,7 @@ var (
 )
 
 // parseCondition reads one line of an expectation. problem is why it is none.
-func parseCondition(line string, known filter.Known) (c Condition, problem string) {
+func parseCondition(line string, known filter.Vocabulary) (c Condition, problem string) {
 	c.Text = line
 	if m := countOf.FindStringSubmatch(line); m != nil {
 		c.Count, _ = strconv.Atoi(m[1]) // at most six digits

@@ -358,7 +358,7 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem) }
 
 // filterProblem is why text is no filter; empty if it is one.
-func filterProblem(text string, known filter.Known) string {
+func filterProblem(text string, known filter.Vocabulary) string {
 	if _, err := filter.Parse(text, known); err != nil {
 		return err.Error()
 	}

@@ -15,7 +15,7 @@ import (
 const maxSize = 1 << 20
 
 // Parse reads a lesson. name is the file's, for errors, and known has the names that its filters can ask for.
-func Parse(name string, data []byte, known filter.Known) (*Lesson, error) {
+func Parse(name string, data []byte, known filter.Vocabulary) (*Lesson, error) {
 	p := &parser{file: name, known: known}
 	if len(data) > maxSize {
 		return nil, p.errorf(1, "the file has %d bytes; a lesson has at most %d", len(data), maxSize)
@@ -39,7 +39,7 @@ const sectionMark = "## "
 
 type parser struct {
 	file  string
-	known filter.Known
+	known filter.Vocabulary
 	lines []string
 	next  int // the index of the line that was not read yet
 }

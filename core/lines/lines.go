@@ -20,8 +20,8 @@ type Document struct {
 	above int
 }
 
-// Of reads a document.
-func Of(data []byte) Document {
+// NewDocument reads a document.
+func NewDocument(data []byte) Document {
 	var file yaml.Node
 	switch {
 	case yaml.Unmarshal(data, &file) != nil:
@@ -37,7 +37,7 @@ func Error(data []byte, err error) error {
 	if err == nil {
 		return nil
 	}
-	return Of(data).Error(err)
+	return NewDocument(data).Error(err)
 }
 
 // Below returns the same document in a file in which so many lines are before it.

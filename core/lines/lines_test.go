@@ -28,7 +28,7 @@ labels:
 `
 
 func TestLines(t *testing.T) {
-	d := lines.Of([]byte(text))
+	d := lines.NewDocument([]byte(text))
 	for path, want := range map[string]string{
 		"jwt": "line 4: ", "jwt[0].issuer.url": "line 5: ", "jwt[1].issuer.audiences[1]": "line 9: ", "labels[a.b/c]": "line 11: ",
 		"jwt[0].issuer.certificateAuthority": "line 5: ", "jwt[7].issuer": "line 4: ", "nothing.at[0].all": "line 2: ", "": "line 2: ",
@@ -47,16 +47,16 @@ func TestLines(t *testing.T) {
 	if value, ok := d.Value("kind"); value != "Config" || !ok {
 		t.Errorf("the kind is %q, %v", value, ok)
 	}
-	if none := lines.Of([]byte("a: [")); none.Readable() || none.At("a") != "" {
+	if none := lines.NewDocument([]byte("a: [")); none.Readable() || none.At("a") != "" {
 		t.Error("what is no YAML has lines")
 	}
-	if got := lines.Of(nil).At("kind"); got != "line 1: " {
+	if got := lines.NewDocument(nil).At("kind"); got != "line 1: " {
 		t.Errorf("of nothing it is at %q", got)
 	}
 }
 
 func TestErrors(t *testing.T) {
-	d := lines.Of([]byte(text))
+	d := lines.NewDocument([]byte(text))
 	url := field.Required(field.NewPath("jwt").Index(1).Child("issuer", "url"), "")
 	for _, tc := range []struct {
 		err  error
@@ -97,7 +97,7 @@ func FuzzLines(f *testing.F) {
 	f.Add("{\"a\": {\"b\": 1}}", "a.b")
 	f.Add("&x x: *x", "x")
 	f.Fuzz(func(t *testing.T, text, path string) {
-		d := lines.Of([]byte(text))
+		d := lines.NewDocument([]byte(text))
 		at := d.At(path)
 		if !d.Readable() {
 			if at != "" {

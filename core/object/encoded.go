@@ -59,10 +59,10 @@ type Encoded struct {
 	mu sync.Mutex
 	// decoded lives until a garbage collection finds it unused. Most objects are only read as bytes, and a decoded
 	// object takes several times as much memory.
-	decoded weak.Pointer[decoded]
+	decoded weak.Pointer[plainObject]
 }
 
-type decoded struct{ obj runtime.Object }
+type plainObject struct{ obj runtime.Object }
 
 // payload is the stored bytes, or the stored bytes with the resourceVersion inserted. Only one of the two is kept.
 type payload struct {
@@ -211,7 +211,7 @@ func (e *Encoded) objectLocked() (runtime.Object, error) {
 	if err := e.Into(obj); err != nil {
 		return nil, err
 	}
-	e.decoded = weak.Make(&decoded{obj})
+	e.decoded = weak.Make(&plainObject{obj})
 	e.read.Store(true)
 	return obj, nil
 }

@@ -110,7 +110,7 @@ func fill(slot reflect.Value, item runtime.Object) error {
 	if ok && !encoded.transient {
 		return encoded.Into(slot.Addr().Interface().(runtime.Object))
 	}
-	item, err := Decoded(item)
+	item, err := Decode(item)
 	if err != nil {
 		return err
 	}
@@ -147,8 +147,8 @@ func Each(ctx context.Context, list runtime.Object, visit func(runtime.Object) e
 	return nil
 }
 
-// Decoded returns an item decoded. The object may be shared: the caller must not change it.
-func Decoded(item runtime.Object) (runtime.Object, error) {
+// Decode returns an item decoded. The object may be shared: the caller must not change it.
+func Decode(item runtime.Object) (runtime.Object, error) {
 	if encoded, ok := item.(*Encoded); ok {
 		return encoded.Object()
 	}
@@ -184,7 +184,7 @@ func (l *List) Object(ctx context.Context) (runtime.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if item, err = Decoded(item); err != nil {
+		if item, err = Decode(item); err != nil {
 			return nil, err
 		}
 		items = append(items, item)

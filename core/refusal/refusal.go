@@ -63,9 +63,9 @@ type Fact struct {
 	Revision int64
 }
 
-// Of explains the refusal of a request. others are the journeys that [Related] has picked, with their steps where
+// Explain explains the refusal of a request. others are the journeys that [RelatedRequests] has picked, with their steps where
 // those are known. It returns nil for a request that was not refused.
-func Of(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) *Card {
+func Explain(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) *Card {
 	code := refused(j)
 	if code == 0 {
 		return nil

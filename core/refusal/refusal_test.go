@@ -66,7 +66,7 @@ func TestOf(t *testing.T) {
 		if strings.HasPrefix(test.name, "a read") {
 			j.Spec.Verb = "get"
 		}
-		c := Of(j, nil, lang.English)
+		c := Explain(j, nil, lang.English)
 		if test.step == -2 {
 			if c != nil {
 				t.Errorf("%s: %+v", test.name, c)
@@ -120,7 +120,7 @@ func TestAdmission(t *testing.T) {
 			[]string{"策略 short-names（绑定 everywhere）", "修改对象以满足表达式"}},
 	} {
 		text := func(in lang.Language) string {
-			c := Of(by[test.journey], nil, in)
+			c := Explain(by[test.journey], nil, in)
 			lines := []string{c.Title}
 			for _, f := range c.Facts {
 				lines = append(lines, f.Name+": "+f.Text)
@@ -159,7 +159,7 @@ func TestFirstOfSeveral(t *testing.T) {
 	}
 	j.Status.Steps = j.Status.Steps[:1]
 	j.Status.Steps[0].Subject = "PodSecurity"
-	if c := Of(j, nil, lang.English); c.Step != 0 || c.Facts[0].Text != "the admission plugin PodSecurity" {
+	if c := Explain(j, nil, lang.English); c.Step != 0 || c.Facts[0].Text != "the admission plugin PodSecurity" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -174,13 +174,13 @@ func TestRelated(t *testing.T) {
 	refusedOver := at("r", "update", "a", 0, 409)
 	all := []*v1alpha1.Journey{at("3", "patch", "a", 9, 200), at("1", "create", "a", 7, 201), at("2", "update", "b", 8, 200), at("4", "update", "a", 0, 200), at("5", "update", "a", 10, 500), refusedOver}
 	var got []string
-	for _, j := range Related(refusedOver, slices.Values(all)) {
+	for _, j := range RelatedRequests(refusedOver, slices.Values(all)) {
 		got = append(got, j.Name)
 	}
 	if strings.Join(got, " ") != "1 3" {
 		t.Errorf("%v", got)
 	}
-	if found := Related(at("x", "get", "a", 0, 200), slices.Values(all)); found != nil {
+	if found := RelatedRequests(at("x", "get", "a", 0, 200), slices.Values(all)); found != nil {
 		t.Errorf("of a request that was answered: %v", found)
 	}
 	if wanted := Wanted(refusedOver); wanted != `resource:"configmaps" name:"a" step:etcd.txn ns:"default"` {

@@ -13,7 +13,7 @@ import (
 // relatedMost bounds how many other requests a card is made of.
 const relatedMost = 8
 
-// Wanted returns a filter that finds the requests that [Related] picks, and few others; empty if no other request
+// Wanted returns a filter that finds the requests that [RelatedRequests] picks, and few others; empty if no other request
 // matters.
 func Wanted(j *v1alpha1.Journey) string {
 	switch refused(j) {
@@ -31,9 +31,9 @@ func Wanted(j *v1alpha1.Journey) string {
 	return wanted
 }
 
-// Related picks the requests that changed the object before j was refused over it: the latest of them, the oldest
+// RelatedRequests picks the requests that changed the object before j was refused over it: the latest of them, the oldest
 // first. Their steps need not be known.
-func Related(j *v1alpha1.Journey, all iter.Seq[*v1alpha1.Journey]) []*v1alpha1.Journey {
+func RelatedRequests(j *v1alpha1.Journey, all iter.Seq[*v1alpha1.Journey]) []*v1alpha1.Journey {
 	if Wanted(j) == "" {
 		return nil
 	}

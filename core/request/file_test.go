@@ -140,7 +140,7 @@ func FuzzFrom(f *testing.F) {
 	f.Add("GET", "/api/v1/namespaces/a/pods/b/log?x=y", "", []byte(nil))
 	f.Add("PATCH", "/apis/apps/v1/namespaces/a%2Fb/deployments/c", "application/merge-patch+json; charset=utf-8", []byte("{}"))
 	f.Fuzz(func(t *testing.T, method, uri, contentType string, body []byte) {
-		r := From(method, uri, contentType, body)
+		r := ParseHTTP(method, uri, contentType, body)
 		if r.Raw() && (r.Method != method || r.Path != uri) {
 			t.Errorf("%s %s became %+v", method, uri, r)
 		}

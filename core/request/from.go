@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// From turns an observed HTTP request into a Request. It has a verb if the path is the API's, else a method and a path.
-func From(method, uri, contentType string, body []byte) Request {
+// ParseHTTP turns an observed HTTP request into a Request. It has a verb if the path is the API's, else a method and a path.
+func ParseHTTP(method, uri, contentType string, body []byte) Request {
 	raw := Request{Method: method, Path: uri, Body: readable(body)}
 	if contentType != "" && len(body) > 0 && contentType != mediaJSON && contentType != mediaYAML {
 		raw.Header = map[string][]string{"Content-Type": {contentType}}

@@ -84,7 +84,7 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%s: %s %s, %s, %q, %v", test.r.Title(), h.Method, h.URI(), h.ContentType(), h.Body, err)
 			continue
 		}
-		again := From(h.Method, h.URI(), h.ContentType(), h.Body)
+		again := ParseHTTP(h.Method, h.URI(), h.ContentType(), h.Body)
 		if h2, err := again.Build(nil); err != nil || h2.Method != h.Method || h2.URI() != h.URI() || h2.ContentType() != h.ContentType() {
 			t.Errorf("%s: built again: %s %s, %v", test.r.Title(), h2.Method, h2.URI(), err)
 		}
@@ -138,15 +138,15 @@ func TestFrom(t *testing.T) {
 		{"GET", "/api/v1/pods/", "", true}, {"HEAD", "/api/v1/pods", "", true}, {"PATCH", "/api/v1/namespaces/a/pods/b", "text/plain", true},
 		{"GET", "%zz", "", true}, {"GET", "/api/v1/pods?a=%zz", "", true}, {"PUT", "/api/v1/namespaces/a/finalize", "application/json", false},
 	} {
-		r := From(test.method, test.uri, test.contentType, nil)
+		r := ParseHTTP(test.method, test.uri, test.contentType, nil)
 		if r.Raw() != test.raw {
 			t.Errorf("%s %s: %+v", test.method, test.uri, r)
 		}
 	}
-	if r := From("POST", "/api/v1/namespaces/a/pods", "application/json", []byte(`{"kind":"Pod"}`)); r.Body != "{\n  \"kind\": \"Pod\"\n}\n" || r.Header != nil {
+	if r := ParseHTTP("POST", "/api/v1/namespaces/a/pods", "application/json", []byte(`{"kind":"Pod"}`)); r.Body != "{\n  \"kind\": \"Pod\"\n}\n" || r.Header != nil {
 		t.Errorf("%+v", r)
 	}
-	if r := From("POST", "/x", "application/vnd.kubernetes.protobuf", []byte{1}); r.Header["Content-Type"][0] != "application/vnd.kubernetes.protobuf" {
+	if r := ParseHTTP("POST", "/x", "application/vnd.kubernetes.protobuf", []byte{1}); r.Header["Content-Type"][0] != "application/vnd.kubernetes.protobuf" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -10,8 +10,8 @@ func WithInitialized(ctx context.Context, f func()) context.Context {
 	return context.WithValue(ctx, initializedKey{}, f)
 }
 
-// Initialized is called by the watch of ctx.
-func Initialized(ctx context.Context) {
+// NotifyInitialized is called by the watch of ctx.
+func NotifyInitialized(ctx context.Context) {
 	if f, ok := ctx.Value(initializedKey{}).(func()); ok {
 		f()
 	}

@@ -35,7 +35,7 @@ func (chinese) passed(filters int, rule string) string {
 	return text + "。"
 }
 
-func (chinese) step(s said) string {
+func (chinese) step(s texts) string {
 	text := s.does
 	if s.why != "" {
 		text += "——" + s.why

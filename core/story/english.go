@@ -36,7 +36,7 @@ func (english) passed(filters int, rule string) string {
 	return fmt.Sprintf("%d filters let it pass%s.", filters, rule)
 }
 
-func (english) step(s said) string {
+func (english) step(s texts) string {
 	text := s.does
 	if s.why != "" {
 		text += " — " + s.why

@@ -23,8 +23,8 @@ type Line struct {
 	Text   string
 }
 
-// Of tells a journey in a language. others are the journeys that [refusal.Related] picks, if the request was refused.
-func Of(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) []Line {
+// Tell tells a journey in a language. others are the journeys that [refusal.RelatedRequests] picks, if the request was refused.
+func Tell(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) []Line {
 	t := &teller{j: j, language: in, grammar: grammars[in]}
 	t.add(-1, 0, false, t.asked())
 	if c := j.Status.Cause; c != nil {
@@ -58,7 +58,7 @@ type grammar interface {
 	installed(took string) string
 	// passed says that filters let the request pass, by which rule.
 	passed(filters int, rule string) string
-	step(said) string
+	step(texts) string
 	// details joins what several steps do.
 	details(clauses []string, took string) string
 	held(by, at string) string
@@ -81,8 +81,8 @@ type grammar interface {
 // grammars are indexed by Language.
 var grammars = [...]grammar{lang.English: english{}, lang.Chinese: chinese{}}
 
-// said holds the texts of a step. failure is empty if a later line tells it.
-type said struct {
+// texts holds the texts of a step. failure is empty if a later line tells it.
+type texts struct {
 	does, why     string
 	failed        bool
 	failure, took string
@@ -175,7 +175,7 @@ func (t *teller) allowed(from, n int) (text string) {
 // step tells of one step.
 func (t *teller) step(i int) {
 	s := &t.j.Status.Steps[i]
-	about := said{does: t.sentence(s), why: t.language.Why(t.j, s), failed: s.Error != ""}
+	about := texts{does: t.sentence(s), why: t.language.Why(t.j, s), failed: s.Error != ""}
 	if !t.failsBelow(i) {
 		about.failure = s.Error
 	}
@@ -246,7 +246,7 @@ func (t *teller) answered() {
 
 // refused tells why the request was refused, and what can be done.
 func (t *teller) refused(others []*v1alpha1.Journey) {
-	card := refusal.Of(t.j, others, t.language)
+	card := refusal.Explain(t.j, others, t.language)
 	if card == nil {
 		return
 	}

@@ -56,8 +56,8 @@ func text(lines []story.Line) string {
 // TestStories tells an update that failed, whole, in each language: these two files are read by people.
 func TestStories(t *testing.T) {
 	conflict := recorded(t)["conflict"]
-	golden(t, "conflict", text(story.Of(conflict, lang.English)))
-	golden(t, "conflict.zh", text(story.Of(conflict, lang.Chinese)))
+	golden(t, "conflict", text(story.Tell(conflict, lang.English)))
+	golden(t, "conflict.zh", text(story.Tell(conflict, lang.Chinese)))
 }
 
 // outline is what a story tells, without its words: the steps in their order, indented by ">" for each step that leads to one, "!"
@@ -109,7 +109,7 @@ func TestOutlines(t *testing.T) {
 	all := recorded(t)
 	for name, want := range outlines {
 		for _, in := range []lang.Language{lang.English, lang.Chinese} {
-			if got := outline(all[name], story.Of(all[name], in)); got != " "+strings.Join(strings.Fields(want), " ") {
+			if got := outline(all[name], story.Tell(all[name], in)); got != " "+strings.Join(strings.Fields(want), " ") {
 				t.Errorf("%s in %s is\n%s", name, in, got)
 			}
 		}
@@ -120,7 +120,7 @@ func TestOutlines(t *testing.T) {
 // about and why it went as it did, how it failed, how the request ended, and who was told of the write.
 func TestFacts(t *testing.T) {
 	for name, j := range recorded(t) {
-		lines := story.Of(j, lang.English)
+		lines := story.Tell(j, lang.English)
 		agent, _, _ := strings.Cut(j.Spec.UserAgent, " ")
 		wants(t, name, lines[0].Text, j.Spec.User, j.Spec.Method, j.Spec.URI, agent)
 		for _, l := range lines {
@@ -138,7 +138,7 @@ func TestFacts(t *testing.T) {
 		for _, d := range j.Status.Deliveries {
 			wants(t, name, whole, d.Watcher, d.User, d.Type, fmt.Sprint(d.Revision))
 		}
-		for _, text := range []string{whole, text(story.Of(j, lang.Chinese))} {
+		for _, text := range []string{whole, text(story.Tell(j, lang.Chinese))} {
 			if raw := escapetest.Find(text, "\n"); raw != "" || strings.ContainsAny(text, "{}") {
 				t.Errorf("%s has %s or a brace:\n%s", name, raw, text)
 			}
@@ -165,8 +165,8 @@ func TestSubjects(t *testing.T) {
 		"custom": "crontabs.stable.example.com /registry/stable.example.com/crontabs/default/nightly spec.odd spec.replicas",
 		"watch":  "/configmaps/default MODIFIED",
 	} {
-		wants(t, name, text(story.Of(recorded(t)[name], lang.English)), strings.Fields(subjects)...)
-		wants(t, name, text(story.Of(recorded(t)[name], lang.Chinese)), strings.Fields(subjects)...)
+		wants(t, name, text(story.Tell(recorded(t)[name], lang.English)), strings.Fields(subjects)...)
+		wants(t, name, text(story.Tell(recorded(t)[name], lang.Chinese)), strings.Fields(subjects)...)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestEveryStep(t *testing.T) {
 				{ID: id.String(), Layer: id.Info().Layer.String(), Title: "no sentence", Parent: -1, Subject: about, TookNanos: -1},
 			}}}
 			for in, end := range map[lang.Language]string{lang.English: ".", lang.Chinese: "。"} {
-				got := story.Of(j, in)[1].Text
+				got := story.Tell(j, in)[1].Text
 				if strings.ContainsAny(got, "{}") || strings.Contains(got, "  ") || strings.Contains(got, "no sentence") || !strings.HasSuffix(got, end) {
 					t.Errorf("%s of %q in %s: %q", id, about, in, got)
 				}
@@ -224,7 +224,7 @@ func TestDetails(t *testing.T) {
 			"KeyFunc 生成 app 的键（1µs）。",
 		},
 	} {
-		told := story.Of(j, in)
+		told := story.Tell(j, in)
 		if len(told) != 8 {
 			t.Fatalf("%d lines in %s", len(told), in)
 		}
@@ -239,11 +239,11 @@ func TestDetails(t *testing.T) {
 // TestHeld tells where a request is held. A capture may say that one is held, and not where.
 func TestHeld(t *testing.T) {
 	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Phase: v1alpha1.JourneyHeld}}
-	if got := story.Of(j, lang.English)[1].Text; got != "It still runs." {
+	if got := story.Tell(j, lang.English)[1].Text; got != "It still runs." {
 		t.Errorf("held nowhere: %q", got)
 	}
 	j.Status.Held = []v1alpha1.HeldStep{{ID: "etcd.txn", By: `breakpoint "b1"`}}
-	if got := story.Of(j, lang.English)[1].Text; got != `It is held there: breakpoint "b1" at etcd.txn.` {
+	if got := story.Tell(j, lang.English)[1].Text; got != `It is held there: breakpoint "b1" at etcd.txn.` {
 		t.Errorf("held: %q", got)
 	}
 }
@@ -253,7 +253,7 @@ func TestUnknown(t *testing.T) {
 	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{
 		{ID: "later.step", Title: "does what is new", Subject: "x\x1b[2J", Parent: 7, TookNanos: 1200},
 	}}}
-	if got := story.Of(j, lang.English)[1]; got.Text != `does what is new x\x1b[2J. (1.2µs)` || got.Depth != 0 {
+	if got := story.Tell(j, lang.English)[1]; got.Text != `does what is new x\x1b[2J. (1.2µs)` || got.Depth != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -265,7 +265,7 @@ func TestTimes(t *testing.T) {
 	} {
 		j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{{ID: "later.step", Title: "does", TookNanos: took}}}}
 		for _, in := range []lang.Language{lang.English, lang.Chinese} {
-			if got := story.Of(j, in)[1].Text; !strings.Contains(got, want) {
+			if got := story.Tell(j, in)[1].Text; !strings.Contains(got, want) {
 				t.Errorf("%d nanoseconds in %s: %q, want %s", took, in, got, want)
 			}
 		}
@@ -281,9 +281,9 @@ func FuzzStory(f *testing.F) {
 		capturetest.Watch(t)
 		all := capturetest.Read(capturetest.Changed(recipe))
 		for _, j := range all {
-			others := refusal.Related(j, slices.Values(all))
+			others := refusal.RelatedRequests(j, slices.Values(all))
 			for _, in := range []lang.Language{lang.English, lang.Chinese} {
-				for _, l := range story.Of(j, in, others...) {
+				for _, l := range story.Tell(j, in, others...) {
 					if raw := escapetest.Find(l.Text, ""); raw != "" || l.Step < -1 || l.Step >= len(j.Status.Steps) || l.Depth < 0 {
 						t.Fatalf("%s in %+v", raw, l)
 					}

@@ -48,7 +48,7 @@ func BenchmarkMatch(b *testing.B) {
 			for b.Loop() {
 				n = 0
 				for _, j := range all {
-					if f.Match(subject.Of(j)) {
+					if f.Match(subject.NewSubject(j)) {
 						n++
 					}
 				}

@@ -9,12 +9,12 @@ import (
 
 // Names are the names that filters can ask for in journeys of another version of kx.
 type Names struct {
-	known filter.Known
+	known filter.Vocabulary
 	more  map[string][]string // by the fields of filters
 }
 
 // NewNames returns the names that this version knows.
-func NewNames(known filter.Known) *Names { return &Names{known, map[string][]string{}} }
+func NewNames(known filter.Vocabulary) *Names { return &Names{known, map[string][]string{}} }
 
 // mostNames bounds how many names of a field are kept. A capture is whatever file a user opens.
 const mostNames = 4096

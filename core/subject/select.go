@@ -24,7 +24,7 @@ func Select(all []*v1alpha1.Journey, f filter.Filter) ([]*v1alpha1.Journey, erro
 	}
 	var selected []*v1alpha1.Journey
 	for _, j := range all {
-		if f.Match(Of(j)) {
+		if f.Match(NewSubject(j)) {
 			selected = append(selected, j)
 		}
 	}

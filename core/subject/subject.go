@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Of returns a journey as the subject of a filter.
-func Of(j *v1alpha1.Journey) filter.WithSteps { return &subject{journey: j} }
+// NewSubject returns a journey as the subject of a filter.
+func NewSubject(j *v1alpha1.Journey) filter.WithSteps { return &subject{journey: j} }
 
 type subject struct {
 	journey *v1alpha1.Journey
@@ -104,7 +104,7 @@ func (s *subject) ofStatus(name string) (filter.Value, bool) {
 	case "touched":
 		o := s.ofObjects()
 		if o.touched == nil {
-			o.touched = append([]string{}, blame.Touched(j)...)
+			o.touched = append([]string{}, blame.WritePaths(j)...)
 		}
 		return filter.TextValues(o.touched), len(o.touched) > 0
 	}
@@ -222,7 +222,7 @@ func (s *steps) changed(i int) int {
 		}
 	}
 	if o.changed[i] < 0 {
-		o.changed[i] = blame.Changed(&s.journey.Status.Steps[i])
+		o.changed[i] = blame.CountChanges(&s.journey.Status.Steps[i])
 	}
 	return o.changed[i]
 }

@@ -41,7 +41,7 @@ func journey() *v1alpha1.Journey {
 
 // TestEveryFieldHasAValue asks for each field that the language knows: none may be forgotten here.
 func TestEveryFieldHasAValue(t *testing.T) {
-	s := subject.Of(journey())
+	s := subject.NewSubject(journey())
 	for _, f := range filter.Fields() {
 		_, ok := s.Field(f.Name)
 		for i := 0; i < s.Steps().Len() && f.OfSteps && !ok; i++ {
@@ -96,7 +96,7 @@ func TestSubject(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Match(subject.Of(test.j)); got != test.want {
+		if got := f.Match(subject.NewSubject(test.j)); got != test.want {
 			t.Errorf("%s: %v, want %v", test.filter, got, test.want)
 		}
 	}
@@ -149,7 +149,7 @@ func TestFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Match(subject.Of(j)); got != want {
+		if got := f.Match(subject.NewSubject(j)); got != want {
 			t.Errorf("%s matches: %v, want %v", text, got, want)
 		}
 	}

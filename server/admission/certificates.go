@@ -22,7 +22,7 @@ import (
 // certificateApproval requires the permission to approve for the signer of a request.
 func certificateApproval(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onUpdate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests/approval"),
+		Operations: onUpdate, About: plugin.Resources(certificatesv1.GroupName, "certificatesigningrequests/approval"),
 		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, _, old *certificatesv1.CertificateSigningRequest) error {
 			return mayForSigner(ctx, kit, w, "approve", old.Spec.SignerName, "user not permitted to approve requests with signerName %q")
 		}),
@@ -34,7 +34,7 @@ var pluginLeft = trace.Because("plugin-left", "there is nothing to do for it her
 // certificateSigning requires the permission to sign as the signer of a request.
 func certificateSigning(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onUpdate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests/status"),
+		Operations: onUpdate, About: plugin.Resources(certificatesv1.GroupName, "certificatesigningrequests/status"),
 		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, request, old *certificatesv1.CertificateSigningRequest) error {
 			if reflect.DeepEqual(request.Status.Certificate, old.Status.Certificate) &&
 				apiequality.Semantic.DeepEqual(request.Status.Conditions, old.Status.Conditions) {
@@ -49,8 +49,8 @@ func certificateSigning(kit *plugin.Kit) plugin.Plugin {
 // trustBundleAttest requires the permission to attest for the signer of a bundle.
 func trustBundleAttest(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onChanges, About: plugin.Of(certificatesv1.GroupName, "clustertrustbundles"),
-		Validate: plugin.With(func(ctx context.Context, w plugin.Write, bundle *certificatesv1beta1.ClusterTrustBundle) error {
+		Operations: onChanges, About: plugin.Resources(certificatesv1.GroupName, "clustertrustbundles"),
+		Validate: plugin.WithObject(func(ctx context.Context, w plugin.Write, bundle *certificatesv1beta1.ClusterTrustBundle) error {
 			old, _ := w.GetOldObject().(*certificatesv1beta1.ClusterTrustBundle)
 			if bundle.Spec.SignerName == "" || w.GetOperation() == admission.Update && old != nil && builtin.OnlyCollected(bundle, old) {
 				w.Step.Why(pluginLeft)
@@ -92,8 +92,8 @@ var subjectHarmless = trace.Because("subject-harmless",
 // certificateSubjectRestriction refuses certificate requests for the group system:masters.
 func certificateSubjectRestriction(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onCreate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests"),
-		Validate: plugin.With(func(_ context.Context, w plugin.Write, request *certificatesv1.CertificateSigningRequest) error {
+		Operations: onCreate, About: plugin.Resources(certificatesv1.GroupName, "certificatesigningrequests"),
+		Validate: plugin.WithObject(func(_ context.Context, w plugin.Write, request *certificatesv1.CertificateSigningRequest) error {
 			if request.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
 				w.Step.Why(pluginLeft)
 				return nil

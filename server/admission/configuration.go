@@ -37,7 +37,7 @@ func readConfiguration(file string) (map[string]document, error) {
 	}
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
-	at := lines.Of(data)
+	at := lines.NewDocument(data)
 	wrong := func(err error) (map[string]document, error) { return bad(fmt.Errorf("%s: %w", file, at.Error(err))) }
 	decoded, err := runtime.Decode(serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDecoder(), data)
 	if err != nil {
@@ -70,7 +70,7 @@ func readConfiguration(file string) (map[string]document, error) {
 			if err != nil {
 				return wrong(fmt.Errorf("%s.path: %w", field, err))
 			}
-			documents[one.Name] = document{path, data, lines.Of(data)}
+			documents[one.Name] = document{path, data, lines.NewDocument(data)}
 		}
 	}
 	return documents, nil

@@ -24,8 +24,8 @@ var (
 // pod could use an image that its node has pulled with another pod's credentials.
 func alwaysPullImages(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onChanges, About: plugin.Of("", "pods"), When: bringsImages,
-		Admit: plugin.With(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
+		Operations: onChanges, About: plugin.Resources("", "pods"), When: bringsImages,
+		Admit: plugin.WithObject(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
 			var changed int64
 			eachPullPolicy(pod, func(_ *field.Path, policy *corev1.PullPolicy) {
 				if *policy != corev1.PullAlways {
@@ -40,7 +40,7 @@ func alwaysPullImages(*plugin.Kit) plugin.Plugin {
 			}
 			return nil
 		}),
-		Validate: plugin.With(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
+		Validate: plugin.WithObject(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
 			var refused []error
 			eachPullPolicy(pod, func(at *field.Path, policy *corev1.PullPolicy) {
 				if *policy != corev1.PullAlways {

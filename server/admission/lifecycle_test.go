@@ -24,7 +24,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/admission"
-	"github.com/kx-apiserver/kx/server/admission/kept"
+	"github.com/kx-apiserver/kx/server/admission/mirror"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core"
 	"github.com/kx-apiserver/kx/server/controller"
@@ -204,7 +204,7 @@ type namespacesAsResource struct {
 func withoutWebhooks(file string) admission.Config {
 	return admission.Config{
 		Selection: admission.Selection{Disabled: []string{"MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}},
-		Kept:      kept.New(&admin.Live{}, &admin.Decoder{}, slog.New(slog.DiscardHandler)),
+		Kept:      mirror.New(&admin.Live{}, &admin.Decoder{}, slog.New(slog.DiscardHandler)),
 		Services:  &service.Finder{},
 		File:      file,
 	}

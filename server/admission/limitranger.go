@@ -35,7 +35,7 @@ var limitsHeld = trace.Because("limits-held",
 func limitRanger(kit *plugin.Kit) plugin.Plugin {
 	l := limitRanges{plugin.ObjectsOf[*corev1.LimitRange](kit, corev1.SchemeGroupVersion.WithResource("limitranges"))}
 	return plugin.Plugin{
-		Operations: onChanges, About: plugin.Of("", "pods", "pods/resize", "persistentvolumeclaims"),
+		Operations: onChanges, About: plugin.Resources("", "pods", "pods/resize", "persistentvolumeclaims"),
 		Admit: func(ctx context.Context, w plugin.Write) error {
 			pod, ok := w.GetObject().(*corev1.Pod)
 			if !ok { // a claim has no amounts to fill in, so nothing is read for it

@@ -18,8 +18,8 @@ var classNamed = trace.Because("class-named", "the object names its class", "对
 func defaultIngressClass(kit *plugin.Kit) plugin.Plugin {
 	classes := plugin.ObjectsOf[*networkingv1.IngressClass](kit, networkingv1.SchemeGroupVersion.WithResource("ingressclasses"))
 	return plugin.Plugin{
-		Operations: onCreate, About: plugin.Of(networkingv1.GroupName, "ingresses"),
-		Admit: plugin.With(func(ctx context.Context, w plugin.Write, ingress *networkingv1.Ingress) error {
+		Operations: onCreate, About: plugin.Resources(networkingv1.GroupName, "ingresses"),
+		Admit: plugin.WithObject(func(ctx context.Context, w plugin.Write, ingress *networkingv1.Ingress) error {
 			if _, old := ingress.Annotations[networkingv1beta1.AnnotationIngressClass]; old || ingress.Spec.IngressClassName != nil {
 				w.Step.Why(classNamed)
 				return nil
@@ -40,8 +40,8 @@ func defaultIngressClass(kit *plugin.Kit) plugin.Plugin {
 // service keeps those that it already has.
 func denyServiceExternalIPs(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onChanges, About: plugin.Of("", "services"),
-		Validate: plugin.With(func(_ context.Context, w plugin.Write, service *corev1.Service) error {
+		Operations: onChanges, About: plugin.Resources("", "services"),
+		Validate: plugin.WithObject(func(_ context.Context, w plugin.Write, service *corev1.Service) error {
 			var had []string
 			if old, ok := w.GetOldObject().(*corev1.Service); ok {
 				had = old.Spec.ExternalIPs

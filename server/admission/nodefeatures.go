@@ -26,7 +26,7 @@ func nodeDeclaredFeatureValidator(kit *plugin.Kit) plugin.Plugin {
 	here := utilversion.MustParseSemantic(version.Info().GitVersion)
 	known := nodedeclaredfeatures.DefaultFramework
 	return plugin.Plugin{
-		Operations: onUpdate, About: plugin.Of("", "pods", "pods/resize"),
+		Operations: onUpdate, About: plugin.Resources("", "pods", "pods/resize"),
 		When: func(a admission.Attributes) bool { return boundAndChanged(a.GetObject(), a.GetOldObject()) },
 		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, pod, old *corev1.Pod) error {
 			needed, err := known.InferForPodUpdate(infoOf(old), infoOf(pod), here)

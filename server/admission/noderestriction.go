@@ -138,7 +138,7 @@ var nodeHasPod = trace.Because("node-has-pod",
 func (r *nodeRules) pod(ctx context.Context, w plugin.Write, node string) error {
 	switch w.GetOperation() {
 	case admission.Create:
-		return plugin.With(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error { return r.newPod(ctx, w, pod, node) })(ctx, w)
+		return plugin.WithObject(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error { return r.newPod(ctx, w, pod, node) })(ctx, w)
 	case admission.Delete:
 		pod, err := r.podOf(ctx, w, w.GetName())
 		if err != nil {
@@ -316,7 +316,7 @@ func (r *nodeRules) node(ctx context.Context, w plugin.Write, node string) error
 	var err error
 	switch w.GetOperation() {
 	case admission.Create:
-		err = plugin.With(func(_ context.Context, w plugin.Write, obj *corev1.Node) error {
+		err = plugin.WithObject(func(_ context.Context, w plugin.Write, obj *corev1.Node) error {
 			if obj.Spec.ConfigSource != nil {
 				return w.Refused("node %q is not allowed to create pods with a non-nil configSource", node)
 			}
@@ -420,7 +420,7 @@ var (
 
 // token allows a node to request tokens bound to its own pods, and only for audiences that the pod uses.
 func (r *nodeRules) token(ctx context.Context, w plugin.Write, node string) error {
-	return plugin.With(func(ctx context.Context, w plugin.Write, request *authenticationv1.TokenRequest) error {
+	return plugin.WithObject(func(ctx context.Context, w plugin.Write, request *authenticationv1.TokenRequest) error {
 		bound := request.Spec.BoundObjectRef
 		if bound == nil || bound.APIVersion != "v1" || bound.Kind != "Pod" || bound.Name == "" {
 			return w.Refused("node requested token not bound to a pod")
@@ -608,7 +608,7 @@ func (r *nodeRules) slice(_ context.Context, w plugin.Write, node string) error 
 
 // signingRequest allows a node to request certificates in its own name.
 func (r *nodeRules) signingRequest(ctx context.Context, w plugin.Write, node string) error {
-	return plugin.With(func(_ context.Context, w plugin.Write, request *certificatesv1.CertificateSigningRequest) error {
+	return plugin.WithObject(func(_ context.Context, w plugin.Write, request *certificatesv1.CertificateSigningRequest) error {
 		signer := request.Spec.SignerName
 		if signer != certificatesv1.KubeletServingSignerName && signer != certificatesv1.KubeAPIServerClientKubeletSignerName {
 			w.Step.Why(pluginLeft)
@@ -635,7 +635,7 @@ func (r *nodeRules) podCertificate(ctx context.Context, w plugin.Write, node str
 	if w.GetSubresource() != "" {
 		return w.Refused("unexpected subresource %v", w.GetSubresource())
 	}
-	return plugin.With(func(ctx context.Context, w plugin.Write, request *certificatesv1beta1.PodCertificateRequest) error {
+	return plugin.WithObject(func(ctx context.Context, w plugin.Write, request *certificatesv1beta1.PodCertificateRequest) error {
 		spec, in := &request.Spec, w.GetNamespace()+"/"
 		if string(spec.NodeName) != node {
 			return w.Refused("PodCertificateRequest.Spec.NodeName=%q, which is not the requesting node %q", spec.NodeName, node)

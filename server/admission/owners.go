@@ -114,7 +114,7 @@ func mayBlock(ctx context.Context, kit *plugin.Kit, w plugin.Write, owners []met
 	return nil
 }
 
-func resourcesOf(kit *plugin.Kit, owner metav1.OwnerReference) ([]plugin.Served, error) {
+func resourcesOf(kit *plugin.Kit, owner metav1.OwnerReference) ([]plugin.ServedResource, error) {
 	version, err := schema.ParseGroupVersion(owner.APIVersion)
 	if err != nil {
 		return nil, err

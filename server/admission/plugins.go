@@ -17,7 +17,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/admission/kept"
+	"github.com/kx-apiserver/kx/server/admission/mirror"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/admission/policy"
 	"github.com/kx-apiserver/kx/server/admission/webhook"
@@ -33,7 +33,7 @@ type Config struct {
 	// Services finds the services of webhooks.
 	Services webhookutil.ServiceResolver
 	// Kept follows the objects that configure admission.
-	Kept *kept.Keeper
+	Kept *mirror.Keeper
 	// File is the path of the plugins' configuration.
 	File string
 	// Process distinguishes this process in metrics.
@@ -64,7 +64,7 @@ func New(c Config) (_ *Plugins, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugins{kit: &plugin.Kit{Authorizer: plugin.UnlessTrusted(c.Authorizer)}, lifecycle: &namespaceLifecycle{}}
+	p := &Plugins{kit: &plugin.Kit{Authorizer: plugin.TrustAuthorizer(c.Authorizer)}, lifecycle: &namespaceLifecycle{}}
 	if p.webhooks, err = webhook.New(webhook.Config{Namespace: p.Namespace, Authorizer: c.Authorizer, Services: c.Services}); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ var topologyCopied = trace.Because("topology-copied",
 func podTopologyLabels(kit *plugin.Kit) plugin.Plugin {
 	nodes := nodes(kit)
 	return plugin.Plugin{
-		Operations: onCreate, About: plugin.Of("", "pods", "pods/binding"),
+		Operations: onCreate, About: plugin.Resources("", "pods", "pods/binding"),
 		Admit: func(ctx context.Context, w plugin.Write) error {
 			labels, name := nodeOf(w.GetObject())
 			if name == "" {
@@ -90,7 +90,7 @@ var nodeHasRoom = trace.Because("node-has-room",
 func podResizeValidator(kit *plugin.Kit) plugin.Plugin {
 	nodes := nodes(kit)
 	return plugin.Plugin{
-		Operations: onUpdate, About: plugin.Of("", "pods/resize"),
+		Operations: onUpdate, About: plugin.Resources("", "pods/resize"),
 		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, pod, old *corev1.Pod) error {
 			if pod.Spec.NodeName == "" || pod.Generation == old.Generation {
 				w.Step.Why(pluginLeft)
@@ -143,8 +143,8 @@ var keepsWithinNode = trace.Because("keeps-within-node",
 // zone.
 func limitPodHardAntiAffinityTopology(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onChanges, About: plugin.Of("", "pods"),
-		Validate: plugin.With(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
+		Operations: onChanges, About: plugin.Resources("", "pods"),
+		Validate: plugin.WithObject(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
 			affinity := pod.Spec.Affinity
 			if affinity == nil || affinity.PodAntiAffinity == nil {
 				w.Step.Why(pluginLeft)

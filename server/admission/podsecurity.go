@@ -42,7 +42,7 @@ func podSecurity(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
 		return plugin.Plugin{}, err
 	}
 	s := &podsecurityadmission.Admission{
-		Configuration: c, Evaluator: evaluator, Metrics: uncounted{},
+		Configuration: c, Evaluator: evaluator, Metrics: noMetrics{},
 		PodSpecExtractor: podsecurityadmission.DefaultPodSpecExtractor{},
 		NamespaceGetter:  namespaces{plugin.ObjectsOf[*corev1.Namespace](kit, corev1.SchemeGroupVersion.WithResource("namespaces"))},
 		PodLister:        pods{plugin.ObjectsOf[*corev1.Pod](kit, corev1.SchemeGroupVersion.WithResource("pods"))},
@@ -56,10 +56,12 @@ func podSecurity(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
 	return plugin.Plugin{
 		Operations: onChanges,
 		About: slices.Concat(
-			plugin.Of("", "namespaces", "pods", "pods/ephemeralcontainers", "pods/resize", "replicationcontrollers", "podtemplates"),
-			plugin.Of(appsv1.GroupName, "replicasets", "deployments", "statefulsets", "daemonsets"),
-			plugin.Of(batchv1.GroupName, "jobs", "cronjobs")),
-		Validate: func(ctx context.Context, w plugin.Write) error { return answer(ctx, w, s.Validate(ctx, asked{w})) },
+			plugin.Resources("", "namespaces", "pods", "pods/ephemeralcontainers", "pods/resize", "replicationcontrollers", "podtemplates"),
+			plugin.Resources(appsv1.GroupName, "replicasets", "deployments", "statefulsets", "daemonsets"),
+			plugin.Resources(batchv1.GroupName, "jobs", "cronjobs")),
+		Validate: func(ctx context.Context, w plugin.Write) error {
+			return answer(ctx, w, s.Validate(ctx, writeAttributes{w}))
+		},
 	}, nil
 }
 
@@ -111,15 +113,15 @@ func answer(ctx context.Context, w plugin.Write, r *admissionv1.AdmissionRespons
 	return refused
 }
 
-// asked presents a write as the library's attributes.
-type asked struct{ plugin.Write }
+// writeAttributes presents a write as the library's attributes.
+type writeAttributes struct{ plugin.Write }
 
-func (a asked) GetOperation() admissionv1.Operation {
+func (a writeAttributes) GetOperation() admissionv1.Operation {
 	return admissionv1.Operation(a.Write.GetOperation())
 }
-func (a asked) GetObject() (runtime.Object, error)    { return a.Write.GetObject(), nil }
-func (a asked) GetOldObject() (runtime.Object, error) { return a.Write.GetOldObject(), nil }
-func (a asked) GetUserName() string                   { return a.GetUserInfo().GetName() }
+func (a writeAttributes) GetObject() (runtime.Object, error)    { return a.Write.GetObject(), nil }
+func (a writeAttributes) GetOldObject() (runtime.Object, error) { return a.Write.GetOldObject(), nil }
+func (a writeAttributes) GetUserName() string                   { return a.GetUserInfo().GetName() }
 
 type namespaces struct {
 	plugin.Objects[*corev1.Namespace]
@@ -139,10 +141,10 @@ func (p pods) ListPods(ctx context.Context, namespace string) ([]*corev1.Pod, er
 	return p.List(ctx, namespace)
 }
 
-// uncounted keeps no metrics of decisions: the library's are process-wide.
-type uncounted struct{}
+// noMetrics keeps no metrics of decisions: the library's are process-wide.
+type noMetrics struct{}
 
-func (uncounted) RecordEvaluation(metrics.Decision, podsecurityapi.LevelVersion, metrics.Mode, podsecurityapi.Attributes) {
+func (noMetrics) RecordEvaluation(metrics.Decision, podsecurityapi.LevelVersion, metrics.Mode, podsecurityapi.Attributes) {
 }
-func (uncounted) RecordExemption(podsecurityapi.Attributes)   {}
-func (uncounted) RecordError(bool, podsecurityapi.Attributes) {}
+func (noMetrics) RecordExemption(podsecurityapi.Attributes)   {}
+func (noMetrics) RecordError(bool, podsecurityapi.Attributes) {}

@@ -22,7 +22,7 @@ func priority(kit *plugin.Kit) plugin.Plugin {
 	c := classes{plugin.ObjectsOf[*schedulingv1.PriorityClass](kit, schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"))}
 	return plugin.Plugin{
 		Operations: onChanges,
-		About:      append(plugin.Of("", "pods"), plugin.Of(schedulingv1.GroupName, "priorityclasses")...),
+		About:      append(plugin.Resources("", "pods"), plugin.Resources(schedulingv1.GroupName, "priorityclasses")...),
 		Admit: func(ctx context.Context, w plugin.Write) error {
 			switch {
 			case w.GetResource().Resource != "pods":
@@ -30,13 +30,13 @@ func priority(kit *plugin.Kit) plugin.Plugin {
 			case w.GetOperation() == admission.Update:
 				return keepPriority(ctx, w)
 			}
-			return plugin.With(c.setPriority)(ctx, w)
+			return plugin.WithObject(c.setPriority)(ctx, w)
 		},
 		Validate: func(ctx context.Context, w plugin.Write) error {
 			if w.GetResource().Resource != "priorityclasses" {
 				return nil
 			}
-			return plugin.With(c.oneDefault)(ctx, w)
+			return plugin.WithObject(c.oneDefault)(ctx, w)
 		},
 	}
 }

@@ -36,8 +36,8 @@ func runtimeClass(kit *plugin.Kit) plugin.Plugin {
 		return class, err
 	}
 	return plugin.Plugin{
-		Operations: onCreate, About: plugin.Of("", "pods"),
-		Admit: plugin.With(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
+		Operations: onCreate, About: plugin.Resources("", "pods"),
+		Admit: plugin.WithObject(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
 			class, err := of(ctx, w, pod)
 			if err != nil {
 				return err
@@ -50,7 +50,7 @@ func runtimeClass(kit *plugin.Kit) plugin.Plugin {
 			return applyRuntimeClass(w, pod, class.DeepCopy())
 		}),
 		// Another plugin may have changed the pod since.
-		Validate: plugin.With(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
+		Validate: plugin.WithObject(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
 			class, err := of(ctx, w, pod)
 			switch {
 			case err != nil:

@@ -44,9 +44,9 @@ type accounts struct {
 func serviceAccount(kit *plugin.Kit) plugin.Plugin {
 	a := accounts{plugin.ObjectsOf[*corev1.ServiceAccount](kit, corev1.SchemeGroupVersion.WithResource("serviceaccounts"))}
 	return plugin.Plugin{
-		Operations: onChanges, About: plugin.Of("", "pods", "pods/ephemeralcontainers"),
-		Admit:    plugin.With(a.give),
-		Validate: plugin.With(a.check),
+		Operations: onChanges, About: plugin.Resources("", "pods", "pods/ephemeralcontainers"),
+		Admit:    plugin.WithObject(a.give),
+		Validate: plugin.WithObject(a.check),
 	}
 }
 

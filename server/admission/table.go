@@ -75,8 +75,8 @@ func Names() (names []string) {
 	return names
 }
 
-// Off returns the names of the plugins that are off by default.
-func Off() (names []string) {
+// DisabledPlugins returns the names of the plugins that are off by default.
+func DisabledPlugins() (names []string) {
 	for _, known := range table {
 		if known.off {
 			names = append(names, known.name)

@@ -24,8 +24,8 @@ var tolerationsAdded = trace.Because("tolerations-added",
 // defaultTolerationSeconds makes pods leave a lost node after a while, but not at once.
 func defaultTolerationSeconds(t Tolerations) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onChanges, About: plugin.Of("", "pods"),
-		Admit: plugin.With(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
+		Operations: onChanges, About: plugin.Resources("", "pods"),
+		Admit: plugin.WithObject(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
 			var added int64
 			for _, wanted := range []struct {
 				taint   string
@@ -63,8 +63,8 @@ var taintAdded = trace.Because("taint-added",
 // taintNodesByCondition keeps pods off a new node until its kubelet reports that it is ready.
 func taintNodesByCondition(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onCreate, About: plugin.Of("", "nodes"),
-		Admit: plugin.With(func(_ context.Context, w plugin.Write, node *corev1.Node) error {
+		Operations: onCreate, About: plugin.Resources("", "nodes"),
+		Admit: plugin.WithObject(func(_ context.Context, w plugin.Write, node *corev1.Node) error {
 			taint := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
 			if slices.ContainsFunc(node.Spec.Taints, func(has corev1.Taint) bool { return has.MatchTaint(&taint) }) {
 				w.Step.Why(pluginLeft)
@@ -85,8 +85,8 @@ var devicesTolerated = trace.Because("devices-tolerated",
 // taint keeps other pods off these nodes.
 func extendedResourceToleration(*plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
-		Operations: onChanges, About: plugin.Of("", "pods"),
-		Admit: plugin.With(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
+		Operations: onChanges, About: plugin.Resources("", "pods"),
+		Admit: plugin.WithObject(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
 			var names []string
 			for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
 				for name := range c.Resources.Requests {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apiserver/pkg/admission"
 
-	"github.com/kx-apiserver/kx/server/admission/kept"
+	"github.com/kx-apiserver/kx/server/admission/mirror"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/admission/policy"
 	"github.com/kx-apiserver/kx/server/admission/webhook"
@@ -25,7 +25,7 @@ import (
 // too long. About some nobody is asked.
 func TestNothingKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		keeper := kept.New(&admin.Live{}, &admin.Decoder{Prefix: "/registry"}, slog.New(slog.DiscardHandler))
+		keeper := mirror.New(&admin.Live{}, &admin.Decoder{Prefix: "/registry"}, slog.New(slog.DiscardHandler))
 		hooks, err := webhook.New(webhook.Config{Services: &service.Finder{}})
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func TestNothingKnown(t *testing.T) {
 			if err := ask(t.Context(), plugin.Write{Attributes: a}); !apierrors.IsForbidden(err) || !strings.HasSuffix(err.Error(), "not yet ready to handle request") {
 				t.Errorf("got %v", err)
 			}
-			if waited := time.Since(began); waited != kept.KnownWait {
+			if waited := time.Since(began); waited != mirror.KnownWait {
 				t.Errorf("it waited %s", waited)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)

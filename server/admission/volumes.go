@@ -24,8 +24,8 @@ func storageClasses(kit *plugin.Kit) plugin.Objects[*storagev1.StorageClass] {
 func defaultStorageClass(kit *plugin.Kit) plugin.Plugin {
 	classes := storageClasses(kit)
 	return plugin.Plugin{
-		Operations: onCreate, About: plugin.Of("", "persistentvolumeclaims"),
-		Admit: plugin.With(func(ctx context.Context, w plugin.Write, claim *corev1.PersistentVolumeClaim) error {
+		Operations: onCreate, About: plugin.Resources("", "persistentvolumeclaims"),
+		Admit: plugin.WithObject(func(ctx context.Context, w plugin.Write, claim *corev1.PersistentVolumeClaim) error {
 			if _, old := claim.Annotations[corev1.BetaStorageClassAnnotation]; old || claim.Spec.StorageClassName != nil {
 				w.Step.Why(classNamed)
 				return nil
@@ -82,8 +82,8 @@ func storageObjectInUseProtection(*plugin.Kit) plugin.Plugin {
 	}
 	return plugin.Plugin{
 		Operations: onCreate,
-		About: append(plugin.Of("", "persistentvolumes", "persistentvolumeclaims"),
-			plugin.Of(storagev1.GroupName, "volumeattributesclasses")...),
+		About: append(plugin.Resources("", "persistentvolumes", "persistentvolumeclaims"),
+			plugin.Resources(storagev1.GroupName, "volumeattributesclasses")...),
 		Admit: func(_ context.Context, w plugin.Write) error {
 			finalizer := finalizers[w.GetResource().Resource]
 			obj, err := meta.Accessor(w.GetObject())
@@ -109,7 +109,7 @@ var classAllowsExpansion = trace.Because("class-allows-expansion",
 func claimResize(kit *plugin.Kit) plugin.Plugin {
 	classes := storageClasses(kit)
 	return plugin.Plugin{
-		Operations: onUpdate, About: plugin.Of("", "persistentvolumeclaims"),
+		Operations: onUpdate, About: plugin.Resources("", "persistentvolumeclaims"),
 		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, claim, old *corev1.PersistentVolumeClaim) error {
 			size, was := claim.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 			if size.Cmp(was) <= 0 {

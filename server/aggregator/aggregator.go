@@ -123,7 +123,7 @@ func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
 	step.Text("address", host)
 	step.WhyText(servedElsewhere, r.service())
 	if info, ok := request.RequestInfoFrom(ctx); ok && info.Verb == "watch" {
-		rest.Initialized(ctx) // its seat is for requests that work in this process
+		rest.NotifyInitialized(ctx) // its seat is for requests that work in this process
 	}
 	if isPage(req) {
 		var cancel context.CancelFunc

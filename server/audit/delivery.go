@@ -70,7 +70,7 @@ func (l *Log) deliver(life context.Context, config *Config, plugin string, d Del
 		}
 		q := queue.New(c)
 		l.queues = append(l.queues, q.Close)
-		to = queued{q}
+		to = queueSink{q}
 	} else {
 		// A request waits for two events. The last third of its time is for its own work.
 		to = &direct{life: life, most: config.RequestTimeout / 3, send: by, plugin: plugin, failed: failed,
@@ -83,10 +83,10 @@ func (l *Log) deliver(life context.Context, config *Config, plugin string, d Del
 	l.sinks = append(l.sinks, to)
 }
 
-// queued is a sink for which no request waits.
-type queued struct{ *queue.Queue }
+// queueSink is a sink for which no request waits.
+type queueSink struct{ *queue.Queue }
 
-func (q queued) take(e *auditinternal.Event) error {
+func (q queueSink) take(e *auditinternal.Event) error {
 	q.Put(e)
 	return nil
 }

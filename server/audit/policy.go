@@ -49,7 +49,7 @@ func loadPolicy(path string, log *slog.Logger) (*auditinternal.Policy, error) {
 
 // parsePolicy parses a policy. Warnings name the parts that it ignores.
 func parsePolicy(data []byte) (p *auditinternal.Policy, warnings []error, err error) {
-	at := fieldlines.Of(data)
+	at := fieldlines.NewDocument(data)
 	if err := checkKind(at); err != nil {
 		return nil, nil, err
 	}

@@ -45,7 +45,7 @@ func newWebhook(c Webhook) (*webhook, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--audit-webhook-config-file: %w", err)
 	}
-	client = kxwebhook.Bound(client, func(int64) int64 { return mostAnswerBytes })
+	client = kxwebhook.LimitAnswers(client, func(int64) int64 { return mostAnswerBytes })
 	w := &webhook{backoff: webhookutil.DefaultRetryBackoffWithInitialDelay(c.InitialBackoff)}
 	w.client, err = webhookutil.NewGenericWebhook(audit.Scheme, audit.Codecs, client,
 		[]schema.GroupVersion{auditv1.SchemeGroupVersion}, w.backoff)

@@ -62,7 +62,7 @@ type Config struct {
 // token of a deleted account is still accepted.
 const rememberedFor = 10 * time.Second
 
-// Authenticator finds the user of a request. Its users are [Known].
+// Authenticator finds the user of a request. Its users are [Identity].
 type Authenticator struct {
 	authenticator.Request
 	objects *bearer.Reader
@@ -221,7 +221,7 @@ func anonymous(c Config, file *apiserver.AnonymousAuthConfig) (authenticator.Req
 		if len(open) > 0 && !open.Has(r.URL.Path) {
 			return nil, false, bearer.NewDoubt(anonymousElsewhere, "")
 		}
-		return &authenticator.Response{User: &Known{
+		return &authenticator.Response{User: &Identity{
 			Info: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}},
 			Why:  knownAsNobody,
 		}}, true, nil

@@ -6,7 +6,7 @@
 // known to a webhook. They are tried in this order, the same as in a kube-apiserver: tokens that need no network come
 // first.
 //
-// In comes a request. Out goes a user and the way in which it was authenticated ([Known]), no user, or an error. A
+// In comes a request. Out goes a user and the way in which it was authenticated ([Identity]), no user, or an error. A
 // wrong token is an error even on open paths, so that the mistake is noticed. If authenticators have doubts, the error
 // is [Unknown].
 //

@@ -15,8 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/authn/issuer"
 )
 
-// Known is a user and the way in which it was authenticated.
-type Known struct {
+// Identity is a user and the way in which it was authenticated.
+type Identity struct {
 	user.Info
 	// Why is the way, with Text as its placeholder.
 	Why  trace.Reason
@@ -26,7 +26,7 @@ type Known struct {
 }
 
 // knownBy describes the way in which a user was authenticated.
-type knownBy func(user.Info) Known
+type knownBy func(user.Info) Identity
 
 // respond adds the description to the user of an answer.
 func (k knownBy) respond(answer *authenticator.Response) *authenticator.Response {
@@ -48,13 +48,13 @@ func byToken(next authenticator.Token, k knownBy) authenticator.Token {
 	})
 }
 
-func byRequest(next authenticator.Request, of func(*http.Request) Known) authenticator.Request {
+func byRequest(next authenticator.Request, of func(*http.Request) Identity) authenticator.Request {
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		answer, ok, err := next.AuthenticateRequest(r)
 		if err != nil || !ok {
 			return nil, false, err
 		}
-		return knownBy(func(user.Info) Known { return of(r) }).respond(answer), true, nil
+		return knownBy(func(user.Info) Identity { return of(r) }).respond(answer), true, nil
 	})
 }
 
@@ -62,34 +62,34 @@ var whyKnownByCertificate = trace.Because("known-by-certificate",
 	"by the client certificate",
 	"依据客户端证书")
 
-func knownByCertificate(*http.Request) Known { return Known{Why: whyKnownByCertificate} }
+func knownByCertificate(*http.Request) Identity { return Identity{Why: whyKnownByCertificate} }
 
 var whyKnownByProxy = trace.Because("known-by-proxy",
 	"by the headers of the proxy {name:word}, which has found out who asks",
 	"依据代理 {name:word} 的请求头，由它完成身份认证")
 
 // knownByProxy names the proxy by its verified certificate.
-func knownByProxy(r *http.Request) Known {
-	return Known{Why: whyKnownByProxy, Text: r.TLS.PeerCertificates[0].Subject.CommonName}
+func knownByProxy(r *http.Request) Identity {
+	return Identity{Why: whyKnownByProxy, Text: r.TLS.PeerCertificates[0].Subject.CommonName}
 }
 
 var knownByTokenFile = trace.Because("known-by-token-file",
 	"by a token of --token-auth-file",
 	"依据 --token-auth-file 中的令牌")
 
-func knownByFile(user.Info) Known { return Known{Why: knownByTokenFile} }
+func knownByFile(user.Info) Identity { return Identity{Why: knownByTokenFile} }
 
 var knownByAccountToken = trace.Because("known-by-account-token",
 	"by a token of the service account {account:word}",
 	"依据服务账号 {account:word} 的令牌")
 
 // knownByAccount names the service account and the object to which its token is bound.
-func knownByAccount(who user.Info) Known {
+func knownByAccount(who user.Info) Identity {
 	namespace, name, err := accounts.SplitUsername(who.GetName())
 	if err != nil {
 		namespace, name = "", who.GetName()
 	}
-	k := Known{Why: knownByAccountToken, Text: namespace + "/" + name}
+	k := Identity{Why: knownByAccountToken, Text: namespace + "/" + name}
 	for _, of := range []struct{ kind, key string }{{"pod ", accounts.PodNameKey}, {"node ", accounts.NodeNameKey}} {
 		if values := who.GetExtra()[of.key]; len(values) > 0 && k.Bound == "" {
 			k.Bound = of.kind + values[0]
@@ -102,16 +102,16 @@ var whyKnownByBootstrapToken = trace.Because("known-by-bootstrap-token",
 	"by the bootstrap token of the Secret kube-system/{secret:word}",
 	"依据 Secret kube-system/{secret:word} 中的引导令牌")
 
-func knownByBootstrapToken(who user.Info) Known {
-	return Known{Why: whyKnownByBootstrapToken, Text: bearer.BootstrapSecret(who)}
+func knownByBootstrapToken(who user.Info) Identity {
+	return Identity{Why: whyKnownByBootstrapToken, Text: bearer.BootstrapSecret(who)}
 }
 
 var whyKnownByIssuer = trace.Because("known-by-issuer",
 	"by a token of the issuer {issuer:quote}",
 	"依据签发者 {issuer:quote} 的令牌")
 
-func knownByIssuer(who user.Info) Known {
-	k := Known{Why: whyKnownByIssuer}
+func knownByIssuer(who user.Info) Identity {
+	k := Identity{Why: whyKnownByIssuer}
 	if of, ok := who.(*issuer.User); ok {
 		k.Text = of.Issuer
 	}

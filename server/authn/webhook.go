@@ -53,7 +53,7 @@ func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Tok
 		return nil, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 	}
 	client.Timeout = webhookTimeout
-	client = kxwebhook.Bound(client, func(int64) int64 { return mostReviewBytes })
+	client = kxwebhook.LimitAnswers(client, func(int64) int64 { return mostReviewBytes })
 	asked, err := webhook.New(client, c.Version, audiences, retries)
 	if err != nil {
 		return nil, fmt.Errorf("--authentication-token-webhook-config-file: %s: %w", c.File, err)
@@ -75,7 +75,7 @@ func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Tok
 		}
 		return answer, true, nil
 	})
-	return byToken(named, func(user.Info) Known { return Known{Why: knownByWebhook, Text: address} }), nil
+	return byToken(named, func(user.Info) Identity { return Identity{Why: knownByWebhook, Text: address} }), nil
 }
 
 // addressOf returns an address without a password or a query, so that it can be shown.

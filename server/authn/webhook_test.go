@@ -103,7 +103,7 @@ func TestWebhook(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}
-			who := answer.User.(*Known)
+			who := answer.User.(*Identity)
 			if got := fmt.Sprint(who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra()); got != "ann7[dev system:authenticated] map[team:[red]]" {
 				t.Error(got)
 			}

@@ -166,7 +166,7 @@ func newWebhook(one *apiserver.AuthorizerConfiguration) (authorizer.Authorizer, 
 		return nil, err
 	}
 	client.Timeout = c.Timeout.Duration
-	client = kxwebhook.Bound(client, func(int64) int64 { return mostAnswerBytes })
+	client = kxwebhook.LimitAnswers(client, func(int64) int64 { return mostAnswerBytes })
 	onError := authorizer.DecisionNoOpinion
 	if c.FailurePolicy == apiserver.FailurePolicyDeny {
 		onError = authorizer.DecisionDeny

@@ -166,7 +166,7 @@ func (k *Keeper) once(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keeper) save(ctx context.Context, now time.Time) (*backup.Saved, error) {
+func (k *Keeper) save(ctx context.Context, now time.Time) (*backup.Summary, error) {
 	parts, err := k.config.Record.Parts(k.config.DataDir)
 	if err != nil {
 		return nil, err

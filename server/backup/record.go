@@ -105,9 +105,9 @@ func ReadRecord(dir string) (*Record, error) {
 	return r, nil
 }
 
-// Lost lists the parts of an earlier server's data directory that are missing, and that a server with these
+// MissingParts lists the parts of an earlier server's data directory that are missing, and that a server with these
 // options will create anew.
-func Lost(dir string, o *options.Options) (lost []string) {
+func MissingParts(dir string, o *options.Options) (lost []string) {
 	if info, err := os.Stat(filepath.Join(dir, recordName)); err != nil || !info.Mode().IsRegular() {
 		return nil // no server has been there
 	}
@@ -154,15 +154,15 @@ func (r *Record) Parts(dir string) (parts []backup.Part, err error) {
 
 // Describe returns the record's part of an archive's manifest.
 func (r *Record) Describe() backup.Manifest {
-	m := backup.Manifest{KX: Here(), Prefix: r.Prefix, Flags: r.Flags}
+	m := backup.Manifest{KX: ProgramVersion(), Prefix: r.Prefix, Flags: r.Flags}
 	if r.Etcd != nil {
 		m.Etcd.Servers = r.Etcd.URLs
 	}
 	return m
 }
 
-// Here returns the version of this program.
-func Here() backup.Version {
+// ProgramVersion returns the version of this program.
+func ProgramVersion() backup.Version {
 	info := version.Info()
 	return backup.Version{Release: version.Release, Commit: info.GitCommit, Kubernetes: info.GitVersion}
 }

@@ -33,16 +33,16 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	if err != nil {
 		return err
 	}
-	clusterRoles := &kept[reconciliation.RuleOwner]{plural: "clusterroles", empty: func() reconciliation.RuleOwner {
+	clusterRoles := &objectCache[reconciliation.RuleOwner]{plural: "clusterroles", empty: func() reconciliation.RuleOwner {
 		return reconciliation.ClusterRoleRuleOwner{ClusterRole: &rbacv1.ClusterRole{}}
 	}}
-	clusterRoleBindings := &kept[reconciliation.RoleBinding]{plural: "clusterrolebindings", empty: func() reconciliation.RoleBinding {
+	clusterRoleBindings := &objectCache[reconciliation.RoleBinding]{plural: "clusterrolebindings", empty: func() reconciliation.RoleBinding {
 		return reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: &rbacv1.ClusterRoleBinding{}}
 	}}
-	roles := &kept[reconciliation.RuleOwner]{plural: "roles", empty: func() reconciliation.RuleOwner {
+	roles := &objectCache[reconciliation.RuleOwner]{plural: "roles", empty: func() reconciliation.RuleOwner {
 		return reconciliation.RoleRuleOwner{Role: &rbacv1.Role{}}
 	}}
-	roleBindings := &kept[reconciliation.RoleBinding]{plural: "rolebindings", empty: func() reconciliation.RoleBinding {
+	roleBindings := &objectCache[reconciliation.RoleBinding]{plural: "rolebindings", empty: func() reconciliation.RoleBinding {
 		return reconciliation.RoleBindingAdapter{RoleBinding: &rbacv1.RoleBinding{}}
 	}}
 	if err := errors.Join(clusterRoles.list(ctx, t.client), clusterRoleBindings.list(ctx, t.client), roles.list(ctx, t.client),
@@ -88,12 +88,12 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	return err
 }
 
-func reconcileRole(in *kept[reconciliation.RuleOwner], want reconciliation.RuleOwner) error {
+func reconcileRole(in *objectCache[reconciliation.RuleOwner], want reconciliation.RuleOwner) error {
 	_, err := (&reconciliation.ReconcileRoleOptions{Role: want, Client: in, Confirm: true}).Run()
 	return err
 }
 
-func reconcileBinding(in *kept[reconciliation.RoleBinding], want reconciliation.RoleBinding) error {
+func reconcileBinding(in *objectCache[reconciliation.RoleBinding], want reconciliation.RoleBinding) error {
 	_, err := (&reconciliation.ReconcileRoleBindingOptions{RoleBinding: want, Client: in, Confirm: true}).Run()
 	return err
 }
@@ -123,9 +123,9 @@ type owner interface {
 	GetName() string
 }
 
-// kept holds the objects of one resource. It is the client that the library compares and writes them through,
+// objectCache holds the objects of one resource. It is the client that the library compares and writes them through,
 // and reads all of them once. mu guards there.
-type kept[T owner] struct {
+type objectCache[T owner] struct {
 	plural string
 	// empty returns an object to decode into.
 	empty func() T
@@ -143,7 +143,7 @@ type kept[T owner] struct {
 const rbacPath = "/apis/rbac.authorization.k8s.io/v1/"
 
 // list reads the existing objects, for the calls that follow.
-func (k *kept[T]) list(ctx context.Context, c *client) error {
+func (k *objectCache[T]) list(ctx context.Context, c *client) error {
 	k.ctx, k.client, k.there = ctx, c, map[types.NamespacedName]T{}
 	var list struct{ Items []json.RawMessage }
 	err := c.get(ctx, rbacPath+k.plural, &list)
@@ -171,7 +171,7 @@ func nameOf[T owner](obj T) types.NamespacedName {
 const attemptsMost = 5
 
 // reconcile returns a function that compares one object, and writes it if it lacks anything.
-func (k *kept[T]) reconcile(want T, once func(*kept[T], T) error) func() error {
+func (k *objectCache[T]) reconcile(want T, once func(*objectCache[T], T) error) func() error {
 	return func() (err error) {
 		for range attemptsMost {
 			if err = once(k, want); !apierrors.IsConflict(err) {
@@ -185,9 +185,11 @@ func (k *kept[T]) reconcile(want T, once func(*kept[T], T) error) func() error {
 	}
 }
 
-func (k *kept[T]) path(obj T) string { return k.collection(obj.GetNamespace()) + "/" + obj.GetName() }
+func (k *objectCache[T]) path(obj T) string {
+	return k.collection(obj.GetNamespace()) + "/" + obj.GetName()
+}
 
-func (k *kept[T]) collection(namespace string) string {
+func (k *objectCache[T]) collection(namespace string) string {
 	if namespace == "" {
 		return rbacPath + k.plural
 	}
@@ -195,7 +197,7 @@ func (k *kept[T]) collection(namespace string) string {
 }
 
 // Get returns an object as of its last read.
-func (k *kept[T]) Get(namespace, name string) (T, error) {
+func (k *objectCache[T]) Get(namespace, name string) (T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	obj, ok := k.there[types.NamespacedName{Namespace: namespace, Name: name}]
@@ -214,20 +216,20 @@ func (k *kept[T]) Get(namespace, name string) (T, error) {
 }
 
 // Create creates an object. If another server has created it, the library compares it again.
-func (k *kept[T]) Create(obj T) (T, error) {
+func (k *objectCache[T]) Create(obj T) (T, error) {
 	err := k.client.create(k.ctx, k.collection(obj.GetNamespace()), obj.GetObject())
 	return obj, k.overtaken(obj, err)
 }
 
 // Update replaces an object. If another client has changed or deleted it meanwhile, the library compares it
 // again.
-func (k *kept[T]) Update(obj T) (T, error) {
+func (k *objectCache[T]) Update(obj T) (T, error) {
 	err := k.client.update(k.ctx, k.path(obj), obj.GetObject())
 	return obj, k.overtaken(obj, err)
 }
 
 // Delete deletes an object with this UID.
-func (k *kept[T]) Delete(namespace, name string, uid types.UID) error {
+func (k *objectCache[T]) Delete(namespace, name string, uid types.UID) error {
 	was, err := k.Get(namespace, name)
 	if err != nil {
 		return err
@@ -238,7 +240,7 @@ func (k *kept[T]) Delete(namespace, name string, uid types.UID) error {
 }
 
 // overtaken reads an object again if another client was faster, and returns err.
-func (k *kept[T]) overtaken(obj T, err error) error {
+func (k *objectCache[T]) overtaken(obj T, err error) error {
 	if !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return err
 	}

@@ -126,7 +126,7 @@ func (s Strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) [
 // As decodes obj if it is encoded, and returns it as a T. The result may be shared: the caller must not change it.
 // The error names obj's type.
 func As[T runtime.Object](obj runtime.Object) (t T, err error) {
-	if obj, err = object.Decoded(obj); err != nil {
+	if obj, err = object.Decode(obj); err != nil {
 		return t, err
 	}
 	t, ok := obj.(T)

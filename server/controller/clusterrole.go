@@ -159,7 +159,7 @@ func (c *roleAggregator) try(ctx context.Context, name string, cause int64) erro
 		return err
 	}
 	// Meanwhile the role may have stopped aggregating: then its rules are its own.
-	return c.roles.Apply(rbac.Unchecked(ctx), r, "", work.Decision{Cause: cause, AsSeen: true, Why: func(step *trace.Step) {
+	return c.roles.Apply(rbac.SkipCheck(ctx), r, "", work.Decision{Cause: cause, AsSeen: true, Why: func(step *trace.Step) {
 		step.Why(rulesAggregated, int64(of), int64(len(rules)))
 	}}, configuration)
 }

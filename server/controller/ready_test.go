@@ -30,7 +30,7 @@ func run(t *testing.T, etcd *clientv3.Client, chosen ...string) *controller.Cont
 	all := controller.Start(t.Context(), controller.Config{
 		Kit: work.Kit{
 			Storages: func() map[schema.GroupVersionResource]rest.Storage { return nil },
-			Etcd:     admin.Over(etcd, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: embedtest.Prefix()},
+			Etcd:     admin.NewLive(etcd, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: embedtest.Prefix()},
 			Metrics: work.NewMetrics(nil), Log: slog.New(slog.DiscardHandler),
 		},
 		Controllers: chosen,

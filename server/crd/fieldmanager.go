@@ -24,7 +24,7 @@ type fieldManagers struct {
 }
 
 func newFieldManagers(crd *lister.Definition, resource *customresource.Resource) *fieldManagers {
-	return &fieldManagers{resource: resource, converter: fieldorder.Of(openapi.NewTypeConverter(crd))}
+	return &fieldManagers{resource: resource, converter: fieldorder.NewConverter(openapi.NewTypeConverter(crd))}
 }
 
 // of returns the field manager of a scope, which belongs to the version v or to one of its subresources.

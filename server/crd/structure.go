@@ -29,7 +29,7 @@ type Serving struct {
 	// StorageVersion is the version in which objects are stored.
 	StorageVersion string
 	// Versions holds the served versions in the order of the definition.
-	Versions []endpoint.Installed
+	Versions []endpoint.Installation
 	// By is the journey of the request that created it, empty if none did. Cause is the write of the definition
 	// that it was created from.
 	By    string
@@ -102,9 +102,9 @@ func (i *crdInfo) describe(serving *Serving) {
 }
 
 // installed returns the accounts of one version and its subresources.
-func (i *crdInfo) installed(name string) []endpoint.Installed {
+func (i *crdInfo) installed(name string) []endpoint.Installation {
 	v, made := i.resource.Versions[name], i.versions[name]
-	all := []endpoint.Installed{i.one(name, "", v.Storage.CustomResource, made.resource)}
+	all := []endpoint.Installation{i.one(name, "", v.Storage.CustomResource, made.resource)}
 	if made.status != nil {
 		all = append(all, i.one(name, "status", v.Storage.Status, made.status))
 	}
@@ -116,12 +116,12 @@ func (i *crdInfo) installed(name string) []endpoint.Installed {
 	return all
 }
 
-func (i *crdInfo) one(version, subresource string, storage rest.Storage, handlers map[string]http.HandlerFunc) endpoint.Installed {
+func (i *crdInfo) one(version, subresource string, storage rest.Storage, handlers map[string]http.HandlerFunc) endpoint.Installation {
 	crd := i.crd.Load()
 	names := &crd.Status.AcceptedNames
 	gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version}
 	stored := schema.GroupVersion{Group: crd.Spec.Group, Version: i.resource.StorageVersion}
-	one := endpoint.Installed{
+	one := endpoint.Installation{
 		Resource: gv.WithResource(names.Plural), Subresource: subresource, Kind: gv.WithKind(names.Kind),
 		StoredAs: stored.WithKind(names.Kind), Storage: storage,
 	}

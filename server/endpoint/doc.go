@@ -18,6 +18,6 @@
 //     RequestInfo and the table of places read differently has no route.
 //  2. A group version belongs to one server: its unknown resources are a 404. All other requests go to the delegate.
 //  3. Routes are added, never changed. A reader takes no lock.
-//  4. Each installation is noted: the routes that were made, and the reason for each one that was not ([Installed]),
+//  4. Each installation is noted: the routes that were made, and the reason for each one that was not ([Installation]),
 //     and the steps that led there ([trace.Notes]).
 package endpoint

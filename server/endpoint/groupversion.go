@@ -47,7 +47,7 @@ var storagesInOrder = trace.Because("storages-in-order",
 	"{storages} 个存储，按名称排序")
 
 // InstallREST adds the storages' routes to router. It returns their descriptions and the record of their installation.
-func (g *APIGroupVersion) InstallREST(router *Router) (_ []openapi.Resource, _ []Installed, err error) {
+func (g *APIGroupVersion) InstallREST(router *Router) (_ []openapi.Resource, _ []Installation, err error) {
 	note := trace.Note(g.Notes, trace.InstallVersion, g.GroupVersion.String())
 	defer note.End(&err)
 	note.Why(storagesInOrder, int64(len(g.Storage)))

@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
-// Installed records a storage's installation: the routes and verbs that it has and lacks, and why.
-type Installed struct {
+// Installation records a storage's installation: the routes and verbs that it has and lacks, and why.
+type Installation struct {
 	Resource    schema.GroupVersionResource
 	Subresource string
 	// Kind is the kind that clients see, and StoredAs the stored one. StoredAs is empty if the storage does not report
@@ -40,7 +40,7 @@ func madeBy(storage rest.Storage) []*trace.Notes {
 }
 
 // Made adds the creation of the storage to w, if it is on etcd.
-func (i *Installed) Made(w *trace.Way) {
+func (i *Installation) Made(w *trace.Way) {
 	for _, notes := range madeBy(i.Storage) {
 		w.Add(notes)
 	}
@@ -48,7 +48,7 @@ func (i *Installed) Made(w *trace.Way) {
 
 // Way adds to w how the resource got its routes: the capabilities that each action found in the storage, and the paths
 // and the handler that it has now.
-func (i *Installed) Way(w *trace.Way) {
+func (i *Installation) Way(w *trace.Way) {
 	first := w.Add(i.notes)
 	if first < 0 {
 		return
@@ -70,7 +70,7 @@ func (i *Installed) Way(w *trace.Way) {
 }
 
 // routesOf returns the paths of an action that no later action has taken, and the function that made its handler.
-func (i *Installed) routesOf(a *action) (paths []string, handler string) {
+func (i *Installation) routesOf(a *action) (paths []string, handler string) {
 	all := a.paths(i.Resource, i.Subresource, i.Described.Namespaced)
 	for _, route := range i.Routes {
 		if route.Method == a.method && route.Verb == a.verb && slices.Contains(all, route.Path) {
@@ -91,7 +91,7 @@ type Route struct {
 type Absence struct{ Verb, Reason string }
 
 // route records the routes of an action. If two actions of a subresource share a path, the later one wins.
-func (i *Installed) route(a *action, namespaced bool, h http.HandlerFunc) {
+func (i *Installation) route(a *action, namespaced bool, h http.HandlerFunc) {
 	for _, path := range a.paths(i.Resource, i.Subresource, namespaced) {
 		i.Routes = slices.DeleteFunc(i.Routes, func(r Route) bool { return r.Path == path && r.Method == a.method })
 		i.Routes = append(i.Routes, Route{a.verb, a.method, path, h})
@@ -100,7 +100,7 @@ func (i *Installed) route(a *action, namespaced bool, h http.HandlerFunc) {
 
 // leaveOut records why an action has no route. A subresource has one place for all actions of a verb, so it records the
 // reason of the last one, which needs the fewest interfaces.
-func (i *Installed) leaveOut(a *action, reason string) {
+func (i *Installation) leaveOut(a *action, reason string) {
 	if i.Subresource != "" {
 		i.Absent = slices.DeleteFunc(i.Absent, func(other Absence) bool { return other.Verb == a.verb })
 	}
@@ -112,7 +112,7 @@ func (i *Installed) leaveOut(a *action, reason string) {
 // RoutesOf returns the routes of a resource that another package serves, and the verbs that it lacks.
 func RoutesOf(resource schema.GroupVersionResource, subresource string, namespaced bool, storage rest.Storage,
 	handlers map[string]http.HandlerFunc) ([]Route, []Absence) {
-	i := Installed{Resource: resource, Subresource: subresource}
+	i := Installation{Resource: resource, Subresource: subresource}
 	for _, a := range actions {
 		if h := handlers[a.verb]; h != nil {
 			i.route(a, namespaced, h)

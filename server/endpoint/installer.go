@@ -28,7 +28,7 @@ type APIInstaller struct {
 	note  trace.Noted
 	paths map[resourceKey]*paths
 	// installed records the installation of each storage.
-	installed []Installed
+	installed []Installation
 }
 
 // Install registers all storages, in the order of their names.
@@ -74,7 +74,7 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 		return nil, err
 	}
 	p := &paths{namespaced: namespaced}
-	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage, notes: notes,
+	installed := Installation{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage, notes: notes,
 		scope: scope}
 	verbs := map[string]bool{}
 	for _, action := range actions {

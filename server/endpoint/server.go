@@ -90,7 +90,7 @@ type GenericAPIServer struct {
 	storages map[schema.GroupVersionResource]rest.Storage
 	scopes   map[schema.GroupVersionResource]*handler.RequestScope
 	// installed holds the records in the order of installation.
-	installed []Installed
+	installed []Installation
 	// notes are the steps that many resources share. Only the goroutine that installs writes them.
 	notes trace.Notes
 }
@@ -252,7 +252,7 @@ func (s *GenericAPIServer) serves(gv schema.GroupVersion) bool {
 	return false
 }
 
-func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.Storage, installed []Installed) {
+func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.Storage, installed []Installation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.installed = append(s.installed, installed...)
@@ -293,7 +293,7 @@ func (s *GenericAPIServer) Scope(resource schema.GroupVersionResource) *handler.
 }
 
 // Installed returns the records of all installations, in order.
-func (s *GenericAPIServer) Installed() []Installed {
+func (s *GenericAPIServer) Installed() []Installation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.installed)

@@ -39,7 +39,7 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 		}
 		who := answer.User
 		step.Text("user", who.GetName())
-		if known, ok := who.(*authn.Known); ok {
+		if known, ok := who.(*authn.Identity); ok {
 			step.WhyText(known.Why, known.Text)
 			if known.Bound != "" {
 				step.Text("bound", known.Bound)

@@ -34,7 +34,7 @@ func convert(ctx context.Context, scope *RequestScope, obj runtime.Object, from,
 	if from == to {
 		return obj, nil
 	}
-	if obj, err = object.Decoded(obj); err != nil {
+	if obj, err = object.Decode(obj); err != nil {
 		return nil, err
 	}
 	_, step := trace.Start(ctx, trace.HandlerConvert, scope.Kind.Kind)

@@ -78,7 +78,7 @@ func (k kind) answer(t *testing.T, whole bool, query string, headers http.Header
 type decoding struct{ rest.TableConvertor }
 
 func (d decoding) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	decoded, err := object.Decoded(obj)
+	decoded, err := object.Decode(obj)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func metadataOf(obj runtime.Object, gv schema.GroupVersion) (*metav1.PartialObje
 		partial, found = encoded.Metadata()
 	}
 	if !found {
-		decoded, err := object.Decoded(obj)
+		decoded, err := object.Decode(obj)
 		if err != nil {
 			return nil, err
 		}

@@ -190,7 +190,7 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 		timeout = timer.C
 	}
 	if !s.initialEvents {
-		rest.Initialized(ctx)
+		rest.NotifyInitialized(ctx)
 	}
 	events := s.Watching.ResultChan()
 	var pending *watchBuffers // nil while idle
@@ -281,7 +281,7 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 	tellWriter(ctx, event)
 	if event.Type == watch.Bookmark && endsInitialEvents(event.Object) {
 		s.countListed(ctx)
-		rest.Initialized(ctx)
+		rest.NotifyInitialized(ctx)
 	}
 	if failed, ok := event.Object.(*metav1.Status); ok && event.Type == watch.Error {
 		trace.AnswerFailed(ctx, int(failed.Code))

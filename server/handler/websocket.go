@@ -43,18 +43,18 @@ func (s *WatchServer) HandleWebSocket(w http.ResponseWriter, req *http.Request) 
 			return nil
 		},
 	}
-	server.ServeHTTP(hijacked{w, conn, rw}, req)
+	server.ServeHTTP(hijackedResponse{w, conn, rw}, req)
 	return nil
 }
 
-// hijacked is a response whose connection was hijacked already, by whichever of its writers could do it.
-type hijacked struct {
+// hijackedResponse is a response whose connection was hijacked already, by whichever of its writers could do it.
+type hijackedResponse struct {
 	http.ResponseWriter
 	conn net.Conn
 	rw   *bufio.ReadWriter
 }
 
-func (h hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) { return h.conn, h.rw, nil }
+func (h hijackedResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) { return h.conn, h.rw, nil }
 
 func (s *WatchServer) handleWS(ws *websocket.Conn, req *http.Request) {
 	stream := &webSocketStream{ws: ws, text: s.format.text, gone: make(chan struct{})}

@@ -100,15 +100,15 @@ func (t *TLS) measure() {
 	}
 }
 
-// given is a certificate from a file, which kx can't renew.
-type given struct {
+// fileCertificate is a certificate from a file, which kx can't renew.
+type fileCertificate struct {
 	flag, file string
 	cert       *x509.Certificate
 }
 
 // given returns the certificate of each file whose end makes the file useless: in a chain the first one to end, among
 // authorities the last one.
-func (f Files) given(a *Authority) (all []given) {
+func (f Files) given(a *Authority) (all []fileCertificate) {
 	add := func(flag, file string, better func(a, b *x509.Certificate) bool) {
 		var chosen *x509.Certificate
 		for _, cert := range certificates(file) {
@@ -117,7 +117,7 @@ func (f Files) given(a *Authority) (all []given) {
 			}
 		}
 		if chosen != nil {
-			all = append(all, given{flag, file, chosen})
+			all = append(all, fileCertificate{flag, file, chosen})
 		}
 	}
 	first := func(a, b *x509.Certificate) bool { return a.NotAfter.Before(b.NotAfter) }

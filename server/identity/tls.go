@@ -36,7 +36,7 @@ type TLS struct {
 	log     *slog.Logger
 	now     func() time.Time
 	hosts   []string
-	given   []given
+	given   []fileCertificate
 	serving atomic.Pointer[tls.Certificate]
 	// ownServing is true if the directory's authority signed the serving certificate.
 	ownServing bool

@@ -89,7 +89,7 @@ func (i *installs) present() []*install {
 	return all
 }
 
-func ofServer(s *served) (all []*install) {
+func ofServer(s *inventory) (all []*install) {
 	for k := range s.installed {
 		if one := &s.installed[k]; one.Subresource == "" {
 			all = append(all, ofInstalled(s, one))
@@ -107,7 +107,7 @@ func ofServer(s *served) (all []*install) {
 }
 
 // ofInstalled returns the install of a resource that was installed at the start.
-func ofInstalled(s *served, one *endpoint.Installed) *install {
+func ofInstalled(s *inventory, one *endpoint.Installation) *install {
 	subresources := subresourcesOf(s.installed, one.Resource)
 	return &install{
 		key: installKey{resource: one.Resource}, server: s.Name,
@@ -122,7 +122,7 @@ func ofInstalled(s *served, one *endpoint.Installed) *install {
 }
 
 // ofDefinition returns the install of a version of a custom resource.
-func ofDefinition(s *served, d *crd.Serving, one *endpoint.Installed) *install {
+func ofDefinition(s *inventory, d *crd.Serving, one *endpoint.Installation) *install {
 	return &install{
 		key: installKey{one.Resource, d.Made}, server: s.Name, by: d.By, cause: d.Cause,
 		way: func(w *trace.Way) { d.Way(w, one.Resource.Version) },
@@ -169,7 +169,7 @@ func (s selection) pickInstalls(version string) []v1alpha1.Journey {
 	var picked []v1alpha1.Journey
 	for _, one := range s.installs.present() {
 		j := one.whole(version)
-		if s.resource.selects(s.options, j) && s.filter.Match(subject.Of(j)) {
+		if s.resource.selects(s.options, j) && s.filter.Match(subject.NewSubject(j)) {
 			j.Status.Steps = nil
 			picked = append(picked, *j)
 		}

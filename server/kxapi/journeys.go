@@ -139,7 +139,7 @@ func (s selection) wanted(c trace.Change, ran bool) bool {
 	if c.Type != trace.Forgotten || !s.resource.selects(s.options, j) {
 		return s.wants(j, c.Journey)
 	}
-	known := &forgotten{WithSteps: subject.Of(j)}
+	known := &forgotten{WithSteps: subject.NewSubject(j)}
 	return s.filter.Match(known) || known.asked
 }
 
@@ -172,29 +172,29 @@ func (s selection) wants(summary *v1alpha1.Journey, journey *trace.Journey) bool
 	if s.filter.Empty() {
 		return true
 	}
-	return s.filter.Match(&recorded{WithSteps: subject.Of(summary), journey: journey})
+	return s.filter.Match(&lazyJourney{WithSteps: subject.NewSubject(summary), journey: journey})
 }
 
-// recorded is a journey whose steps are read when the filter needs them.
-type recorded struct {
+// lazyJourney is a journey whose steps are read when the filter needs them.
+type lazyJourney struct {
 	filter.WithSteps // the summary
 	journey          *trace.Journey
 	whole            filter.WithSteps // nil until the steps are read
 }
 
-func (r *recorded) Field(name string) (filter.Value, bool) {
+func (r *lazyJourney) Field(name string) (filter.Value, bool) {
 	if subject.InSteps(name) {
 		return r.read().Field(name)
 	}
 	return r.WithSteps.Field(name)
 }
 
-func (r *recorded) Steps() filter.Steps { return r.read().Steps() }
+func (r *lazyJourney) Steps() filter.Steps { return r.read().Steps() }
 
-func (r *recorded) read() filter.WithSteps {
+func (r *lazyJourney) read() filter.WithSteps {
 	if r.whole == nil {
 		record := r.journey.Record()
-		r.whole = subject.Of(journeyOf(&record, ""))
+		r.whole = subject.NewSubject(journeyOf(&record, ""))
 	}
 	return r.whole
 }

@@ -20,7 +20,7 @@ func newEtcd(t *testing.T) *Etcd {
 	t.Helper()
 	client := embedtest.New(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
-	return &Etcd{Live: admin.Over(client, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: "/registry"}}
+	return &Etcd{Live: admin.NewLive(client, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: "/registry"}}
 }
 
 // TestKeyFollowerTooSlow: what waits for a client is bounded, and it is told so.

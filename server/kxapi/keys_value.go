@@ -23,7 +23,7 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 	if err != nil {
 		out.Error = errorText(err, secret)
 	}
-	encrypted := admin.Encrypted(kv.Value)
+	encrypted := admin.IsEncrypted(kv.Value)
 	if v != nil {
 		out.Format, out.Encryption = string(v.Format), v.Encryption
 	}

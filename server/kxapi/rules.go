@@ -60,7 +60,7 @@ func atLeast(at *field.Path, value, least int64) field.ErrorList {
 // parser makes rules from objects.
 type parser struct {
 	recorder *trace.Recorder
-	known    filter.Known // the names that filters can ask for
+	known    filter.Vocabulary // the names that filters can ask for
 }
 
 func (p parser) filter(at *field.Path, text string) (filter.Filter, field.ErrorList) {

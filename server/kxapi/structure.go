@@ -20,7 +20,7 @@ type Server struct {
 	Name    string
 	Handler http.Handler
 	// Installed returns its resources.
-	Installed func() []endpoint.Installed
+	Installed func() []endpoint.Installation
 	// Definitions returns the definitions of the custom resources that it serves.
 	Definitions func() []crd.Serving
 }
@@ -100,7 +100,7 @@ func (s *structure) draw(ctx context.Context, name string) ([]*v1alpha1.Structur
 		return nil, err
 	}
 	d := &drawing{code: code, caches: s.caches, keys: s.keys, only: name, fair: s.fair}
-	var servers []served
+	var servers []inventory
 	if s.servers != nil {
 		servers = ask(s.servers())
 	}
@@ -118,15 +118,15 @@ func (s *structure) draw(ctx context.Context, name string) ([]*v1alpha1.Structur
 	return d.parts, nil
 }
 
-// served is a server with its resources and definitions at one moment.
-type served struct {
+// inventory is a server with its resources and definitions at one moment.
+type inventory struct {
 	Server
-	installed   []endpoint.Installed
+	installed   []endpoint.Installation
 	definitions []crd.Serving
 }
 
-func ask(servers []Server) []served {
-	all := make([]served, len(servers))
+func ask(servers []Server) []inventory {
+	all := make([]inventory, len(servers))
 	for i, s := range servers {
 		all[i].Server = s
 		if s.Installed != nil {

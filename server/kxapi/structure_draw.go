@@ -55,7 +55,7 @@ func (m *drawing) filters() {
 	}
 }
 
-func (m *drawing) chain(servers []served) {
+func (m *drawing) chain(servers []inventory) {
 	for i := range servers {
 		s := &servers[i]
 		part := &v1alpha1.StructureServer{Position: int32(i + 1)}
@@ -82,7 +82,7 @@ func (m *drawing) chain(servers []served) {
 }
 
 // all returns the resources of a server, including the custom ones.
-func (s *served) all() []endpoint.Installed {
+func (s *inventory) all() []endpoint.Installation {
 	all := slices.Clone(s.installed)
 	for i := range s.definitions {
 		all = append(all, s.definitions[i].Versions...)
@@ -91,14 +91,14 @@ func (s *served) all() []endpoint.Installed {
 }
 
 // resources adds the resources of a server, each with its subresources.
-func (m *drawing) resources(s *served) {
+func (m *drawing) resources(s *inventory) {
 	m.installed(s.Name, "", s.installed)
 	for i := range s.definitions {
 		m.installed(s.Name, s.definitions[i].Definition.Name, s.definitions[i].Versions)
 	}
 }
 
-func (m *drawing) installed(server, definition string, all []endpoint.Installed) {
+func (m *drawing) installed(server, definition string, all []endpoint.Installation) {
 	for i := range all {
 		if all[i].Subresource != "" {
 			continue
@@ -129,14 +129,14 @@ func (m *drawing) installed(server, definition string, all []endpoint.Installed)
 		if kept == nil {
 			continue
 		}
-		for _, s := range append([]*endpoint.Installed{one}, subresources...) {
+		for _, s := range append([]*endpoint.Installation{one}, subresources...) {
 			part.Storages = append(part.Storages, m.storage(s))
 		}
 	}
 }
 
-func subresourcesOf(all []endpoint.Installed, resource schema.GroupVersionResource) []*endpoint.Installed {
-	var subresources []*endpoint.Installed
+func subresourcesOf(all []endpoint.Installation, resource schema.GroupVersionResource) []*endpoint.Installation {
+	var subresources []*endpoint.Installation
 	for i := range all {
 		if all[i].Resource == resource && all[i].Subresource != "" {
 			subresources = append(subresources, &all[i])
@@ -170,7 +170,7 @@ var called = map[string]string{
 	"delete": "Delete", "deletecollection": "DeleteCollection",
 }
 
-func (m *drawing) storage(one *endpoint.Installed) v1alpha1.StructureStorage {
+func (m *drawing) storage(one *endpoint.Installation) v1alpha1.StructureStorage {
 	s := v1alpha1.StructureStorage{
 		Subresource: one.Subresource, Kind: kindName(one.Kind), Type: m.code.storage(one.Storage), Strategies: m.strategies(one),
 	}
@@ -205,7 +205,7 @@ const storeDepth = 4
 
 // strategies returns the strategies of the storage's Store that its verbs use. Storages of subresources have their
 // Store in an unexported field, so it is found by reflection, which only reads types.
-func (m *drawing) strategies(one *endpoint.Installed) []v1alpha1.StructureStrategy {
+func (m *drawing) strategies(one *endpoint.Installation) []v1alpha1.StructureStrategy {
 	store := storeIn(reflect.ValueOf(one.Storage), storeDepth)
 	if !store.IsValid() {
 		return nil
@@ -253,7 +253,7 @@ func storeIn(v reflect.Value, depth int) reflect.Value {
 	return reflect.Value{}
 }
 
-func (m *drawing) definitions(s *served) {
+func (m *drawing) definitions(s *inventory) {
 	for i := range s.definitions {
 		d := &s.definitions[i]
 		m.add("definition:"+d.Definition.Name, v1alpha1.StructureSpec{

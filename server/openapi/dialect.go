@@ -103,17 +103,17 @@ func (d *dialect) write(out *joiner, info, security []byte, paths, definitions, 
 	out.open(d.tail)
 }
 
-// encoded is one definition: as a member in JSON, and as a document in protobuf.
-type encoded struct {
+// definitionForms is one definition: as a member in JSON, and as a document in protobuf.
+type definitionForms struct {
 	json  []byte
 	proto func() ([]byte, error)
 }
 
 // definition encodes a built-in definition once, except in v3 those that name the group versions of their document. The
 // only document of v2 has all group versions that Kubernetes knows, so there they are embedded.
-func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, error) {
+func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*definitionForms, error) {
 	if e, ok := d.shared.Load(name); ok {
-		return e.(*encoded), nil
+		return e.(*definitionForms), nil
 	}
 	found, ok := lookup(name)
 	if !ok {
@@ -121,7 +121,7 @@ func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, 
 	}
 	kind, varies := everywhere[name]
 	varies = varies && d == v3
-	e := &encoded{json: found.member}
+	e := &definitionForms{json: found.member}
 	if varies || d == v2 {
 		s := d.schema(found)
 		if varies {

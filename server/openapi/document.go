@@ -129,14 +129,14 @@ func (t *document) head(all []*fragment) (info, security []byte) {
 }
 
 // shared returns the built-in definitions that fragments need, each once.
-func (t *document) shared(d *dialect, all []*fragment) ([]*encoded, error) {
+func (t *document) shared(d *dialect, all []*fragment) ([]*definitionForms, error) {
 	names := map[string]struct{}{}
 	for _, f := range all {
 		for _, name := range f.shared {
 			names[name] = struct{}{}
 		}
 	}
-	list := make([]*encoded, 0, len(names))
+	list := make([]*definitionForms, 0, len(names))
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		e, err := d.definition(name, t.gvs)
 		if err != nil {

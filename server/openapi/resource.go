@@ -71,8 +71,8 @@ var (
 		string(types.StrategicMergePatchType), string(types.ApplyYAMLPatchType)}
 )
 
-// described is a Resource with the fields that its operations share.
-type described struct {
+// resourceDescription is a Resource with the fields that its operations share.
+type resourceDescription struct {
 	Resource
 	gv schema.GroupVersion
 	// kind is the resource's kind, and noun the same for people. For a subresource, noun is its parent's kind.
@@ -91,7 +91,7 @@ func resourceOperations(gv schema.GroupVersion, resources []Resource) []*operati
 		definitionAPIResourceList)}
 	for _, r := range resources {
 		plural, subresource, _ := strings.Cut(r.Name, "/")
-		d := described{Resource: r, gv: gv, subresource: subresource, noun: cmp.Or(nouns[plural], r.Kind),
+		d := resourceDescription{Resource: r, gv: gv, subresource: subresource, noun: cmp.Or(nouns[plural], r.Kind),
 			kind: schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}}
 		if r.Version == "" {
 			d.kind.Group, d.kind.Version = gv.Group, gv.Version
@@ -121,7 +121,7 @@ func resourceOperations(gv schema.GroupVersion, resources []Resource) []*operati
 }
 
 // operation describes an action on the resource, in one namespace or in all.
-func (d *described) operation(a action, allNamespaces bool) *operation.Operation {
+func (d *resourceDescription) operation(a action, allNamespaces bool) *operation.Operation {
 	plural, _, _ := strings.Cut(d.Name, "/")
 	segments := []string{rootPath(d.gv)}
 	scope, suffix := "", ""
@@ -171,7 +171,7 @@ func (d *described) operation(a action, allNamespaces bool) *operation.Operation
 }
 
 // connection describes a method of a connection, at the resource's path or at one behind it.
-func (d *described) connection(method string, behind bool) *operation.Operation {
+func (d *resourceDescription) connection(method string, behind bool) *operation.Operation {
 	o := d.operation(action{method: method, name: "connect", prefix: "connect", onItem: true,
 		options: []operation.Options{d.Options}, codes: []int{200}}, false)
 	o.Params = slices.DeleteFunc(o.Params, func(p *operation.Parameter) bool { return p == operation.Pretty })
@@ -191,7 +191,7 @@ func (d *described) connection(method string, behind bool) *operation.Operation 
 }
 
 // bodies sets the types of the request and the response of an action.
-func (d *described) bodies(r *operation.Operation, action string) {
+func (d *resourceDescription) bodies(r *operation.Operation, action string) {
 	object := kindModel(d.kind)
 	r.Answer = object
 	switch action {
@@ -224,7 +224,7 @@ func (d *described) bodies(r *operation.Operation, action string) {
 }
 
 // describe describes an action in words.
-func (d *described) describe(action string) string {
+func (d *resourceDescription) describe(action string) string {
 	of := func(article string) string {
 		if d.subresource != "" {
 			return d.subresource + " of " + article + d.noun

@@ -78,7 +78,7 @@ func (s Section) V2() (*spec.Swagger, error) {
 }
 
 func (s Section) container() []common.RouteContainer {
-	return []common.RouteContainer{operation.Below{Root: s.Root, List: s.Operations}}
+	return []common.RouteContainer{operation.Group{Root: s.Root, List: s.Operations}}
 }
 
 // definitions returns the section's own definitions. It adds the built-in ones that these and the operations refer to,

@@ -348,7 +348,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 func (a *Admission) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&a.Enabled, "enable-admission-plugins", a.Enabled,
 		"admission plugins to run beside those that are on by default; kx has "+
-			strings.Join(admission.Names(), ", ")+"; off by default: "+strings.Join(admission.Off(), ", "))
+			strings.Join(admission.Names(), ", ")+"; off by default: "+strings.Join(admission.DisabledPlugins(), ", "))
 	fs.StringSliceVar(&a.Disabled, "disable-admission-plugins", a.Disabled, "admission plugins to leave out")
 	fs.StringToStringVar(&a.Services, "webhook-service-resolver", a.Services,
 		"where services of webhooks and of APIServices are, as namespace/name=host:port or namespace/name:port=host:port; "+

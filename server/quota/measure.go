@@ -34,17 +34,17 @@ type scope struct {
 	volumes  []string
 }
 
-// Typed reports whether Measure needs decoded objects of the resource. Objects of other resources are only
+// NeedsObjects reports whether Measure needs decoded objects of the resource. Objects of other resources are only
 // counted.
-func Typed(resource schema.GroupResource) bool {
+func NeedsObjects(resource schema.GroupResource) bool {
 	return resource == pods || resource == services || resource == claims || resource == devices
 }
 
-// Measure returns the usage of an object. For resources that are [Typed], obj is needed, in its stored version.
+// Measure returns the usage of an object. For resources that are [NeedsObjects], obj is needed, in its stored version.
 func Measure(resource schema.GroupResource, obj runtime.Object) (*Usage, error) {
 	u := one(resource)
 	switch {
-	case !Typed(resource):
+	case !NeedsObjects(resource):
 		for alias, of := range aliases {
 			if of == resource {
 				u.add(alias, units(1))

@@ -57,9 +57,9 @@ type LegacyPrivate struct {
 	Namespace          string `json:"kubernetes.io/serviceaccount/namespace"`
 }
 
-// Bound holds the objects whose end also ends the token: a pod, which may come with its node, or a secret, or a
+// Binding holds the objects whose end also ends the token: a pod, which may come with its node, or a secret, or a
 // node. All are nil for a token that depends only on its account.
-type Bound struct {
+type Binding struct {
 	Pod    *corev1.Pod
 	Secret *corev1.Secret
 	Node   *corev1.Node
@@ -72,7 +72,7 @@ type Validity struct {
 }
 
 // BoundClaims returns the claims of a token that expires.
-func BoundClaims(sa *corev1.ServiceAccount, to Bound, audiences []string, valid Validity) Claims {
+func BoundClaims(sa *corev1.ServiceAccount, to Binding, audiences []string, valid Validity) Claims {
 	private := BoundPrivate{Kubernetes{Namespace: sa.Namespace, ServiceAccount: *refOf(sa)}}
 	if to.Pod != nil {
 		private.Kubernetes.Pod = refOf(to.Pod)

@@ -130,7 +130,7 @@ func TestBoundClaims(t *testing.T) {
 	keys := newKeys(t, ecdsaKey(t, elliptic.P256()))
 	sa := &corev1.ServiceAccount{ObjectMeta: named("robot", "1")}
 	from := time.Unix(1_000_000, 999)
-	claims := BoundClaims(sa, Bound{Pod: &corev1.Pod{ObjectMeta: named("p", "2")}, Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}},
+	claims := BoundClaims(sa, Binding{Pod: &corev1.Pod{ObjectMeta: named("p", "2")}, Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}},
 		[]string{"a"}, Validity{From: from, For: time.Hour, WarnAfter: time.Minute})
 	_, got := read(t, keys, sign(t, keys, issuer, claims))
 	want := `{"aud":["a"],"exp":1003600,"iat":1000000,"iss":"https://issuer.test","jti":"` + claims.Public.ID + `",` +
@@ -139,7 +139,7 @@ func TestBoundClaims(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	claims = BoundClaims(sa, Bound{Secret: &corev1.Secret{ObjectMeta: named("s", "3")}}, nil, Validity{From: from, For: time.Hour})
+	claims = BoundClaims(sa, Binding{Secret: &corev1.Secret{ObjectMeta: named("s", "3")}}, nil, Validity{From: from, For: time.Hour})
 	if got := claims.Private.(BoundPrivate).Kubernetes; got.Pod != nil || got.Node != nil || got.WarnAfter != 0 || *got.Secret != (Ref{"s", "3"}) {
 		t.Errorf("%+v", got)
 	}

@@ -49,15 +49,15 @@ type exporter struct {
 	failing bool
 
 	mu      sync.Mutex
-	pending []kept
+	pending []waitingJourney
 	waiting int // the number of waiting journeys, including the taken ones
 	bytes   int // their size
 	// began gets a signal when a journey is added, and full one when the waiting journeys reach half of a limit.
 	began, full chan struct{}
 }
 
-// kept is a waiting journey.
-type kept struct {
+// waitingJourney is a waiting journey.
+type waitingJourney struct {
 	journey *trace.Journey
 	bytes   int
 }
@@ -100,7 +100,7 @@ func (e *exporter) add(j *trace.Journey) {
 		e.dropped.Inc()
 		return
 	}
-	e.pending = append(e.pending, kept{j, bytes})
+	e.pending = append(e.pending, waitingJourney{j, bytes})
 	e.waiting++
 	e.bytes += bytes
 	signal(e.began)
@@ -117,7 +117,7 @@ func signal(c chan struct{}) {
 }
 
 // take takes all pending journeys.
-func (e *exporter) take() []kept {
+func (e *exporter) take() []waitingJourney {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	all := e.pending
@@ -126,7 +126,7 @@ func (e *exporter) take() []kept {
 }
 
 // release ends the wait of a journey, and returns a copy of it.
-func (e *exporter) release(k kept) trace.Record {
+func (e *exporter) release(k waitingJourney) trace.Record {
 	defer k.journey.Release()
 	e.mu.Lock()
 	e.waiting--

@@ -25,7 +25,7 @@ func Distrust(limit Limit) webhook.AuthenticationInfoResolverWrapper {
 			if err != nil {
 				return nil, err
 			}
-			return Bound(config, limit), nil
+			return LimitAnswers(config, limit), nil
 		}
 		return &webhook.AuthenticationInfoResolverDelegator{
 			ClientConfigForFunc: func(hostPort string) (*rest.Config, error) {
@@ -38,8 +38,8 @@ func Distrust(limit Limit) webhook.AuthenticationInfoResolverWrapper {
 	}
 }
 
-// Bound returns a client configuration with a transport that limits answers and refuses redirects.
-func Bound(config *rest.Config, limit Limit) *rest.Config {
+// LimitAnswers returns a client configuration with a transport that limits answers and refuses redirects.
+func LimitAnswers(config *rest.Config, limit Limit) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return transport{next: next, limit: limit} })
 	return config
@@ -137,8 +137,8 @@ func traced(req *http.Request) *http.Request {
 	return out
 }
 
-// Traced gives a client of the library a transport that continues the trace of the request that caused a call.
-func Traced(config *rest.Config) *rest.Config {
+// TraceCalls gives a client of the library a transport that continues the trace of the request that caused a call.
+func TraceCalls(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return tracing{next} })
 	return config

@@ -168,7 +168,7 @@ func (d *Decoder) Plain(key string, value []byte) (plain []byte, format Format, 
 // open decrypts a value and recognises its format.
 func (d *Decoder) open(key string, value []byte) (*Value, error) {
 	v := &Value{Key: key, Plain: value}
-	if Encrypted(value) {
+	if IsEncrypted(value) {
 		v.Encryption = encryption(value)
 		plain, err := d.decrypt(key, value)
 		if err != nil {
@@ -191,8 +191,8 @@ func (d *Decoder) open(key string, value []byte) (*Value, error) {
 	return v, nil
 }
 
-// Encrypted says whether a stored value is encrypted.
-func Encrypted(value []byte) bool { return bytes.HasPrefix(value, encryptedMagic) }
+// IsEncrypted says whether a stored value is encrypted.
+func IsEncrypted(value []byte) bool { return bytes.HasPrefix(value, encryptedMagic) }
 
 // encryption reads "k8s:enc:aescbc:v1:key1:" as "aescbc key1".
 func encryption(value []byte) string {

@@ -241,7 +241,7 @@ func (e *examples) add(key string) {
 
 func (c *contents) examine(ctx context.Context, s Source, head Head, progress func(int)) ([]Finding, error) {
 	d := c.decoder
-	for kv, err := range Below(ctx, s, Path(d.Prefix, definitions), Range{Revision: head.Revision, KeysOnly: true}) {
+	for kv, err := range Subtree(ctx, s, Path(d.Prefix, definitions), Range{Revision: head.Revision, KeysOnly: true}) {
 		if err != nil {
 			return nil, err
 		}

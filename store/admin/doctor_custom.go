@@ -17,7 +17,7 @@ func (c *contents) check(ctx context.Context, resource schema.GroupResource, kv 
 	if err != nil {
 		return // it is among those that can't be decoded
 	}
-	var wrong *NotAllowed
+	var wrong *Objections
 	switch err := c.custom(ctx, resource, v.Object); {
 	case err == nil:
 	case errors.As(err, &wrong):

@@ -27,13 +27,13 @@ type Editor struct {
 }
 
 // CustomCheck compares a custom resource with its definition, which it reads from the same etcd. It may change the
-// object. An error that is no [NotAllowed] means that the check itself failed.
+// object. An error that is no [Objections] means that the check itself failed.
 type CustomCheck func(ctx context.Context, resource schema.GroupResource, object map[string]any) error
 
-// NotAllowed lists why a definition does not allow an object.
-type NotAllowed struct{ Reasons []string }
+// Objections lists why a definition does not allow an object.
+type Objections struct{ Reasons []string }
 
-func (e *NotAllowed) Error() string { return strings.Join(e.Reasons, "; ") }
+func (e *Objections) Error() string { return strings.Join(e.Reasons, "; ") }
 
 // Refusal says why a possible write was not made without Force.
 type Refusal struct {
@@ -194,7 +194,7 @@ func (e *Editor) plan(ctx context.Context, operation, key string, before *KV, af
 		if after != nil {
 			if err := e.checkReadable(ctx, key, after); err != nil {
 				why := "could not read"
-				if wrong := (*NotAllowed)(nil); errors.As(err, &wrong) {
+				if wrong := (*Objections)(nil); errors.As(err, &wrong) {
 					why = "would refuse"
 				}
 				return nil, &Refusal{fmt.Errorf("the API server %s it: %w", why, err), hintForce}

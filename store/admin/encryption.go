@@ -35,7 +35,7 @@ const identity = "identity"
 // d, each value is decrypted: only that tells two keys of one name apart. progress, if not nil, is called for each key.
 func Encryptions(ctx context.Context, s Source, d *Decoder, below string, progress func(keys int)) ([]EncryptedBy, error) {
 	counts := map[EncryptedBy]*EncryptedBy{}
-	for kv, err := range Below(ctx, s, below, Range{}) {
+	for kv, err := range Subtree(ctx, s, below, Range{}) {
 		if err != nil {
 			return nil, err
 		}

@@ -234,24 +234,24 @@ func (f *File) Get(_ context.Context, key string, revision int64) (kv *KV, err e
 	return kv, err
 }
 
-// indexed is a change and its key.
-type indexed struct {
+// indexedChange is a change and its key.
+type indexedChange struct {
 	key []byte // the mapped file's
 	at  place
 }
 
 // index returns the newest change of each key that begins with prefix, sorted by key.
-func (f *File) index(prefix string, revision int64) ([]indexed, error) {
-	var all []indexed
+func (f *File) index(prefix string, revision int64) ([]indexedChange, error) {
+	var all []indexedChange
 	err := f.guard(func() error {
 		err := f.changes(0, revision, func(at place, r record) bool {
 			if bytes.HasPrefix(r.key, []byte(prefix)) {
-				all = append(all, indexed{r.key, at})
+				all = append(all, indexedChange{r.key, at})
 			}
 			return true
 		})
 		// The sort is stable and revisions ascend, so the last change of each key is the newest.
-		slices.SortStableFunc(all, func(a, b indexed) int { return bytes.Compare(a.key, b.key) })
+		slices.SortStableFunc(all, func(a, b indexedChange) int { return bytes.Compare(a.key, b.key) })
 		return err
 	})
 	if err != nil {
@@ -294,7 +294,7 @@ func (f *File) Range(ctx context.Context, r Range) iter.Seq2[KV, error] {
 	}
 }
 
-func (f *File) read(page []indexed, values bool) (kvs []KV, err error) {
+func (f *File) read(page []indexedChange, values bool) (kvs []KV, err error) {
 	err = f.guard(func() error {
 		bucket := f.tx.Bucket(keyBucket)
 		for _, entry := range page {
@@ -321,7 +321,7 @@ func (f *File) History(_ context.Context, key string) iter.Seq2[Event, error] {
 			})
 		})
 		for _, at := range places {
-			kvs, err := f.read([]indexed{{[]byte(key), at}}, true)
+			kvs, err := f.read([]indexedChange{{[]byte(key), at}}, true)
 			if err != nil {
 				yield(Event{}, err)
 				return

@@ -49,7 +49,7 @@ func Find(ctx context.Context, s Source, d *Decoder, below string, c Criteria, r
 			yield(Match{}, err)
 			return
 		}
-		for kv, err := range Below(ctx, s, below, Range{Revision: revision, KeysOnly: !f.values()}) {
+		for kv, err := range Subtree(ctx, s, below, Range{Revision: revision, KeysOnly: !f.values()}) {
 			if err != nil {
 				yield(Match{}, err)
 				return

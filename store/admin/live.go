@@ -92,8 +92,8 @@ func Connect(ctx context.Context, e Endpoint) (*Live, error) {
 	return l, nil
 }
 
-// Over wraps a client that is connected already. Errors and headings call the etcd name.
-func Over(client *clientv3.Client, name string) *Live { return &Live{Client: client, name: name} }
+// NewLive wraps a client that is connected already. Errors and headings call the etcd name.
+func NewLive(client *clientv3.Client, name string) *Live { return &Live{Client: client, name: name} }
 
 // probe asks one member for a sign of life. A member without a leader answers too.
 func (l *Live) probe(ctx context.Context) error {

@@ -133,8 +133,8 @@ func (l *Live) Compact(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// Defragmented is the result for one member.
-type Defragmented struct {
+// Defragmentation is the result for one member.
+type Defragmentation struct {
 	Endpoint string `json:"endpoint"`
 	Before   int64  `json:"before"`
 	After    int64  `json:"after"`
@@ -143,10 +143,10 @@ type Defragmented struct {
 
 // Defragment shrinks the files of the named members, one after the other: a member answers no requests meanwhile. It
 // ends at the first failure.
-func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmented, error] {
-	return func(yield func(Defragmented, error) bool) {
+func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmentation, error] {
+	return func(yield func(Defragmentation, error) bool) {
 		for _, url := range l.urls {
-			d := Defragmented{Endpoint: url, Before: l.statusOf(ctx, url).DBSize}
+			d := Defragmentation{Endpoint: url, Before: l.statusOf(ctx, url).DBSize}
 			start := time.Now()
 			if _, err := l.Client.Defragment(ctx, url); err != nil {
 				yield(d, fmt.Errorf("%s: defragment: %w", url, err))

@@ -64,8 +64,8 @@ type Difference struct {
 // Diff streams the differences below a path between two revisions. It reads only values that changed.
 func Diff(ctx context.Context, s Source, path string, from, to int64) iter.Seq2[Difference, error] {
 	return func(yield func(Difference, error) bool) {
-		before := Below(ctx, s, path, Range{Revision: from, KeysOnly: true})
-		after := Below(ctx, s, path, Range{Revision: to, KeysOnly: true})
+		before := Subtree(ctx, s, path, Range{Revision: from, KeysOnly: true})
+		after := Subtree(ctx, s, path, Range{Revision: to, KeysOnly: true})
 		for p, err := range merge(before, after) {
 			if err != nil {
 				yield(Difference{}, err)

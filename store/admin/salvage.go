@@ -25,8 +25,8 @@ type SalvageOptions struct {
 	Bump int64
 }
 
-// Salvaged is the result of a salvage.
-type Salvaged struct {
+// SalvageResult is the result of a salvage.
+type SalvageResult struct {
 	Dir string `json:"dir"`
 	// Database is the revision that the readable part of the database has. Entries of the log were applied to it, and
 	// Salvaged is the revision after them.
@@ -61,7 +61,7 @@ func findDataDir(path string) (string, error) {
 // that continue the database without a gap. The new directory belongs to no cluster, as after [Restore].
 //
 // An etcd applies the entries, so that they have the same effect again: their revisions and comparisons stay the same.
-func Salvage(ctx context.Context, o SalvageOptions) (out *Salvaged, err error) {
+func Salvage(ctx context.Context, o SalvageOptions) (out *SalvageResult, err error) {
 	from, err := o.check()
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func Salvage(ctx context.Context, o SalvageOptions) (out *Salvaged, err error) {
 	// empty.
 	part := filepath.Join(o.Dir, "part")
 	defer func() { err = errors.Join(err, os.RemoveAll(part)) }()
-	s := &salvage{from: from, part: part, out: &Salvaged{Dir: o.Dir}}
+	s := &salvage{from: from, part: part, out: &SalvageResult{Dir: o.Dir}}
 	if err := s.run(ctx, o.Bump); err != nil {
 		return nil, fmt.Errorf("salvage %s to %s: %w", from, o.Dir, err)
 	}
@@ -121,7 +121,7 @@ func isInside(dir, other string) (bool, error) {
 // salvage is the state of one Salvage.
 type salvage struct {
 	from, part string
-	out        *Salvaged
+	out        *SalvageResult
 	// database describes the copied database before it is detached from its cluster.
 	database datadir.Database
 }

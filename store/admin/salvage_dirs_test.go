@@ -96,7 +96,7 @@ func TestSalvageCannotWrite(t *testing.T) {
 	if err := os.MkdirAll(datadir.DatabasePath(part), 0o700); err != nil { // a directory where the file will be
 		t.Fatal(err)
 	}
-	s := &salvage{from: dir, part: part, out: &Salvaged{}}
+	s := &salvage{from: dir, part: part, out: &SalvageResult{}}
 	if err := s.copyDatabase(); err == nil || len(s.out.Losses) > 0 {
 		t.Errorf("%v, lost %v", err, s.out.Losses)
 	}

@@ -285,7 +285,7 @@ func wantDoctor(t *testing.T, dir string, damaged bool) {
 }
 
 // wantKeys starts an etcd twice on what was salvaged.
-func wantKeys(t *testing.T, dir string, keys int, salvaged *Salvaged) {
+func wantKeys(t *testing.T, dir string, keys int, salvaged *SalvageResult) {
 	t.Helper()
 	if salvaged.Keys != int64(keys) || salvaged.Revision != salvaged.Salvaged+salvageBump || salvaged.Salvaged < int64(keys) {
 		t.Errorf("salvaged %+v, want %d keys", salvaged, keys)

@@ -187,8 +187,8 @@ type RestoreOptions struct {
 // is mostly an unset variable.
 var errNoDirectory = errors.New("no directory to make was given: its name is empty")
 
-// Restored is the result of a restore.
-type Restored struct {
+// RestoreResult is the result of a restore.
+type RestoreResult struct {
 	Dir  string `json:"dir"`
 	Keys int64  `json:"keys"`
 	// Snapshot is the snapshot's revision, Revision the first one of the new etcd. History before Revision is
@@ -205,7 +205,7 @@ type Restored struct {
 //
 // The new etcd finds no log and begins one, so the database must not claim to have applied any entry. An unfinished
 // compaction in the database is no problem: etcd finishes it when it starts.
-func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*Restored, error) {
+func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*RestoreResult, error) {
 	if o.Dir == "" {
 		return nil, errNoDirectory
 	}
@@ -228,7 +228,7 @@ func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*
 // RestoreDatabase is [Restore] from a reader with known contents. name stands for it in errors.
 func RestoreDatabase(
 	ctx context.Context, name string, in io.Reader, c *Contents, o RestoreOptions, progress func(bytes int),
-) (_ *Restored, err error) {
+) (_ *RestoreResult, err error) {
 	if o.Bump < 1 {
 		return nil, fmt.Errorf("a revision can't be raised by %d: clients would take what is new for what they know", o.Bump)
 	}
@@ -263,7 +263,7 @@ func RestoreDatabase(
 	if err := copyDatabase(ctx, in, c.Database, part, progress); err != nil {
 		return nil, err
 	}
-	out := &Restored{Dir: o.Dir, Keys: c.Keys, Snapshot: c.Revision, Revision: c.Revision + o.Bump, Encryption: c.Encryption}
+	out := &RestoreResult{Dir: o.Dir, Keys: c.Keys, Snapshot: c.Revision, Revision: c.Revision + o.Bump, Encryption: c.Encryption}
 	if err := makeNew(part, out.Revision); err != nil {
 		return nil, err
 	}

@@ -64,8 +64,8 @@ var ErrCompacted = errors.New("etcd no longer has it, history was compacted")
 // ErrFuture marks the error about a revision that etcd has not reached.
 var ErrFuture = errors.New("etcd has not reached it")
 
-// Below streams the key path and all keys below path/. A path that ends in a slash is no key itself.
-func Below(ctx context.Context, s Source, path string, r Range) iter.Seq2[KV, error] {
+// Subtree streams the key path and all keys below path/. A path that ends in a slash is no key itself.
+func Subtree(ctx context.Context, s Source, path string, r Range) iter.Seq2[KV, error] {
 	return func(yield func(KV, error) bool) {
 		dir := strings.TrimSuffix(path, "/") + "/"
 		if path == "" {

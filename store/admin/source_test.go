@@ -115,13 +115,13 @@ func (s *story) check(t *testing.T, source Source) {
 		}
 	}
 	var below []string
-	for _, kv := range collect(t, Below(ctx, source, "/registry/pods", Range{KeysOnly: true})) {
+	for _, kv := range collect(t, Subtree(ctx, source, "/registry/pods", Range{KeysOnly: true})) {
 		below = append(below, kv.Key)
 	}
 	if len(below) == 0 || slices.ContainsFunc(below, func(k string) bool { return !strings.HasPrefix(k, "/registry/pods/") }) {
 		t.Errorf("below /registry/pods: %v", below)
 	}
-	if got := collect(t, Below(ctx, source, below[0], Range{})); len(got) != 1 || got[0].Key != below[0] || got[0].Value == nil {
+	if got := collect(t, Subtree(ctx, source, below[0], Range{})); len(got) != 1 || got[0].Key != below[0] || got[0].Value == nil {
 		t.Errorf("below a key: %v", got)
 	}
 }

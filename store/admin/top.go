@@ -112,9 +112,9 @@ func Top(ctx context.Context, s Source, o TopOptions, progress func(keys int)) (
 
 // topPairs streams all keys now, and their state where churn begins.
 func topPairs(ctx context.Context, s Source, o TopOptions) iter.Seq2[pair, error] {
-	after := Below(ctx, s, o.Path, Range{Revision: o.Revision})
+	after := Subtree(ctx, s, o.Path, Range{Revision: o.Revision})
 	if o.Since > 0 {
-		return merge(Below(ctx, s, o.Path, Range{Revision: o.Since, KeysOnly: true}), after)
+		return merge(Subtree(ctx, s, o.Path, Range{Revision: o.Since, KeysOnly: true}), after)
 	}
 	// Without Since there is no churn.
 	return func(yield func(pair, error) bool) {

@@ -35,7 +35,7 @@ func (n *Node) add(kv *KV) {
 func Tree(ctx context.Context, s Source, path string, depth int, r Range, visit func(Node) error) (total Node, err error) {
 	t := &tree{base: strings.TrimSuffix(path, "/"), depth: depth, visit: visit}
 	total.Path = path
-	for kv, err := range Below(ctx, s, path, r) {
+	for kv, err := range Subtree(ctx, s, path, r) {
 		if err != nil {
 			return total, err
 		}

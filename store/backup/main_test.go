@@ -46,7 +46,7 @@ func etcd(t testing.TB) *admin.Live {
 			must(t, err)
 		}
 	}
-	return admin.Over(client, "the etcd of the test")
+	return admin.NewLive(client, "the etcd of the test")
 }
 
 // parts are files as a server has them. One is empty, and one fills its blocks.

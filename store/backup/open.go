@@ -203,12 +203,12 @@ func (a *Archive) Parts() (names []string) {
 }
 
 // Saved describes the archive. Counts are of its snapshot, also if the manifest has only those of the moment before.
-func (a *Archive) Saved() *Saved {
+func (a *Archive) Saved() *Summary {
 	s := a.saved()
 	s.Manifest.Etcd.Revision, s.Manifest.Etcd.Keys, s.Manifest.Encryption = a.contents.Revision, a.contents.Keys, a.contents.Encryption
 	return s
 }
 
-func (a *Archive) saved() *Saved {
-	return &Saved{File: a.path, Manifest: a.Manifest, Parts: append([]string{snapshotName}, a.Parts()...), Size: a.size}
+func (a *Archive) saved() *Summary {
+	return &Summary{File: a.path, Manifest: a.Manifest, Parts: append([]string{snapshotName}, a.Parts()...), Size: a.size}
 }

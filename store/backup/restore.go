@@ -28,7 +28,7 @@ type RestoreOptions struct {
 const stage = ".restoring"
 
 // Restore makes the data directory of a server. A restore that fails leaves the directory as it was.
-func (a *Archive) Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (_ *admin.Restored, err error) {
+func (a *Archive) Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (_ *admin.RestoreResult, err error) {
 	if err := a.Manifest.checkVersion(o.Here); err != nil {
 		return nil, fmt.Errorf("%s: %w: use that kx, or a newer one", a.path, err)
 	}

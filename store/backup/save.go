@@ -34,8 +34,8 @@ type Save struct {
 	Progress func(bytes int)
 }
 
-// Saved describes an archive.
-type Saved struct {
+// Summary describes an archive.
+type Summary struct {
 	File     string   `json:"file"`
 	Manifest Manifest `json:"manifest"`
 	Parts    []string `json:"parts"`
@@ -47,7 +47,7 @@ const temporary = ".part"
 
 // File writes an archive that only its owner can read. It has another name in the same directory until it is complete,
 // was read back and is on the disk. A file that has the name already is not replaced.
-func (s *Save) File(ctx context.Context, file string) (_ *Saved, err error) {
+func (s *Save) File(ctx context.Context, file string) (_ *Summary, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return nil, isThere(file)
 	}
@@ -80,7 +80,7 @@ func isThere(file string) error {
 }
 
 // fill writes an archive to an empty file and reads it back.
-func (s *Save) fill(ctx context.Context, f *os.File) (*Saved, error) {
+func (s *Save) fill(ctx context.Context, f *os.File) (*Summary, error) {
 	m, w, err := s.begin(f)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (s *Save) compare(ctx context.Context, m *Manifest) error {
 }
 
 // Stream writes an archive where it can't be read back. etcd's own sum is verified, and the number of bytes.
-func (s *Save) Stream(ctx context.Context, out io.Writer) (*Saved, error) {
+func (s *Save) Stream(ctx context.Context, out io.Writer) (*Summary, error) {
 	counted := &counter{out: out}
 	m, w, err := s.begin(counted)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Save) Stream(ctx context.Context, out io.Writer) (*Saved, error) {
 	if err := finish(w, m); err != nil {
 		return nil, err
 	}
-	saved := &Saved{File: "-", Manifest: *m, Size: counted.n, Parts: []string{snapshotName}}
+	saved := &Summary{File: "-", Manifest: *m, Size: counted.n, Parts: []string{snapshotName}}
 	for _, part := range s.Parts {
 		saved.Parts = append(saved.Parts, part.Name)
 	}
@@ -184,7 +184,7 @@ func (s *Save) snapshot(ctx context.Context, w *tarWriter, m *Manifest) (at, siz
 	for _, part := range s.Parts {
 		at += blockBytes + int64(len(part.Data)) + padding(int64(len(part.Data)))
 	}
-	checked := &summed{in: stream, left: stream.Size - sha256.Size, progress: s.Progress}
+	checked := &hashReader{in: stream, left: stream.Size - sha256.Size, progress: s.Progress}
 	if err := w.part(snapshotName, stream.Size, checked); err != nil {
 		return 0, 0, err
 	}

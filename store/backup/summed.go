@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// summed hashes the bytes that are read, and keeps those after the first left bytes: the sum that etcd sends.
-type summed struct {
+// hashReader hashes the bytes that are read, and keeps those after the first left bytes: the sum that etcd sends.
+type hashReader struct {
 	in       io.Reader
 	left     int64
 	progress func(int)
@@ -17,7 +17,7 @@ type summed struct {
 	tail []byte
 }
 
-func (s *summed) Read(p []byte) (int, error) {
+func (s *hashReader) Read(p []byte) (int, error) {
 	if s.h == nil {
 		s.h = sha256.New()
 	}

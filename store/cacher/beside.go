@@ -24,8 +24,8 @@ func (c *Cacher) CatchUp(ctx context.Context) (took time.Duration, ok bool) {
 	return time.Since(start), true
 }
 
-// Beside is one object as the cache has it, and as etcd does.
-type Beside struct {
+// Comparison is one object as the cache has it, and as etcd does.
+type Comparison struct {
 	Key string
 	// Cached and Stored are nil where the object does not exist.
 	Cached, Stored *object.Encoded
@@ -35,12 +35,12 @@ type Beside struct {
 
 // ReadBeside reads an object in both places, etcd first, and waits for nothing. The namespace of an object that is in
 // none is empty.
-func (c *Cacher) ReadBeside(ctx context.Context, namespace, name string) (*Beside, error) {
+func (c *Cacher) ReadBeside(ctx context.Context, namespace, name string) (*Comparison, error) {
 	key := c.config.ResourcePrefix + "/" + name
 	if namespace != "" {
 		key = c.config.ResourcePrefix + "/" + namespace + "/" + name
 	}
-	b := &Beside{}
+	b := &Comparison{}
 	var err error
 	if b.Key, err = store.PrepareKey(c.config.ResourcePrefix, key, false); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (c *Cacher) ReadBeside(ctx context.Context, namespace, name string) (*Besid
 }
 
 // Difference says in one sentence how the two differ, and nothing if they don't.
-func (b *Beside) Difference() string {
+func (b *Comparison) Difference() string {
 	d := Difference{Key: b.Key}
 	if b.Cached != nil {
 		d.Cached = b.Cached.Revision()

@@ -41,7 +41,7 @@ type Cacher struct {
 	dispatcher dispatcher
 	past       past
 	revisions  asker
-	written    written
+	written    writeLog
 	marks      marks
 	counts     counts
 	epoch      atomic.Int64             // how many histories etcd had; written under the dispatcher's mu

@@ -94,9 +94,9 @@ func (c *Cacher) wrote(ctx context.Context, obj *object.Encoded) {
 	c.await(ctx, obj.Revision())
 }
 
-// written holds the objects that this process wrote and whose events have not come yet, by revision. mu guards its
+// writeLog holds the objects that this process wrote and whose events have not come yet, by revision. mu guards its
 // fields.
-type written struct {
+type writeLog struct {
 	mu     sync.Mutex
 	objs   [maxWritten]*object.Encoded
 	newest int64
@@ -105,7 +105,7 @@ type written struct {
 // maxWritten bounds how many objects wait for their events. Others are read from their events.
 const maxWritten = 64
 
-func (w *written) add(obj *object.Encoded) {
+func (w *writeLog) add(obj *object.Encoded) {
 	w.mu.Lock()
 	w.objs[obj.Revision()%maxWritten] = obj
 	w.newest = max(w.newest, obj.Revision())
@@ -113,7 +113,7 @@ func (w *written) add(obj *object.Encoded) {
 }
 
 // clear forgets all.
-func (w *written) clear() {
+func (w *writeLog) clear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.objs[:])
@@ -121,7 +121,7 @@ func (w *written) clear() {
 }
 
 // find is the object that was written last at key, if that was after a revision and its event has not come.
-func (w *written) find(key string, after int64) (found *object.Encoded) {
+func (w *writeLog) find(key string, after int64) (found *object.Encoded) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.newest <= after {
@@ -136,7 +136,7 @@ func (w *written) find(key string, after int64) (found *object.Encoded) {
 }
 
 // take is the object that was written at key and revision, if it is known.
-func (w *written) take(key string, revision int64) *object.Encoded {
+func (w *writeLog) take(key string, revision int64) *object.Encoded {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	slot := &w.objs[revision%maxWritten]

@@ -152,7 +152,7 @@ func TestObjectsAreCounted(t *testing.T) {
 	options := restOptions(t)
 	options.CountMetricPollPeriod = 10 * time.Millisecond
 	registry := prometheus.NewPedanticRegistry()
-	options.StorageConfig.Shared = factory.NewShared(registry, nil)
+	options.StorageConfig.Shared = factory.NewPool(registry, nil)
 	e, ctx := newStoreWith(t, newStrategy(), options), inNamespace(t, "ns")
 	mustCreate(t, ctx, e, pod("a"))
 	mustCreate(t, ctx, e, pod("b"))

@@ -84,10 +84,10 @@ func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
 
 // build follows the rules in order. A resource that several rules name has the providers of all of them.
 func build(config *apiserverv1.EncryptionConfiguration) (_ *configuration, err error) {
-	providers := map[schema.GroupResource][]Prefixed{}
+	providers := map[schema.GroupResource][]PrefixTransformer{}
 	out := &configuration{
-		rules: map[schema.GroupResource]*prefixed{}, prefixes: map[schema.GroupResource]string{},
-		counting: map[schema.GroupResource]*prefixed{},
+		rules: map[schema.GroupResource]*prefixChain{}, prefixes: map[schema.GroupResource]string{},
+		counting: map[schema.GroupResource]*prefixChain{},
 	}
 	defer func() {
 		if err != nil {
@@ -139,8 +139,8 @@ func ruleName(rule schema.GroupResource) string {
 	return rule.String()
 }
 
-func (c *configuration) ruleProviders(rule apiserverv1.ResourceConfiguration) ([]Prefixed, error) {
-	providers := make([]Prefixed, 0, len(rule.Providers))
+func (c *configuration) ruleProviders(rule apiserverv1.ResourceConfiguration) ([]PrefixTransformer, error) {
+	providers := make([]PrefixTransformer, 0, len(rule.Providers))
 	for i, p := range rule.Providers {
 		provider, err := c.newProvider(p)
 		if err != nil {
@@ -151,7 +151,7 @@ func (c *configuration) ruleProviders(rule apiserverv1.ResourceConfiguration) ([
 	return providers, nil
 }
 
-func (c *configuration) newProvider(p apiserverv1.ProviderConfiguration) (Prefixed, error) {
+func (c *configuration) newProvider(p apiserverv1.ProviderConfiguration) (PrefixTransformer, error) {
 	switch {
 	case p.AESGCM != nil:
 		return keyed("k8s:enc:aesgcm:v1:", p.AESGCM.Keys, NewAESGCM)
@@ -164,13 +164,13 @@ func (c *configuration) newProvider(p apiserverv1.ProviderConfiguration) (Prefix
 	case p.KMS != nil:
 		envelope, err := kms.New(kms.Config{Name: p.KMS.Name, Endpoint: p.KMS.Endpoint, Timeout: timeoutOf(p.KMS)})
 		if err != nil {
-			return Prefixed{}, err
+			return PrefixTransformer{}, err
 		}
 		c.plugins = append(c.plugins, envelope)
 		c.waits += timeoutOf(p.KMS)
-		return Prefixed{Prefix: []byte(kms.Prefix + p.KMS.Name + ":"), Transformer: sealed{envelope}}, nil
+		return PrefixTransformer{Prefix: []byte(kms.Prefix + p.KMS.Name + ":"), Transformer: envelopeTransformer{envelope}}, nil
 	default:
-		return Prefixed{Transformer: NewIdentity()}, nil
+		return PrefixTransformer{Transformer: NewIdentity()}, nil
 	}
 }
 
@@ -182,34 +182,34 @@ func timeoutOf(p *apiserverv1.KMSConfiguration) time.Duration {
 	return p.Timeout.Duration
 }
 
-// sealed is the transformer of a plugin.
-type sealed struct{ *kms.Envelope }
+// envelopeTransformer is the transformer of a plugin.
+type envelopeTransformer struct{ *kms.Envelope }
 
-func (t sealed) TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, bool, error) {
+func (t envelopeTransformer) TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, bool, error) {
 	return t.Open(ctx, data, dataCtx.AuthenticatedData())
 }
 
-func (t sealed) TransformToStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, error) {
+func (t envelopeTransformer) TransformToStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, error) {
 	return t.Seal(ctx, data, dataCtx.AuthenticatedData())
 }
 
 // keyed makes the transformer of a provider with keys: the first key writes, all read.
-func keyed(prefix string, keys []apiserverv1.Key, newTransformer func(key []byte) (Transformer, error)) (Prefixed, error) {
-	transformers := make([]Prefixed, 0, len(keys))
+func keyed(prefix string, keys []apiserverv1.Key, newTransformer func(key []byte) (Transformer, error)) (PrefixTransformer, error) {
+	transformers := make([]PrefixTransformer, 0, len(keys))
 	for _, key := range keys {
 		secret, err := base64.StdEncoding.DecodeString(key.Secret)
 		if err != nil {
-			return Prefixed{}, fmt.Errorf("key %q: %w", key.Name, err)
+			return PrefixTransformer{}, fmt.Errorf("key %q: %w", key.Name, err)
 		}
 		t, err := newTransformer(secret)
 		if err != nil {
-			return Prefixed{}, fmt.Errorf("key %q: %w", key.Name, err)
+			return PrefixTransformer{}, fmt.Errorf("key %q: %w", key.Name, err)
 		}
-		transformers = append(transformers, Prefixed{Prefix: []byte(key.Name + ":"), Transformer: t})
+		transformers = append(transformers, PrefixTransformer{Prefix: []byte(key.Name + ":"), Transformer: t})
 	}
 	noMatch := fmt.Errorf("no key of the configuration matches a value that begins %q", prefix)
-	return Prefixed{
+	return PrefixTransformer{
 		Prefix:      []byte(prefix),
-		Transformer: NewPrefixed(noMatch, transformers[0], transformers[1:]...),
+		Transformer: NewPrefixTransformer(noMatch, transformers[0], transformers[1:]...),
 	}, nil
 }

@@ -128,12 +128,12 @@ type measures struct {
 }
 
 // of returns a copy of t that counts, for a resource, its own work and that of its transformers.
-func (t *prefixed) of(resource string, metrics *Metrics) *prefixed {
-	out := &prefixed{noMatch: t.noMatch, transformers: make([]Prefixed, len(t.transformers))}
+func (t *prefixChain) of(resource string, metrics *Metrics) *prefixChain {
+	out := &prefixChain{noMatch: t.noMatch, transformers: make([]PrefixTransformer, len(t.transformers))}
 	m := &out.measures
 	m.reads = make([]*measure, len(t.transformers))
 	for i, p := range t.transformers {
-		if within, ok := p.Transformer.(*prefixed); ok {
+		if within, ok := p.Transformer.(*prefixChain); ok {
 			p.Transformer = within.of(resource, metrics)
 		}
 		out.transformers[i] = p

@@ -8,31 +8,31 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// Prefixed is a transformer and the prefix of the values that it writes. The identity has an empty prefix.
-type Prefixed struct {
+// PrefixTransformer is a transformer and the prefix of the values that it writes. The identity has an empty prefix.
+type PrefixTransformer struct {
 	Prefix      []byte
 	Transformer Transformer
 }
 
-// NewPrefixed writes with the first transformer and reads with the one that has the value's prefix. If several have it,
+// NewPrefixTransformer writes with the first transformer and reads with the one that has the value's prefix. If several have it,
 // such as two providers of a kind with different keys, they are tried in order until one succeeds. A value without a
 // known prefix is the error noMatch.
-func NewPrefixed(noMatch error, first Prefixed, others ...Prefixed) Transformer {
+func NewPrefixTransformer(noMatch error, first PrefixTransformer, others ...PrefixTransformer) Transformer {
 	return newPrefixed(noMatch, first, others...)
 }
 
-func newPrefixed(noMatch error, first Prefixed, others ...Prefixed) *prefixed {
-	transformers := append([]Prefixed{first}, others...)
-	return &prefixed{noMatch: noMatch, transformers: transformers, measures: measures{reads: make([]*measure, len(transformers))}}
+func newPrefixed(noMatch error, first PrefixTransformer, others ...PrefixTransformer) *prefixChain {
+	transformers := append([]PrefixTransformer{first}, others...)
+	return &prefixChain{noMatch: noMatch, transformers: transformers, measures: measures{reads: make([]*measure, len(transformers))}}
 }
 
-type prefixed struct {
-	transformers []Prefixed
+type prefixChain struct {
+	transformers []PrefixTransformer
 	noMatch      error
 	measures     measures
 }
 
-func (t *prefixed) TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, bool, error) {
+func (t *prefixChain) TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, bool, error) {
 	start := time.Now()
 	var errs []error
 	for i, candidate := range t.transformers {
@@ -59,7 +59,7 @@ func (t *prefixed) TransformFromStorage(ctx context.Context, data []byte, dataCt
 	return nil, false, t.noMatch
 }
 
-func (t *prefixed) TransformToStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, error) {
+func (t *prefixChain) TransformToStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, error) {
 	start := time.Now()
 	first := t.transformers[0]
 	body, err := first.Transformer.TransformToStorage(ctx, data, dataCtx)

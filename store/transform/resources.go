@@ -45,7 +45,7 @@ const maxSlots = 4096
 
 // configuration holds the contents of one file.
 type configuration struct {
-	rules map[schema.GroupResource]*prefixed
+	rules map[schema.GroupResource]*prefixChain
 	// prefixes has the prefix that each rule's transformer writes.
 	prefixes map[schema.GroupResource]string
 	plugins  []*kms.Envelope
@@ -57,7 +57,7 @@ type configuration struct {
 	metrics *Metrics
 	mu      sync.Mutex
 	// counting has those transformers that count their work, by resource. mu guards it.
-	counting map[schema.GroupResource]*prefixed
+	counting map[schema.GroupResource]*prefixChain
 }
 
 func newResources(first *configuration) *Resources {

@@ -119,7 +119,7 @@ func (s *Screen) refresh() {
 func (s *Screen) copyCommand() tea.Cmd { return s.host.Copy(s.sameAs()) }
 
 func (s *Screen) toRequests() tea.Cmd {
-	return s.host.Go(screen.ToRequests{Filter: filter.Of("resource", s.one.Spec.Resource, "group", s.one.Spec.Group)})
+	return s.host.Go(screen.ToRequests{Filter: filter.Compose("resource", s.one.Spec.Resource, "group", s.one.Spec.Group)})
 }
 
 func (s *Screen) toStructure() tea.Cmd {

@@ -199,9 +199,9 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 	if result {
 		watchers = layout.Border(h-list, min(max(watchers/2, 8), h-list-leastHigh), borders.Lower, leastHigh, leastHigh)
 	}
-	areas := []layout.Rect{layout.At(0, 0, w, list), layout.At(0, list, w, watchers)}
+	areas := []layout.Rect{layout.NewRect(0, 0, w, list), layout.NewRect(0, list, w, watchers)}
 	if result {
-		areas = append(areas, layout.At(0, list+watchers, w, h-list-watchers))
+		areas = append(areas, layout.NewRect(0, list+watchers, w, h-list-watchers))
 	}
 	return areas
 }

@@ -105,7 +105,7 @@ func (s *Screen) cacheChoice() screen.Choice {
 func (s *Screen) timeOutAfterCommit(name string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
 	return s.telled(name, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
 		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{
-			Effect: v1alpha1.FaultTimeoutAfterCommit, Filter: filter.Of("id", name), Count: 1,
+			Effect: v1alpha1.FaultTimeoutAfterCommit, Filter: filter.Compose("id", name), Count: 1,
 		}})
 		if err != nil {
 			return nil, err

@@ -44,7 +44,7 @@ type Screen struct {
 	held      *control.Control
 	orders    orders
 	precedent precedent
-	related   related
+	related   relatedRequests
 	hidden    hiddenCount
 
 	sources  *source.Library
@@ -125,9 +125,9 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 // of returns the session with the server, or with the saved capture.
 func of(host screen.Host, o Options) *session.Session {
 	if host.API().Absent() != "" {
-		return session.Saved(o.Saved, host.Reasons(), host.Changed, host.Guard)
+		return session.NewArchive(o.Saved, host.Reasons(), host.Changed, host.Guard)
 	}
-	return session.Of(host.API(), host.Reasons(), ringCapacity, host.Changed, host.Guard)
+	return session.NewSession(host.API(), host.Reasons(), ringCapacity, host.Changed, host.Guard)
 }
 
 func (s *Screen) Name() screen.Name { return screen.Capture }

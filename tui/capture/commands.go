@@ -39,8 +39,8 @@ func (s *Screen) listCommands() []keys.Command {
 // treeCommands move among the steps.
 func (s *Screen) treeCommands() []keys.Command {
 	return []keys.Command{
-		{ID: "steps.next", Meaning: keys.Next, Contexts: keys.Panes, Hint: "next step", Next: keys.With(s.wouldStop, v1alpha1.ActionNext),
-			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionNext)),
+		{ID: "steps.next", Meaning: keys.Next, Contexts: keys.Panes, Hint: "next step", Next: keys.Bind(s.wouldStop, v1alpha1.ActionNext),
+			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.Bind(s.goOn, v1alpha1.ActionNext)),
 			Help: "Go to the next step of the open request, from any pane. A held request runs to the step after what this one calls."},
 		{ID: "steps.story", Meaning: keys.Tell, Contexts: keys.Panes, Hint: "story", WhyNot: s.whyNoStory, Do: s.onceOpen(s.tellStory),
 			Help: "Tell the open request in sentences, one a step, beside the source. The space bar reads on by itself."},

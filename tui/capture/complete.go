@@ -121,7 +121,7 @@ func (s *Screen) complete() {
 		if only {
 			common += `"`
 		}
-	case filter.Of(at.Field, common) != at.Field+":"+common:
+	case filter.Compose(at.Field, common) != at.Field+":"+common:
 		for range []rune(word) {
 			s.Line().Handle(keys.EditBackspace)
 		}

@@ -12,7 +12,7 @@ import (
 // BenchmarkFrame moves through the steps of a request with Diff and Source beside them, in colours: a frame for each key.
 func BenchmarkFrame(b *testing.B) {
 	h, s := linked(b, "rec-7")
-	h.Look = theme.Fixed(theme.Dark, termenv.TrueColor)
+	h.Look = theme.NewTheme(theme.Dark, termenv.TrueColor)
 	h.Size(200, 56)
 	for _, to := range []struct{ pane, key string }{{"steps", "enter"}, {"diff", "d"}, {"source", "v"}} {
 		h.Press(to.key)

@@ -21,9 +21,9 @@ func (s *Screen) linkCommands() []keys.Command {
 			Help: "Go to the next row or line that has a text. After the last comes the first."},
 		{ID: "detail.edit", Meaning: keys.InEditor, Contexts: keys.Panes, WhyNot: s.whyNoText, Do: s.openEditor,
 			Help: "Open a copy of what Detail shows in your editor. What you change there is not kept."},
-		{ID: "request.replay", Meaning: keys.Send, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: keys.With(s.replay, false),
+		{ID: "request.replay", Meaning: keys.Send, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: keys.Bind(s.replay, false),
 			Help: "Put the request on the screen Send. There you can change it, and the same key sends it."},
-		{ID: "request.replay-held", Meaning: keys.SendHeld, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: keys.With(s.replay, true),
+		{ID: "request.replay-held", Meaning: keys.SendHeld, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: keys.Bind(s.replay, true),
 			Help: "Send the request again, held at its first step. A request that can't be sent as it was is put on the screen Send."},
 	}
 }

@@ -45,7 +45,7 @@ func (s *Screen) latestLike(q *v1alpha1.JourneySpec) (tried string) {
 		if row.Status.Phase != v1alpha1.JourneyComplete || !sameKind(&row.Spec, q) {
 			continue
 		}
-		if !list.Failed(row.Journey) {
+		if !list.HasFailed(row.Journey) {
 			return row.Name
 		}
 		tried = cmp.Or(tried, row.Name)

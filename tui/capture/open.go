@@ -119,7 +119,7 @@ func counted(get func() (*v1alpha1.Journey, error)) func() (journey, error) {
 		if err != nil {
 			return journey{}, err
 		}
-		return journey{j, steps.Changed(j)}, nil
+		return journey{j, steps.CountChanges(j)}, nil
 	}
 }
 
@@ -176,7 +176,7 @@ func (s *Screen) showTab() {
 	if s.open.tab == "" || s.open.journey == nil {
 		return
 	}
-	if tab, ok := detail.Named(s.open.tab); ok {
+	if tab, ok := detail.FindTab(s.open.tab); ok {
 		s.detail.Open(tab)
 		if tab != detail.StepTab {
 			s.Bring(layout.Detail)

@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// related holds the requests that changed the object over which the open one was refused.
-type related struct {
+// relatedRequests holds the requests that changed the object over which the open one was refused.
+type relatedRequests struct {
 	of       *v1alpha1.Journey // the one that was refused
 	journeys []*v1alpha1.Journey
 }
@@ -32,7 +32,7 @@ func (s *Screen) wantRelated() tea.Cmd {
 		s.detail.GiveRelated(s.related.journeys)
 		return nil
 	}
-	s.related = related{of: j}
+	s.related = relatedRequests{of: j}
 	get := func() ([]*v1alpha1.Journey, error) { return s.session.Related(s.host.Context(), j) }
 	return screen.Do(s.host, get, func(all []*v1alpha1.Journey, err error) tea.Cmd {
 		if err == nil && s.related.of == j { // else the card does without them

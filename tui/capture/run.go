@@ -22,16 +22,16 @@ func (s *Screen) runCommands() []keys.Command {
 			Help: "Send the request again, held when it reaches the step under the cursor. A request that is held runs to a step that " +
 				"you name."},
 		{ID: "run.next-layer", Meaning: keys.NextLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
-			Do:   s.onceOpen(keys.With(s.run, toLayer)),
+			Do:   s.onceOpen(keys.Bind(s.run, toLayer)),
 			Help: "Go to the next step in another lane. A held request runs to there."},
 		{ID: "run.last-layer", Meaning: keys.LastLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
-			Do:   s.onceOpen(keys.With(s.goBack, toLayer)),
+			Do:   s.onceOpen(keys.Bind(s.goBack, toLayer)),
 			Help: "Go back to the step before that was in another lane."},
 		{ID: "run.next-change", Meaning: keys.NextChange, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
-			Do:   s.onceOpen(keys.With(s.run, toChange)),
+			Do:   s.onceOpen(keys.Bind(s.run, toChange)),
 			Help: "Go to the next step that changed the object, or wrote it to etcd. A held request runs until a step has done that."},
 		{ID: "run.last-change", Meaning: keys.LastChange, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
-			Do:   s.onceOpen(keys.With(s.goBack, toChange)),
+			Do:   s.onceOpen(keys.Bind(s.goBack, toChange)),
 			Help: "Go back to the step before that changed the object, or wrote it to etcd."},
 	}
 }
@@ -55,8 +55,8 @@ var (
 		return lane != before
 	}}
 	toChange = goal{what: "a change", changes: true, step: func(all []v1alpha1.Step, _, at int) bool {
-		_, _, wrote := blame.Written(&all[at])
-		return wrote || blame.Changed(&all[at]) > 0
+		_, _, wrote := blame.StepWrite(&all[at])
+		return wrote || blame.CountChanges(&all[at]) > 0
 	}}
 )
 

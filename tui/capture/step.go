@@ -23,25 +23,25 @@ import (
 // stepCommands step through a request, and hold others.
 func (s *Screen) stepCommands() []keys.Command {
 	return []keys.Command{
-		{ID: "step.into", Meaning: keys.Into, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionInto),
-			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionInto)),
+		{ID: "step.into", Meaning: keys.Into, Contexts: keys.Panes, Next: keys.Bind(s.wouldStop, v1alpha1.ActionInto),
+			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.Bind(s.goOn, v1alpha1.ActionInto)),
 			Help: "Go to the first step that this one calls, or else to the next. A held request runs to there."},
-		{ID: "step.out", Meaning: keys.Out, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionOut),
-			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionOut)),
+		{ID: "step.out", Meaning: keys.Out, Contexts: keys.Panes, Next: keys.Bind(s.wouldStop, v1alpha1.ActionOut),
+			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.Bind(s.goOn, v1alpha1.ActionOut)),
 			Help: "Go to the step after the one that called this one. A held request runs to there."},
 		{ID: "step.continue", Meaning: keys.Continue, Contexts: keys.Panes, Hint: "continue", Next: func() string { return "continue" },
-			WhyNot: s.whyNoContinue, Do: keys.With(s.goOn, v1alpha1.ActionContinue),
+			WhyNot: s.whyNoContinue, Do: keys.Bind(s.goOn, v1alpha1.ActionContinue),
 			Help: "Let the held request run to the next breakpoint, or to its end."},
 		{ID: "step.continue-all", Meaning: keys.ContinueAll, Contexts: keys.Panes, WhyNot: s.whyNoneHeld,
 			Do:   s.continueAll,
 			Help: "Let all held requests run to the next breakpoint, or to their ends."},
 		{ID: "step.break", Meaning: keys.Break, Contexts: keys.Panes, Hint: "break", WhyNot: s.whyNoBreak,
-			Do:   keys.With(s.askRule, v1alpha1.BreakpointHold),
+			Do:   keys.Bind(s.askRule, v1alpha1.BreakpointHold),
 			Help: "Hold the requests that reach this step. You can change the filter that says which."},
 		{ID: "step.trace", Meaning: keys.Trace, Contexts: keys.Panes, WhyNot: s.whyNoBreak,
-			Do:   keys.With(s.askRule, v1alpha1.BreakpointTrace),
+			Do:   keys.Bind(s.askRule, v1alpha1.BreakpointTrace),
 			Help: "Count the requests that reach this step and note it in their journeys, without holding them."},
-		{ID: "breakpoints.open", Meaning: keys.ToRules, Contexts: keys.Panes, Do: keys.With(s.host.Go, screen.Target(screen.ToRules{})),
+		{ID: "breakpoints.open", Meaning: keys.ToRules, Contexts: keys.Panes, Do: keys.Bind(s.host.Go, screen.Target(screen.ToRules{})),
 			Help: "Show all breakpoints, tracepoints and faults with their hits, and the requests that are held."},
 	}
 }
@@ -305,7 +305,7 @@ func (s *Screen) filterHere() string {
 	if q.Verb != "create" { // its name is not known from the beginning
 		name = q.Name
 	}
-	return filter.Of("step", step, "verb", q.Verb, "resource", q.Resource, "ns", q.Namespace, "name", name)
+	return filter.Compose("step", step, "verb", q.Verb, "resource", q.Resource, "ns", q.Namespace, "name", name)
 }
 
 // stepHere returns the ID of the step under the cursor; any step while the list has the focus.
@@ -355,7 +355,7 @@ func (s *Screen) pausedState() string {
 			if c.ID == failID { // it leads to the others too
 				weight = 5
 			}
-			parts = append(parts, part(weight, "  "+look.Key(keys.Shown(c.Keys[0]))+" "+look.Words.Text(c.Hint)))
+			parts = append(parts, part(weight, "  "+look.Key(keys.FormatKeys(c.Keys[0]))+" "+look.Words.Text(c.Hint)))
 		}
 	}
 	if like := s.precedent; like.of == s.open.id && like.journey != nil {

@@ -167,7 +167,7 @@ func (s *Screen) stale() tea.Cmd {
 // cacheFilter returns a filter for the cache of the request's resource.
 func (s *Screen) cacheFilter() string {
 	q := &s.list.Selected().Spec
-	return filter.Of("resource", q.Resource, "group", q.Group)
+	return filter.Compose("resource", q.Resource, "group", q.Group)
 }
 
 // staleRule returns the fault that keeps that cache behind, if there is one.

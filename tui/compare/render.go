@@ -28,10 +28,10 @@ const (
 func (s *Screen) arrange(w, h int) []layout.Rect {
 	if w >= besideFrom {
 		left := layout.Border(w, w*3/5, s.Borders().Across, leastWide, leastWide)
-		return []layout.Rect{layout.At(0, 0, left, h), layout.At(left, 0, w-left, h)}
+		return []layout.Rect{layout.NewRect(0, 0, left, h), layout.NewRect(left, 0, w-left, h)}
 	}
 	top := layout.Border(h, h*3/5, s.Borders().Down, leastHigh, leastHigh)
-	return []layout.Rect{layout.At(0, 0, w, top), layout.At(0, top, w, h-top)}
+	return []layout.Rect{layout.NewRect(0, 0, w, top), layout.NewRect(0, top, w, h-top)}
 }
 
 // Render draws the screen.

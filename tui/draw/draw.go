@@ -142,8 +142,8 @@ func edge(b border, title, note string, w int, paint Paint) string {
 	return paint(b.h) + title + paint(strings.Repeat(b.h, rest)) + note + paint(b.h)
 }
 
-// Over lays top over bottom, its upper left corner at x, y, and clips it. Lines of bottom keep their width.
-func Over(bottom, top []string, x, y int) []string {
+// Overlay lays top over bottom, its upper left corner at x, y, and clips it. Lines of bottom keep their width.
+func Overlay(bottom, top []string, x, y int) []string {
 	out := append([]string(nil), bottom...)
 	for i, line := range top {
 		if y+i < 0 || y+i >= len(out) {
@@ -172,8 +172,8 @@ func tail(s string, w int) string {
 	}
 }
 
-// Beside joins blocks of the same height from left to right.
-func Beside(blocks ...[]string) []string {
+// JoinBlocks joins blocks of the same height from left to right.
+func JoinBlocks(blocks ...[]string) []string {
 	if len(blocks) == 0 {
 		return nil
 	}

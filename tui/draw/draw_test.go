@@ -62,8 +62,8 @@ func TestBox(t *testing.T) {
 		for h := -1; h < 8; h++ {
 			box := Box([]string{"a line that is long", "日本"}, "title", "note", w, h, true, plain)
 			size(t, box, w, h)
-			size(t, Over(Block(nil, w, h), Box(nil, "t", "", 9, 3, false, plain), 3, 2), w, h)
-			size(t, Beside(Block(nil, w, h), box), 2*max(w, 0), h)
+			size(t, Overlay(Block(nil, w, h), Box(nil, "t", "", 9, 3, false, plain), 3, 2), w, h)
+			size(t, JoinBlocks(Block(nil, w, h), box), 2*max(w, 0), h)
 		}
 	}
 	got := strings.Join(Box([]string{"ab"}, "t", "n", 12, 3, false, plain), "\n")
@@ -73,7 +73,7 @@ func TestBox(t *testing.T) {
 }
 
 func TestOver(t *testing.T) {
-	got := Over([]string{"abcdef", "日本語", "abcdef"}, []string{"XX", "XX"}, 3, 1)
+	got := Overlay([]string{"abcdef", "日本語", "abcdef"}, []string{"XX", "XX"}, 3, 1)
 	if got[0] != "abcdef" || got[1] != "日 XX " || got[2] != "abcXXf" {
 		t.Errorf("%q", got)
 	}

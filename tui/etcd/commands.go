@@ -24,10 +24,10 @@ func (s *Screen) revisionCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "etcd.travel", Meaning: keys.AtRevision, Contexts: panes, Hint: "as at", WhyNot: s.whyNoAnswer, Do: s.askRevision,
 			Help: "Show the whole tree as it was at a revision. esc goes back to now."},
-		{ID: "etcd.now", Meaning: keys.AtPresent, Contexts: panes, WhyNot: s.whyNow, Do: keys.With(s.travel, 0),
+		{ID: "etcd.now", Meaning: keys.AtPresent, Contexts: panes, WhyNot: s.whyNow, Do: keys.Bind(s.travel, 0),
 			Help: "Go back from an earlier revision to now."},
 		{ID: "etcd.diff", Meaning: keys.Differences, Contexts: revisions, Hint: "diff", WhyNot: s.hasRevision,
-			Do:   keys.With(s.showForm, formDiff),
+			Do:   keys.Bind(s.showForm, formDiff),
 			Help: "Compare the value with that of the marked revision, or else of the one before."},
 		{ID: "etcd.mark", Meaning: keys.Mark, Contexts: []keys.Context{inRevisions}, Hint: "mark", WhyNot: s.hasRevision, Do: s.mark,
 			Help: "Mark the revision that others are compared with, or unmark it."},
@@ -167,7 +167,7 @@ func (s *Screen) copyCommand() tea.Cmd { return s.host.Copy(s.sameAs()) }
 func (s *Screen) toRequests() tea.Cmd {
 	r, _ := s.under()
 	spec := &r.node.item.Spec
-	return s.host.Go(screen.ToRequests{Filter: filter.Of("resource", spec.Resource, "ns", spec.Namespace, "name", spec.Name)})
+	return s.host.Go(screen.ToRequests{Filter: filter.Compose("resource", spec.Resource, "ns", spec.Namespace, "name", spec.Name)})
 }
 
 func (s *Screen) toCache() tea.Cmd {

@@ -20,14 +20,14 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 	areas, borders := make([]layout.Rect, parts), s.Borders()
 	if w < narrow {
 		top := layout.Border(h, h*2/5, borders.Down, leastHigh, leastHigh)
-		areas[keysPart] = layout.At(0, 0, w, top)
-		areas[s.Behind()] = layout.At(0, top, w, h-top)
+		areas[keysPart] = layout.NewRect(0, 0, w, top)
+		areas[s.Behind()] = layout.NewRect(0, top, w, h-top)
 		return areas
 	}
 	left := layout.Border(w, w*2/5, borders.Across, leastWide, leastWide)
 	top := layout.Border(h, max(h*2/5, 6), borders.Down, leastHigh, leastHigh)
-	areas[keysPart] = layout.At(0, 0, left, h)
-	areas[revisionsPart] = layout.At(left, 0, w-left, top)
-	areas[valuePart] = layout.At(left, top, w-left, h-top)
+	areas[keysPart] = layout.NewRect(0, 0, left, h)
+	areas[revisionsPart] = layout.NewRect(left, 0, w-left, top)
+	areas[valuePart] = layout.NewRect(left, top, w-left, h-top)
 	return areas
 }

@@ -83,8 +83,8 @@ func Call(f func()) func() tea.Cmd {
 	}
 }
 
-// With makes a Do, or a WhyNot, of a function and its argument.
-func With[A, R any](f func(A) R, a A) func() R { return func() R { return f(a) } }
+// Bind makes a Do, or a WhyNot, of a function and its argument.
+func Bind[A, R any](f func(A) R, a A) func() R { return func() R { return f(a) } }
 
 // Then makes each of the commands run after at its end.
 func Then(commands []Command, after func() tea.Cmd) []Command {
@@ -127,8 +127,8 @@ func (c *Command) KeysIn(ctx Context) []string {
 	return all
 }
 
-// Shown formats keys for the screen.
-func Shown(keys ...string) string {
+// FormatKeys formats keys for the screen.
+func FormatKeys(keys ...string) string {
 	var names []string
 	for _, key := range keys {
 		if key == " " {

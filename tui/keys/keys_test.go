@@ -21,7 +21,7 @@ func TestResolve(t *testing.T) {
 		done = append(done, id)
 		return nil
 	}
-	table, err := New(append(own, Shared(all, own, do)...))
+	table, err := New(append(own, SharedCommands(all, own, do)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s, %s: %q, want %q", test.ctx, test.key, got, test.want)
 		}
 	}
-	if c := table.Lookup("quit"); c == nil || Shown(c.Keys...) != "q" || c.Disabled() != "" {
+	if c := table.Lookup("quit"); c == nil || FormatKeys(c.Keys...) != "q" || c.Disabled() != "" {
 		t.Errorf("quit: %+v", c)
 	}
 	if table.Lookup("dance") != nil {
@@ -68,7 +68,7 @@ func TestThen(t *testing.T) {
 	var done []string
 	all := Then([]Command{
 		{ID: "a", Do: Call(func() { done = append(done, "a") })},
-		{ID: "b", Do: With(func(text string) tea.Cmd { done = append(done, text); return nil }, "b")},
+		{ID: "b", Do: Bind(func(text string) tea.Cmd { done = append(done, text); return nil }, "b")},
 	}, func() tea.Cmd { done = append(done, "after"); return nil })
 	for _, c := range all {
 		c.Do()
@@ -80,7 +80,7 @@ func TestThen(t *testing.T) {
 
 func TestKeysIn(t *testing.T) {
 	c := Command{Meaning: on("send", "r", " ", "alt+r")}
-	if places, lines := Shown(c.KeysIn(List)...), Shown(c.KeysIn(Filter)...); places != "r space alt+r" || lines != "alt+r" {
+	if places, lines := FormatKeys(c.KeysIn(List)...), FormatKeys(c.KeysIn(Filter)...); places != "r space alt+r" || lines != "alt+r" {
 		t.Errorf("%q, %q", places, lines)
 	}
 }

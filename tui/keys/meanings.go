@@ -9,7 +9,7 @@ type Meaning struct {
 }
 
 // Key returns the first key, for use in sentences.
-func (m Meaning) Key() string { return Shown(m.Keys[0]) }
+func (m Meaning) Key() string { return FormatKeys(m.Keys[0]) }
 
 func on(title string, keys ...string) Meaning { return Meaning{Title: title, Keys: keys} }
 

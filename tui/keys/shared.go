@@ -42,9 +42,9 @@ const (
 	EditDeleteLine ID = "edit.delete-line"
 )
 
-// Shared returns the commands that every screen has without declaring them. do runs one. A command applies in each
+// SharedCommands returns the commands that every screen has without declaring them. do runs one. A command applies in each
 // context where no command in own has one of its keys.
-func Shared(contexts []Context, own []Command, do func(ID) tea.Cmd) []Command {
+func SharedCommands(contexts []Context, own []Command, do func(ID) tea.Cmd) []Command {
 	var all []Command
 	for _, s := range shared() {
 		s.Do = func() tea.Cmd { return do(s.ID) }

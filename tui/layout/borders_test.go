@@ -52,7 +52,7 @@ func TestResizeEnds(t *testing.T) {
 		t.Errorf("from %v to %v", was, at())
 	}
 	kept := b
-	zoomed := func() Rect { return At(0, 0, w, 49) }
+	zoomed := func() Rect { return NewRect(0, 0, w, 49) }
 	if b.Resize(true, zoomed) || b != kept {
 		t.Errorf("zoomed: %+v, before %+v", b, kept)
 	}

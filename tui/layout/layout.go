@@ -38,8 +38,8 @@ const (
 // Rect is a rectangle of cells. The upper left cell of the screen is 0, 0.
 type Rect struct{ X, Y, W, H int }
 
-// At returns the rectangle with its upper left corner at x, y.
-func At(x, y, w, h int) Rect { return Rect{x, y, w, h} }
+// NewRect returns the rectangle with its upper left corner at x, y.
+func NewRect(x, y, w, h int) Rect { return Rect{x, y, w, h} }
 
 // Has reports whether a cell is in the rectangle.
 func (r Rect) Has(x, y int) bool { return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H }

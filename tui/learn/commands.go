@@ -80,9 +80,9 @@ func (s *Screen) linkCommands() []keys.Command {
 			Help: "Open the request at the mark > on the screen beside the lesson, at its step."},
 		{ID: "lesson.source", Meaning: keys.Code, Contexts: places, WhyNot: s.whyNoSource, Do: s.lookAtSource,
 			Help: "Open the source of the step at the mark > on the screen beside the lesson."},
-		{ID: "lesson.next", Meaning: keys.Next, Contexts: places, WhyNot: s.whyNoLink, Do: keys.With(s.turnLink, 1),
+		{ID: "lesson.next", Meaning: keys.Next, Contexts: places, WhyNot: s.whyNoLink, Do: keys.Bind(s.turnLink, 1),
 			Help: "Move the mark > to the next request or function that the lesson shows. After the last comes the first."},
-		{ID: "lesson.previous", Meaning: keys.Previous, Contexts: places, WhyNot: s.whyNoLink, Do: keys.With(s.turnLink, -1),
+		{ID: "lesson.previous", Meaning: keys.Previous, Contexts: places, WhyNot: s.whyNoLink, Do: keys.Bind(s.turnLink, -1),
 			Help: "Move the mark > to the request or function before."},
 	}
 }
@@ -94,7 +94,7 @@ func (s *Screen) answerCommands() []keys.Command {
 		title := fmt.Sprintf("answer with %d", n)
 		all = append(all, keys.Command{
 			ID: keys.ID(fmt.Sprintf("lesson.answer-%d", n)), Meaning: keys.Meaning{Title: title, Keys: []string{fmt.Sprint(n)}},
-			Contexts: []keys.Context{questionPlace}, WhyNot: keys.With(s.whyNotAnswer, n), Do: keys.With(s.answer, n),
+			Contexts: []keys.Context{questionPlace}, WhyNot: keys.Bind(s.whyNotAnswer, n), Do: keys.Bind(s.answer, n),
 			Help: "Answer the question of the lesson with the answer of that number.",
 		})
 	}

@@ -33,7 +33,7 @@ func TestLines(t *testing.T) {
 // TestColours: painted, the text is the same.
 func TestColours(t *testing.T) {
 	text := "# A **head**\n\nSome `code` and *more*, [a link](https://kx.dev/x) too.\n\n| a | b |\n|---|---|\n| `x` | y |\n\n> quoted\n"
-	plain, painted := Lines(text, 30, theme.Plain()), Lines(text, 30, theme.Fixed(theme.Dark, termenv.TrueColor))
+	plain, painted := Lines(text, 30, theme.Plain()), Lines(text, 30, theme.NewTheme(theme.Dark, termenv.TrueColor))
 	if len(plain) != len(painted) {
 		t.Fatalf("%d lines, and %d painted", len(plain), len(painted))
 	}

@@ -26,13 +26,13 @@ func (s *Screen) makeCommands() []keys.Command {
 	held, both := []keys.Context{heldPane}, s.Panes()
 	return []keys.Command{
 		{ID: "breakpoints.new", Meaning: keys.Break, Contexts: both, Hint: "break",
-			WhyNot: keys.With(s.refused, control.Breakpoint), Do: keys.With(s.ask, v1alpha1.BreakpointHold),
+			WhyNot: keys.Bind(s.refused, control.Breakpoint), Do: keys.Bind(s.ask, v1alpha1.BreakpointHold),
 			Help: "Hold the requests that reach a step. Type which, such as: step:etcd.txn resource:configmaps"},
-		{ID: "breakpoints.new-tracepoint", Meaning: keys.Trace, Contexts: both, WhyNot: keys.With(s.refused, control.Breakpoint),
-			Do:   keys.With(s.ask, v1alpha1.BreakpointTrace),
+		{ID: "breakpoints.new-tracepoint", Meaning: keys.Trace, Contexts: both, WhyNot: keys.Bind(s.refused, control.Breakpoint),
+			Do:   keys.Bind(s.ask, v1alpha1.BreakpointTrace),
 			Help: "Count the requests that reach a step and note it in their journeys, without holding them."},
 		{ID: "breakpoints.new-fault", Meaning: keys.GoWrong, Contexts: both, Hint: "fault",
-			WhyNot: keys.With(s.refused, control.Fault), Do: s.newFault,
+			WhyNot: keys.Bind(s.refused, control.Fault), Do: s.newFault,
 			Help: "Make requests fail, wait, or get answers from an old cache. Choose from a menu, or write YAML."},
 		{ID: "breakpoints.continue", Meaning: keys.Continue, Contexts: held, Hint: "continue", WhyNot: s.anyHeld, Do: s.letGo,
 			Help: "Let the request under the cursor run to the next breakpoint, or to its end."},

@@ -22,7 +22,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 	}
 	held := min(max(len(s.view.Held), 1)+2, max(h/3, 3))
 	top := layout.Border(h, h-held, s.Borders().Down, leastHigh, leastHigh)
-	return []layout.Rect{layout.At(0, 0, w, top), layout.At(0, top, w, h-top)}
+	return []layout.Rect{layout.NewRect(0, 0, w, top), layout.NewRect(0, top, w, h-top)}
 }
 
 // counts describes the numbers of rules that are on and off.

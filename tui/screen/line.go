@@ -100,9 +100,9 @@ func (s *Split) FindCommands(name string) []keys.Command {
 	return []keys.Command{
 		{ID: id("find"), Meaning: keys.Find, Contexts: s.Panes(), Hint: "find", Do: keys.Call(s.OpenLine),
 			Help: "Go to the next row that has a text."},
-		{ID: id("find-next"), Meaning: keys.Next, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, 1),
+		{ID: id("find-next"), Meaning: keys.Next, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.Bind(s.FindAgain, 1),
 			Help: "Go to the next row that has the text."},
-		{ID: id("find-previous"), Meaning: keys.Previous, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, -1),
+		{ID: id("find-previous"), Meaning: keys.Previous, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.Bind(s.FindAgain, -1),
 			Help: "Go to the previous row that has the text."},
 		{ID: id("find-accept"), Meaning: keys.Accept, Contexts: []keys.Context{s.plan.Line.Context}, Hint: "go there", Do: s.EndFind,
 			Help: "Leave the line, and stay where the text was found."},

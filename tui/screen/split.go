@@ -179,7 +179,7 @@ func (s *Split) place() {
 		areas = s.plan.Arrange(s.w, s.h-head)
 	}
 	if areas == nil {
-		s.areas[s.focus] = layout.At(0, 0, s.w, s.h-head)
+		s.areas[s.focus] = layout.NewRect(0, 0, s.w, s.h-head)
 	}
 	copy(s.areas, areas)
 	for i, p := range s.plan.Panes {

@@ -53,7 +53,7 @@ func split(absent *int, moved *[]int) (*Split, []*letter) {
 				return nil
 			}
 			left := layout.Border(w, w/2, s.Borders().Across, 1, 1)
-			return []layout.Rect{layout.At(0, 0, w, 1), layout.At(0, 1, left, h-1), layout.At(left, 1, w-left, h-1)}
+			return []layout.Rect{layout.NewRect(0, 0, w, 1), layout.NewRect(0, 1, left, h-1), layout.NewRect(left, 1, w-left, h-1)}
 		},
 		Head: func() []string { return []string{draw.Fit("head", s.w)} }, HeadLines: 1,
 		Line:   &Line{Context: keys.Line("line"), Begin: func() string { return "x" }},

@@ -19,7 +19,7 @@ func InEtcd(j *v1alpha1.Journey, step int) (ToKey, bool) {
 	var read ToKey
 	for i := len(j.Status.Steps) - 1; i >= 0; i-- {
 		step := &j.Status.Steps[i]
-		if key, revision, ok := blame.Written(step); ok {
+		if key, revision, ok := blame.StepWrite(step); ok {
 			return ToKey{Key: key, Revision: revision}, true
 		}
 		if to, ok := keyOf(step); ok {
@@ -31,7 +31,7 @@ func InEtcd(j *v1alpha1.Journey, step int) (ToKey, bool) {
 
 // keyOf returns the key that a step wrote or read, with the key's revision.
 func keyOf(step *v1alpha1.Step) (ToKey, bool) {
-	if key, revision, ok := blame.Written(step); ok {
+	if key, revision, ok := blame.StepWrite(step); ok {
 		return ToKey{Key: key, Revision: revision}, true
 	}
 	if step.Layer != trace.LayerEtcd.String() || step.Subject == "" {

@@ -121,7 +121,7 @@ type verdict struct {
 	problems []schema.Problem
 	marked   map[int]bool
 	version  int
-	of       schema.Of
+	of       schema.Description
 	doc      *schema.Document
 	done     bool
 }

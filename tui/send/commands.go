@@ -20,9 +20,9 @@ func (s *Screen) requestCommands() []keys.Command {
 	panes := s.Panes()
 	return []keys.Command{
 		{ID: "send.send", Meaning: keys.Send, Contexts: append(s.Panes(), textContext), Hint: "send",
-			WhyNot: s.sendable, Do: keys.With(s.send, false),
+			WhyNot: s.sendable, Do: keys.Bind(s.send, false),
 			Help: "Send the request with the body as it is now. In the history: send what is under the cursor again."},
-		{ID: "send.held", Meaning: keys.SendHeld, Contexts: panes, Hint: "send held", WhyNot: s.sendable, Do: keys.With(s.send, true),
+		{ID: "send.held", Meaning: keys.SendHeld, Contexts: panes, Hint: "send held", WhyNot: s.sendable, Do: keys.Bind(s.send, true),
 			Help: "Send the request, held at its first step. The screen Capture steps it from there."},
 		{ID: "send.stop", Meaning: keys.End, Contexts: panes, WhyNot: s.whyNotRunning, Do: keys.Call(s.stop),
 			Help: "Give up the request whose answer is shown: a watch, a held request, or one that takes long."},

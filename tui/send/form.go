@@ -128,8 +128,8 @@ func (f *form) hasBody() bool {
 }
 
 // of returns the type of the body, as far as resources are known.
-func (f *form) of(r *request.Resource) schema.Of {
-	of := schema.Of{Namespace: f.namespace}
+func (f *form) of(r *request.Resource) schema.Description {
+	of := schema.Description{Namespace: f.namespace}
 	if f.named() {
 		of.Name = f.name
 	}

@@ -136,7 +136,7 @@ func (s *Screen) Focus(ctx keys.Context) bool {
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	s.seen = true
 	if t, ok := to.(screen.ToSend); ok {
-		s.load(request.From(t.Method, t.URI, t.ContentType, t.Body))
+		s.load(request.ParseHTTP(t.Method, t.URI, t.ContentType, t.Body))
 		s.GoTo(requestPart)
 		s.holdAt = hold{step: t.HeldAt, skip: t.Skip}
 		if t.Held {

@@ -34,19 +34,19 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 			top = 4
 		}
 		top = layout.Border(h, top, borders.Down, leastHigh, leastHigh)
-		at[requestPart] = layout.At(0, 0, w, top)
-		at[s.Behind()] = layout.At(0, top, w, h-top)
+		at[requestPart] = layout.NewRect(0, 0, w, top)
+		at[s.Behind()] = layout.NewRect(0, top, w, h-top)
 	default:
 		left := layout.Border(w, min(max(w*2/5, 46), 70), borders.Across, leastWide, leastWide)
 		top := layout.Border(h, h-min(max(h/4, 5), 12), borders.Down, leastHigh, leastHigh)
-		at[requestPart] = layout.At(0, 0, left, top)
-		at[historyPart] = layout.At(0, top, left, h-top)
+		at[requestPart] = layout.NewRect(0, 0, left, top)
+		at[historyPart] = layout.NewRect(0, top, left, h-top)
 		high := 0
 		if body {
 			high = layout.Border(h, h*11/20, borders.Lower, leastHigh, leastHigh)
-			at[bodyPart] = layout.At(left, 0, w-left, high)
+			at[bodyPart] = layout.NewRect(left, 0, w-left, high)
 		}
-		at[answerPart] = layout.At(left, high, w-left, h-high)
+		at[answerPart] = layout.NewRect(left, high, w-left, h-high)
 	}
 	return at
 }
@@ -58,7 +58,7 @@ func (s *Screen) Render() []string {
 		width, h := s.Size()
 		w := min(width, 84)
 		box := s.picker.box(w, max(h-2, 1), s.host.Theme())
-		frame = draw.Over(frame, box, (width-w)/2, min(1, max(h-len(box), 0)))
+		frame = draw.Overlay(frame, box, (width-w)/2, min(1, max(h-len(box), 0)))
 	}
 	return frame
 }
@@ -73,7 +73,7 @@ type part struct {
 }
 
 func (p *part) SetSize(w, h int) {
-	p.outside, p.w, p.h = layout.At(0, 0, w, h), max(w-2, 0), max(h-2, 0)
+	p.outside, p.w, p.h = layout.NewRect(0, 0, w, h), max(w-2, 0), max(h-2, 0)
 }
 
 // Handle implements pane.Pane.

@@ -40,7 +40,7 @@ func New(config *rest.Config, reasons trace.Catalogue, most int, caught func()) 
 		return nil, err
 	}
 	signal := make(chan struct{}, 1)
-	s := Of(a, reasons, most, func() {
+	s := NewSession(a, reasons, most, func() {
 		select {
 		case signal <- struct{}{}:
 		default:
@@ -50,13 +50,13 @@ func New(config *rest.Config, reasons trace.Catalogue, most int, caught func()) 
 	return s, nil
 }
 
-// Of makes a session with a server. changed is called, by any goroutine, whenever there is something to drain.
-func Of(a *api.Client, reasons trace.Catalogue, most int, changed, caught func()) *Session {
+// NewSession makes a session with a server. changed is called, by any goroutine, whenever there is something to drain.
+func NewSession(a *api.Client, reasons trace.Catalogue, most int, changed, caught func()) *Session {
 	return from(&client{a, reasons}, newInbox(most, changed), caught)
 }
 
-// Saved makes a session from saved journeys instead of a server.
-func Saved(all []*v1alpha1.Journey, reasons trace.Catalogue, changed, caught func()) *Session {
+// NewArchive makes a session from saved journeys instead of a server.
+func NewArchive(all []*v1alpha1.Journey, reasons trace.Catalogue, changed, caught func()) *Session {
 	return from(newSaved(all, reasons), newInbox(len(all), changed), caught)
 }
 
@@ -127,7 +127,7 @@ func (s *Session) Related(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1
 		return nil, err
 	}
 	var related []*v1alpha1.Journey
-	for _, row := range refusal.Related(j, slices.Values(rows)) {
+	for _, row := range refusal.RelatedRequests(j, slices.Values(rows)) {
 		whole, err := s.Get(ctx, row.Name)
 		switch {
 		case errors.Is(err, ErrForgotten): // the server has forgotten it meanwhile

@@ -222,7 +222,7 @@ func TestSaved(t *testing.T) {
 	failed := journey("b")
 	failed.Status.Code = 404
 	changed := make(chan struct{}, 1)
-	s := Saved([]*v1alpha1.Journey{journey("a"), failed}, trace.Catalogue{}, func() {
+	s := NewArchive([]*v1alpha1.Journey{journey("a"), failed}, trace.Catalogue{}, func() {
 		select {
 		case changed <- struct{}{}:
 		default:
@@ -247,7 +247,7 @@ func TestSaved(t *testing.T) {
 func TestSavedByAnotherVersion(t *testing.T) {
 	other := journey("b")
 	other.Status.Steps = []v1alpha1.Step{{ID: "store.guess", Layer: "oracle", Reason: &v1alpha1.Reason{Kind: "the-stars"}}}
-	s := Saved([]*v1alpha1.Journey{journey("a"), other}, trace.NewCatalogue(trace.Reasons()), func() {}, func() {})
+	s := NewArchive([]*v1alpha1.Journey{journey("a"), other}, trace.NewCatalogue(trace.Reasons()), func() {}, func() {})
 	defer s.Close()
 	for _, text := range []string{"step:store.guess", "step:store.gu*", "layer:oracle", "reason:the-stars"} {
 		if ids, err := s.List(context.Background(), text); err != nil || fmt.Sprint(ids) != "[b]" {
@@ -270,7 +270,7 @@ func TestSentences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved := Saved([]*v1alpha1.Journey{old.DeepCopy()}, trace.NewCatalogue(trace.Reasons()), func() {}, func() {})
+	saved := NewArchive([]*v1alpha1.Journey{old.DeepCopy()}, trace.NewCatalogue(trace.Reasons()), func() {}, func() {})
 	for name, s := range map[string]*Session{"live": live, "saved": saved} {
 		defer s.Close()
 		j, err := s.Get(context.Background(), "a")

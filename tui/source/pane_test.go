@@ -145,7 +145,7 @@ func BenchmarkLines(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := NewPane(func() theme.Theme { return theme.Fixed(theme.Dark, termenv.TrueColor) })
+	p := NewPane(func() theme.Theme { return theme.NewTheme(theme.Dark, termenv.TrueColor) })
 	p.SetSize(85, 39)
 	p.Show(Place{File: "kv.go", Line: 105}, read(b, string(text)), nil, "")
 	for b.Loop() {

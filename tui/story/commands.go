@@ -13,9 +13,9 @@ import (
 func (s *Screen) Commands() []keys.Command {
 	both := s.Panes()
 	return []keys.Command{
-		{ID: "story.next", Meaning: keys.Next, Contexts: both, Hint: "next sentence", WhyNot: s.whyNothing, Do: keys.With(s.turn, 1),
+		{ID: "story.next", Meaning: keys.Next, Contexts: both, Hint: "next sentence", WhyNot: s.whyNothing, Do: keys.Bind(s.turn, 1),
 			Help: "Go to the next sentence."},
-		{ID: "story.previous", Meaning: keys.Previous, Contexts: both, WhyNot: s.whyNothing, Do: keys.With(s.turn, -1),
+		{ID: "story.previous", Meaning: keys.Previous, Contexts: both, WhyNot: s.whyNothing, Do: keys.Bind(s.turn, -1),
 			Help: "Go to the previous sentence."},
 		{ID: "story.read", Meaning: keys.Switch, Contexts: both, Hint: "read on", WhyNot: s.whyNothing, Do: s.toggleReading,
 			Help: "Read on by itself, sentence by sentence, or stop."},

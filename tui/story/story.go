@@ -98,16 +98,16 @@ func (s *Screen) beside() bool {
 
 func (s *Screen) arrange(w, h int) []layout.Rect {
 	if w < besideFrom {
-		return []layout.Rect{layout.At(0, 0, w, h), {}}
+		return []layout.Rect{layout.NewRect(0, 0, w, h), {}}
 	}
 	left := layout.Border(w, w/2, s.Borders().Across, besideFrom/3, besideFrom/3)
-	return []layout.Rect{layout.At(0, 0, left, h), layout.At(left, 0, w-left, h)}
+	return []layout.Rect{layout.NewRect(0, 0, left, h), layout.NewRect(left, 0, w-left, h)}
 }
 
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToStory); ok && to.Journey != nil {
 		s.quiet()
-		s.journey, s.told = to.Journey, story.Of(to.Journey, s.host.Theme().Words, to.Others...)
+		s.journey, s.told = to.Journey, story.Tell(to.Journey, s.host.Theme().Words, to.Others...)
 		s.lines, s.w = nil, 0
 		s.GoTo(textPane)
 		s.text.ToTop()

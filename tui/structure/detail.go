@@ -348,7 +348,7 @@ func (s *sheet) controller(part *v1alpha1.Structure) {
 		s.say(plain, c.Error)
 		s.gap("")
 	}
-	writes := filter.Of("agent", "kx/"+strings.TrimPrefix(part.Name, "controller:"))
+	writes := filter.Compose("agent", "kx/"+strings.TrimPrefix(part.Name, "controller:"))
 	s.has("writes", writes).target = screen.ToRequests{Filter: writes}
 	s.code("source", spec.Source)
 }
@@ -394,11 +394,11 @@ func requestsOf(part *v1alpha1.Structure) string {
 	group, resource := "", ""
 	switch s := &part.Spec; {
 	case s.Filter != nil:
-		return filter.Of("step", s.Filter.Step)
+		return filter.Compose("step", s.Filter.Step)
 	case s.Resource != nil:
 		group, resource = s.Resource.Group, s.Resource.Resource
 	case s.Definition != nil:
 		group, resource = s.Definition.Group, s.Definition.Resource
 	}
-	return filter.Of("resource", resource, "group", group)
+	return filter.Compose("resource", resource, "group", group)
 }

@@ -28,7 +28,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 		return nil
 	}
 	tree := layout.Border(w, min(max(w*2/5, treeLeast), treeMost), s.Borders().Across, leastWide, leastWide)
-	return []layout.Rect{layout.At(0, 0, tree, h), layout.At(tree, 0, w-tree, h)}
+	return []layout.Rect{layout.NewRect(0, 0, tree, h), layout.NewRect(tree, 0, w-tree, h)}
 }
 
 func (s *Screen) filterLine() []string {

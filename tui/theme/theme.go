@@ -99,8 +99,8 @@ type Terminal struct {
 	dark *bool
 }
 
-// For describes the terminal at out. NO_COLOR, and a dumb TERM, turn colours off.
-func For(out io.Writer) *Terminal {
+// DetectTerminal describes the terminal at out. NO_COLOR, and a dumb TERM, turn colours off.
+func DetectTerminal(out io.Writer) *Terminal {
 	t := &Terminal{renderer: lipgloss.NewRenderer(out)}
 	t.plain = os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
 	return t
@@ -139,15 +139,15 @@ func (t *Terminal) Theme(name Name) Theme {
 	return made
 }
 
-// Fixed returns a theme for a known terminal: dark, unless the theme is for a light one.
-func Fixed(name Name, profile termenv.Profile) Theme {
+// NewTheme returns a theme for a known terminal: dark, unless the theme is for a light one.
+func NewTheme(name Name, profile termenv.Profile) Theme {
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(profile)
 	return of(r, name, name != Light)
 }
 
 // Plain returns the theme without colours.
-func Plain() Theme { return Fixed(None, termenv.Ascii) }
+func Plain() Theme { return NewTheme(None, termenv.Ascii) }
 
 func of(r *lipgloss.Renderer, name Name, dark bool) Theme {
 	if name == None {

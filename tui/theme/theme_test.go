@@ -151,7 +151,7 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Setenv("NO_COLOR", test.noColor)
 		t.Setenv("TERM", test.term)
-		if got := For(io.Discard).Choose(test.said, test.kept); got != test.want {
+		if got := DetectTerminal(io.Discard).Choose(test.said, test.kept); got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
 	}
@@ -162,10 +162,10 @@ func TestStyles(t *testing.T) {
 		theme    Theme
 		coloured bool
 	}
-	tests := []look{{Plain(), false}, {For(io.Discard).Theme(Dark), false}} // the latter is no terminal
+	tests := []look{{Plain(), false}, {DetectTerminal(io.Discard).Theme(Dark), false}} // the latter is no terminal
 	for _, name := range []Name{Auto, Dark, Light, HighContrast, ColourBlind} {
 		for _, profile := range []termenv.Profile{termenv.ANSI, termenv.ANSI256, termenv.TrueColor} {
-			tests = append(tests, look{Fixed(name, profile), true})
+			tests = append(tests, look{NewTheme(name, profile), true})
 		}
 	}
 	for _, test := range tests {

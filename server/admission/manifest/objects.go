@@ -194,7 +194,7 @@ func read(files []reload.File, kinds ...taker) error {
 				at := max(0, bytes.Index(rest, bytes.TrimRight(document, "\n")))
 				above += bytes.Count(rest[:at], []byte("\n"))
 				rest = rest[at:]
-				err = r.document(f.Path, document, lines.Of(document).Below(above))
+				err = r.document(f.Path, document, lines.NewDocument(document).Below(above))
 			}
 			if err != nil {
 				return fmt.Errorf("%s: document %d: %w", f.Path, n, err)

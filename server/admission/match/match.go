@@ -68,8 +68,8 @@ func Namespace(ctx context.Context, read ReadNamespace, p namespace.NamespaceSel
 	return false, apierrors.NewInternalError(err)
 }
 
-// Versioned returns copies of a write's objects, converted to a kind.
-func Versioned(a admission.Attributes, kind schema.GroupVersionKind, o admission.ObjectInterfaces) (*admission.VersionedAttributes, error) {
+// ConvertObjects returns copies of a write's objects, converted to a kind.
+func ConvertObjects(a admission.Attributes, kind schema.GroupVersionKind, o admission.ObjectInterfaces) (*admission.VersionedAttributes, error) {
 	v := &admission.VersionedAttributes{Attributes: a, VersionedKind: kind}
 	for _, one := range []struct {
 		obj  runtime.Object

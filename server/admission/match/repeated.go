@@ -7,9 +7,9 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Repeated carries the state of a mutating plugin between its two rounds for one write. A second round takes
+// Rounds carries the state of a mutating plugin between its two rounds for one write. A second round takes
 // place if the object changed after a hook with the reinvocationPolicy IfNeeded was called.
-type Repeated struct {
+type Rounds struct {
 	context admission.ReinvocationContext
 	second  bool
 	// may: hooks that can be called again if the object changes; must: hooks that have to be.
@@ -18,11 +18,11 @@ type Repeated struct {
 	left runtime.Object
 }
 
-// RepeatedOf returns a plugin's state for a write. It is stored in the write's attributes.
-func RepeatedOf(a admission.Attributes, plugin string) *Repeated {
-	r, ok := a.GetReinvocationContext().Value(plugin).(*Repeated)
+// RoundsOf returns a plugin's state for a write. It is stored in the write's attributes.
+func RoundsOf(a admission.Attributes, plugin string) *Rounds {
+	r, ok := a.GetReinvocationContext().Value(plugin).(*Rounds)
 	if !ok {
-		r = &Repeated{context: a.GetReinvocationContext(), may: sets.New[string](), must: sets.New[string]()}
+		r = &Rounds{context: a.GetReinvocationContext(), may: sets.New[string](), must: sets.New[string]()}
 		r.context.SetValue(plugin, r)
 	}
 	r.second = r.context.IsReinvoke()
@@ -33,7 +33,7 @@ func RepeatedOf(a admission.Attributes, plugin string) *Repeated {
 }
 
 // Round returns 0 in the first round and 1 in the second.
-func (r *Repeated) Round() int {
+func (r *Rounds) Round() int {
 	if r.second {
 		return 1
 	}
@@ -41,24 +41,24 @@ func (r *Repeated) Round() int {
 }
 
 // Wanted reports whether a hook has to be called. The second round calls only hooks that the first one called.
-func (r *Repeated) Wanted(uid string) bool { return !r.second || r.must.Has(uid) }
+func (r *Rounds) Wanted(uid string) bool { return !r.second || r.must.Has(uid) }
 
-func (r *Repeated) require() {
+func (r *Rounds) require() {
 	r.must = r.must.Union(r.may)
 	r.may = sets.New[string]()
 }
 
 // Changed records that a hook changed the object: all plugins run again.
-func (r *Repeated) Changed() {
+func (r *Rounds) Changed() {
 	r.require()
 	r.context.SetShouldReinvoke()
 }
 
 // Asked records the call of a hook that wants to be called again if the object changes.
-func (r *Repeated) Asked(uid string) { r.may.Insert(uid) }
+func (r *Rounds) Asked(uid string) { r.may.Insert(uid) }
 
 // Leave keeps a copy of the object, for the comparison at the start of the second round.
-func (r *Repeated) Leave(obj runtime.Object) {
+func (r *Rounds) Leave(obj runtime.Object) {
 	if len(r.may) > 0 && obj != nil {
 		r.left = obj.DeepCopyObject()
 	}

@@ -39,42 +39,42 @@ type Kit struct {
 	Scope func(schema.GroupVersionResource) *handler.RequestScope
 }
 
-type trusted struct{}
+type trustKey struct{}
 
-// Trusted marks the context of a write by this server's own controllers. They have no roles, so plugins that
+// WithTrust marks the context of a write by this server's own controllers. They have no roles, so plugins that
 // check permissions allow them everything.
-func Trusted(ctx context.Context) context.Context { return context.WithValue(ctx, trusted{}, true) }
+func WithTrust(ctx context.Context) context.Context { return context.WithValue(ctx, trustKey{}, true) }
 
-// UnlessTrusted wraps an authorizer: contexts that Trusted marked are allowed, all others go to a.
-func UnlessTrusted(a authorizer.Authorizer) authorizer.Authorizer { return unlessTrusted{a} }
+// TrustAuthorizer wraps an authorizer: contexts that Trusted marked are allowed, all others go to a.
+func TrustAuthorizer(a authorizer.Authorizer) authorizer.Authorizer { return trustAuthorizer{a} }
 
-type unlessTrusted struct{ authorizer.Authorizer }
+type trustAuthorizer struct{ authorizer.Authorizer }
 
 // Authorize allows trusted contexts.
-func (u unlessTrusted) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if ctx.Value(trusted{}) != nil {
+func (u trustAuthorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if ctx.Value(trustKey{}) != nil {
 		return authorizer.DecisionAllow, "", nil
 	}
 	return u.Authorizer.Authorize(ctx, a)
 }
 
-// Served is a resource that is served.
-type Served struct {
+// ServedResource is a resource that is served.
+type ServedResource struct {
 	schema.GroupVersionResource
 	Namespaced bool
 }
 
 // ResourcesOf returns the resources whose objects are of a kind, sorted by name.
-func (k *Kit) ResourcesOf(kind schema.GroupVersionKind) (found []Served) {
+func (k *Kit) ResourcesOf(kind schema.GroupVersionKind) (found []ServedResource) {
 	for resource, storage := range k.Storages() {
 		scoper, ok := storage.(rest.Scoper)
 		if !ok || strings.Contains(resource.Resource, "/") ||
 			!slices.Contains(endpoint.KindsOf(resource.GroupVersion(), storage, scheme.Scheme), kind) {
 			continue
 		}
-		found = append(found, Served{resource, scoper.NamespaceScoped()})
+		found = append(found, ServedResource{resource, scoper.NamespaceScoped()})
 	}
-	slices.SortFunc(found, func(a, b Served) int { return strings.Compare(a.Resource, b.Resource) })
+	slices.SortFunc(found, func(a, b ServedResource) int { return strings.Compare(a.Resource, b.Resource) })
 	return found
 }
 

@@ -55,8 +55,8 @@ type Resource struct {
 	Subresource string
 }
 
-// Of returns resources of a group, by names such as pods or pods/resize.
-func Of(group string, names ...string) (all []Resource) {
+// Resources returns resources of a group, by names such as pods or pods/resize.
+func Resources(group string, names ...string) (all []Resource) {
 	for _, name := range names {
 		resource, sub, _ := strings.Cut(name, "/")
 		all = append(all, Resource{schema.GroupResource{Group: group, Resource: resource}, sub})
@@ -71,8 +71,8 @@ func (p *Plugin) Concerns(a admission.Attributes) bool {
 		(p.When == nil || p.When(a))
 }
 
-// With calls f with the object of a write. T must be its type for all resources of the plugin.
-func With[T runtime.Object](f func(ctx context.Context, w Write, obj T) error) Func {
+// WithObject calls f with the object of a write. T must be its type for all resources of the plugin.
+func WithObject[T runtime.Object](f func(ctx context.Context, w Write, obj T) error) Func {
 	return func(ctx context.Context, w Write) error {
 		obj, err := as[T](w.GetObject())
 		if err != nil {
@@ -84,7 +84,7 @@ func With[T runtime.Object](f func(ctx context.Context, w Write, obj T) error) F
 
 // WithOld calls f with the new and the old object of an update.
 func WithOld[T runtime.Object](f func(ctx context.Context, w Write, obj, old T) error) Func {
-	return With(func(ctx context.Context, w Write, obj T) error {
+	return WithObject(func(ctx context.Context, w Write, obj T) error {
 		old, err := as[T](w.GetOldObject())
 		if err != nil {
 			return err

@@ -73,7 +73,7 @@ type mutation struct {
 	cel.MutatingEvaluator
 	compiler   *cel.CompositedCompiler
 	expression cel.ExpressionAccessor
-	repeated   func() *repeated
+	repeated   func() *partsExpression
 }
 
 func (c compiler) mutation(e cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.MutatingEvaluator {
@@ -81,7 +81,7 @@ func (c compiler) mutation(e cel.ExpressionAccessor, vars cel.OptionalVariableDe
 	if result.Program != nil {
 		result.Program = program{result.Program, 0}
 	}
-	again := sync.OnceValue(func() *repeated { return c.repeat(e.GetExpression(), vars) })
+	again := sync.OnceValue(func() *partsExpression { return c.repeat(e.GetExpression(), vars) })
 	return &mutation{cel.NewMutatingEvaluator(result), c.CompositedCompiler, e, again}
 }
 
@@ -124,7 +124,7 @@ func (i *invocation) key() string {
 // mutations is the run of all mutating policies on one write.
 type mutations struct {
 	visit
-	again *match.Repeated
+	again *match.Rounds
 	// present is the object in the kind that the last policy wanted.
 	present *admission.VersionedAttributes
 	// problems explain which policies could not be evaluated.
@@ -155,7 +155,7 @@ var policiesAsked = trace.Because("policies-asked",
 
 // mutateBy evaluates policies.
 func (p *Policies) mutateBy(ctx context.Context, w plugin.Write, all []*policy[*mutator]) (asked int, err error) {
-	m := &mutations{visit: p.visit(w), again: match.RepeatedOf(w, "MutatingAdmissionPolicy")}
+	m := &mutations{visit: p.visit(w), again: match.RoundsOf(w, "MutatingAdmissionPolicy")}
 	var invocations []*invocation
 	for _, one := range all {
 		about, as, err := p.matches(one.about, &w)
@@ -321,7 +321,7 @@ func (m *mutations) as(kind schema.GroupVersionKind) (_ *admission.VersionedAttr
 		if err := m.settle(); err != nil {
 			return nil, err
 		}
-		m.present, err = match.Versioned(m.w.Attributes, kind, m.w.Objects)
+		m.present, err = match.ConvertObjects(m.w.Attributes, kind, m.w.Objects)
 	}
 	return m.present, err
 }

@@ -129,7 +129,7 @@ func (p Params) reading(ctx context.Context, verb, namespace, name string) conte
 // asParam returns an object in the form that expressions use, which is the one of clients, with its kind. obj
 // may be shared and stays unchanged.
 func asParam(obj runtime.Object, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
-	obj, err := object.Decoded(obj)
+	obj, err := object.Decode(obj)
 	if err != nil {
 		return nil, err
 	}

@@ -30,9 +30,9 @@ const (
 	repeatWait       = time.Second
 )
 
-// repeated is an expression that is compiled to report the values of its parts. It is compiled when a journey
+// partsExpression is an expression that is compiled to report the values of its parts. It is compiled when a journey
 // first needs it.
-type repeated struct {
+type partsExpression struct {
 	program celgo.Program
 	parts   []part
 }
@@ -44,7 +44,7 @@ type part struct {
 }
 
 // repeat compiles an expression once more. It returns nil if that fails; then the expression itself fails, too.
-func (c compiler) repeat(text string, vars cel.OptionalVariableDeclarations) *repeated {
+func (c compiler) repeat(text string, vars cel.OptionalVariableDeclarations) *partsExpression {
 	env, err := c.environment(vars)
 	if err != nil {
 		return nil
@@ -59,7 +59,7 @@ func (c compiler) repeat(text string, vars cel.OptionalVariableDeclarations) *re
 	if err != nil {
 		return nil
 	}
-	return &repeated{program, partsOf(compiled.NativeRep())}
+	return &partsExpression{program, partsOf(compiled.NativeRep())}
 }
 
 // environment rebuilds the environment of the library's compiler, which does not export it.
@@ -164,7 +164,7 @@ func (v *partVisitor) path(e ast.Expr) {
 // evaluation is an evaluation of an expression, to be repeated for its parts.
 type evaluation struct {
 	outcome
-	repeated func() *repeated
+	repeated func() *partsExpression
 }
 
 // showParts records the values of the parts of expressions in the step, after the request is over.

@@ -102,7 +102,7 @@ func TestRepeated(t *testing.T) {
 			for _, p := range []runtime.Object{nil, param} {
 				bindings := cel.OptionalVariableBindings{VersionedParams: p, Authorizer: onlyPods{}}
 				r := &record{step: step, parts: map[string]bool{}}
-				again := func(o *outcome, f func() *repeated, text string) {
+				again := func(o *outcome, f func() *partsExpression, text string) {
 					t.Helper()
 					if o.value == nil || o.err != nil {
 						return

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
-	"github.com/kx-apiserver/kx/server/admission/kept"
 	"github.com/kx-apiserver/kx/server/admission/match"
+	"github.com/kx-apiserver/kx/server/admission/mirror"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/builtin"
 )
@@ -29,7 +29,7 @@ type Config struct {
 // Policies holds the policies of one server.
 type Policies struct {
 	config Config
-	keeper *kept.Keeper
+	keeper *mirror.Keeper
 	// ofKind returns the params of a kind. It is set when the API is installed, before the first request.
 	ofKind func(schema.GroupVersionKind) (Params, bool)
 	// rules matches rules only. It never evaluates selectors, so it needs no namespaces.
@@ -47,7 +47,7 @@ func New(c Config) *Policies {
 func (p *Policies) Initialize(ofKind func(schema.GroupVersionKind) (Params, bool)) { p.ofKind = ofKind }
 
 // Follow registers with the keeper for policies and bindings.
-func (p *Policies) Follow(k *kept.Keeper) error {
+func (p *Policies) Follow(k *mirror.Keeper) error {
 	p.keeper = k
 	return errors.Join(
 		follow(k, &p.mutating, "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", mutatingPolicy, mutatingBinding),
@@ -93,12 +93,12 @@ type binding struct {
 // set holds the policies in the order of their names. api is nil until they are known. static holds policies
 // from files, which run first.
 type set[E any] struct {
-	api    atomic.Pointer[configured[E]]
+	api    atomic.Pointer[apiPolicies[E]]
 	static atomic.Pointer[[]*policy[E]]
 }
 
-// configured holds the policies of the API.
-type configured[E any] struct {
+// apiPolicies holds the policies of the API.
+type apiPolicies[E any] struct {
 	all []*policy[E]
 	// unreadable holds the keys of policies and bindings that can't be read.
 	unreadable []string
@@ -124,7 +124,7 @@ var own = []string{"validatingadmissionpolicies", "validatingadmissionpolicybind
 	"mutatingadmissionpolicybindings"}
 
 // all waits until policies are known, and returns those that may match a write.
-func (s *set[E]) all(ctx context.Context, k *kept.Keeper, a admission.Attributes) (all []*policy[E], err error) {
+func (s *set[E]) all(ctx context.Context, k *mirror.Keeper, a admission.Attributes) (all []*policy[E], err error) {
 	if static := s.static.Load(); static != nil {
 		all = *static
 	}
@@ -135,7 +135,7 @@ func (s *set[E]) all(ctx context.Context, k *kept.Keeper, a admission.Attributes
 		return nil, err
 	}
 	api := s.api.Load()
-	if err := kept.Readable(a, api.unreadable); err != nil {
+	if err := mirror.Readable(a, api.unreadable); err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
@@ -157,17 +157,17 @@ func together[E any](policies map[string]policy[E], bindings map[string][]*bindi
 }
 
 // follow keeps s up to date with the policies that have bindings. An unchanged policy is not compiled again.
-func follow[P, B builtin.Object, E any](k *kept.Keeper, s *set[E], policies, bindings string, ofPolicy func(P) policy[E],
+func follow[P, B builtin.Object, E any](k *mirror.Keeper, s *set[E], policies, bindings string, ofPolicy func(P) policy[E],
 	ofBinding func(B) *binding) error {
 	known := map[string]policy[E]{}
 	bound := map[string][]*binding{}
 	objects := map[string]P{}
 	var lostPolicies, lostBindings []string
 	changed := func() {
-		s.api.Store(&configured[E]{all: together(known, bound), unreadable: slices.Concat(lostPolicies, lostBindings)})
+		s.api.Store(&apiPolicies[E]{all: together(known, bound), unreadable: slices.Concat(lostPolicies, lostBindings)})
 	}
 	return errors.Join(
-		kept.Follow(k, registrationv1.Resource(policies), func(all []P, unreadable []string) {
+		mirror.Follow(k, registrationv1.Resource(policies), func(all []P, unreadable []string) {
 			before, seen := known, objects
 			known, objects = map[string]policy[E]{}, map[string]P{}
 			for _, obj := range all {
@@ -181,7 +181,7 @@ func follow[P, B builtin.Object, E any](k *kept.Keeper, s *set[E], policies, bin
 			lostPolicies = unreadable
 			changed()
 		}),
-		kept.Follow(k, registrationv1.Resource(bindings), func(all []B, unreadable []string) {
+		mirror.Follow(k, registrationv1.Resource(bindings), func(all []B, unreadable []string) {
 			bound, lostBindings = byPolicy(all, ofBinding), unreadable
 			changed()
 		}))

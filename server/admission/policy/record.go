@@ -161,12 +161,12 @@ type evaluator struct {
 	what     string
 	all      []cel.ExpressionAccessor
 	// repeated compiles the expressions once more, for their parts.
-	repeated []func() *repeated
+	repeated []func() *partsExpression
 }
 
 // conditions compiles expressions. all may contain nils.
 func (c compiler) conditions(what string, all []cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
-	results, again := make([]cel.CompilationResult, len(all)), make([]func() *repeated, len(all))
+	results, again := make([]cel.CompilationResult, len(all)), make([]func() *partsExpression, len(all))
 	for i, one := range all {
 		if one == nil {
 			continue
@@ -174,7 +174,7 @@ func (c compiler) conditions(what string, all []cel.ExpressionAccessor, vars cel
 		results[i] = c.Compiler.CompileCELExpression(one, vars, environment.StoredExpressions)
 		if results[i].Program != nil {
 			results[i].Program = program{results[i].Program, i}
-			again[i] = sync.OnceValue(func() *repeated { return c.repeat(one.GetExpression(), vars) })
+			again[i] = sync.OnceValue(func() *partsExpression { return c.repeat(one.GetExpression(), vars) })
 		}
 	}
 	return &evaluator{cel.NewCondition(results), c.CompositedCompiler, what, all, again}

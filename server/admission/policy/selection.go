@@ -127,7 +127,7 @@ func (v *visit) namespaceObject(ctx context.Context) (*corev1.Namespace, error) 
 // in returns the objects of the write in a kind.
 func (v *visit) in(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
 	if v.kinds[kind] == nil {
-		v.kinds[kind], err = match.Versioned(v.w.Attributes, kind, v.w.Objects)
+		v.kinds[kind], err = match.ConvertObjects(v.w.Attributes, kind, v.w.Objects)
 	}
 	return v.kinds[kind], err
 }

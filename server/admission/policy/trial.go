@@ -90,7 +90,7 @@ func (t *Trial) Mutate(ctx context.Context, a admission.Attributes, o admission.
 	if match.Exempt(a) || configures(a) {
 		return out
 	}
-	said := &said{}
+	said := &warningList{}
 	ctx = warning.WithWarningRecorder(ctx, said)
 	asked, err := t.policies.mutateBy(ctx, plugin.Write{Attributes: a, Objects: o}, t.mutating)
 	return Outcome{Asked: asked, Warnings: said.warnings, Refusal: err}
@@ -101,9 +101,9 @@ func (t *Trial) Validate(ctx context.Context, a admission.Attributes, o admissio
 	if match.Exempt(a) || configures(a) {
 		return out
 	}
-	said, noted := &said{}, &annotated{Attributes: a, all: map[string]string{}}
+	said, noted := &warningList{}, &annotationList{Attributes: a, all: map[string]string{}}
 	ctx = warning.WithWarningRecorder(ctx, said)
-	tell := func(f *failed) {
+	tell := func(f *failureRecord) {
 		out.Failures = append(out.Failures, Failure{
 			Policy: f.Policy, Binding: f.Binding, Field: fmt.Sprintf("spec.validations[%d]", f.ExpressionIndex),
 			Actions: f.ValidationActions, Message: f.Message,
@@ -128,18 +128,18 @@ func (s *selection) names(operation admission.Operation) bool {
 	})
 }
 
-// said collects warnings.
-type said struct{ warnings []string }
+// warningList collects warnings.
+type warningList struct{ warnings []string }
 
-func (s *said) AddWarning(_, text string) { s.warnings = append(s.warnings, text) }
+func (s *warningList) AddWarning(_, text string) { s.warnings = append(s.warnings, text) }
 
-// annotated collects annotations instead of sending them to the audit log.
-type annotated struct {
+// annotationList collects annotations instead of sending them to the audit log.
+type annotationList struct {
 	admission.Attributes
 	all map[string]string
 }
 
-func (a *annotated) AddAnnotation(key, value string) error {
+func (a *annotationList) AddAnnotation(key, value string) error {
 	if _, taken := a.all[key]; taken {
 		return fmt.Errorf("the annotation %q is taken", key)
 	}

@@ -28,8 +28,8 @@ const (
 	mostAnnotationBytes = 10 * 1024
 )
 
-// failed is a failed validation in the format of the audit log.
-type failed struct {
+// failureRecord is a failed validation in the format of the audit log.
+type failureRecord struct {
 	Message           string                            `json:"message"`
 	Policy            string                            `json:"policy"`
 	Binding           string                            `json:"binding"`
@@ -43,9 +43,9 @@ type validation struct {
 	// refused is the answer of the first policy that denies the write.
 	refused error
 	// failures are written to the audit log.
-	failures []failed
+	failures []failureRecord
 	// tell (optional) is called with each failed validation.
-	tell func(*failed)
+	tell func(*failureRecord)
 }
 
 // validate evaluates the validating policies, one after the other. The answer is the refusal of the first one
@@ -60,7 +60,7 @@ func (p *Policies) validate(ctx context.Context, w plugin.Write) error {
 }
 
 // validateBy evaluates policies. tell (optional) is called with each failed validation.
-func (p *Policies) validateBy(ctx context.Context, w plugin.Write, all []*policy[*validator], tell func(*failed)) (asked int, err error) {
+func (p *Policies) validateBy(ctx context.Context, w plugin.Write, all []*policy[*validator], tell func(*failureRecord)) (asked int, err error) {
 	v := &validation{visit: p.visit(w), tell: tell}
 	for _, one := range all {
 		about, as, err := p.matches(one.about, &w)
@@ -295,7 +295,7 @@ func (v *validation) act(ctx context.Context, by author, actions []registrationv
 	if !d.fails {
 		return nil
 	}
-	told := failed{ExpressionIndex: index, Message: d.message, ValidationActions: actions, Binding: by.binding, Policy: by.policy}
+	told := failureRecord{ExpressionIndex: index, Message: d.message, ValidationActions: actions, Binding: by.binding, Policy: by.policy}
 	if v.tell != nil {
 		v.tell(&told)
 	}

@@ -52,7 +52,7 @@ func (s side) track(ctx context.Context, do func()) {
 
 // call is one call of a webhook.
 type call struct {
-	*matched
+	*ruleMatch
 	side  side
 	of    *admission.VersionedAttributes
 	round int

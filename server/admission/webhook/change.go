@@ -34,14 +34,14 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 	if err != nil {
 		return err
 	}
-	again := match.RepeatedOf(a, "MutatingAdmissionWebhook")
+	again := match.RoundsOf(a, "MutatingAdmissionWebhook")
 	var present *admission.VersionedAttributes
 	in := func(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
 		if present == nil || present.VersionedKind != kind {
 			if err := settle(present, a.Objects); err != nil {
 				return nil, err
 			}
-			present, err = match.Versioned(a.Attributes, kind, a.Objects)
+			present, err = match.ConvertObjects(a.Attributes, kind, a.Objects)
 		}
 		return present, err
 	}
@@ -59,7 +59,7 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 		if m == nil || !again.Wanted(hook.GetUID()) {
 			continue
 		}
-		c := &call{matched: m, side: mutatingSide, round: again.Round(), index: i}
+		c := &call{ruleMatch: m, side: mutatingSide, round: again.Round(), index: i}
 		if c.of, err = in(m.kind); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (w *Webhooks) validate(ctx context.Context, a plugin.Write) error {
 	kinds := map[schema.GroupVersionKind]*admission.VersionedAttributes{}
 	in := func(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
 		if kinds[kind] == nil {
-			kinds[kind], err = match.Versioned(a.Attributes, kind, a.Objects)
+			kinds[kind], err = match.ConvertObjects(a.Attributes, kind, a.Objects)
 		}
 		return kinds[kind], err
 	}
@@ -123,7 +123,7 @@ func (w *Webhooks) validate(ctx context.Context, a plugin.Write) error {
 		if m == nil {
 			continue
 		}
-		c := &call{matched: m, side: validatingSide, index: int(asked)}
+		c := &call{ruleMatch: m, side: validatingSide, index: int(asked)}
 		if c.of, err = in(m.kind); err != nil {
 			return err
 		}

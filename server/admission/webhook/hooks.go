@@ -21,8 +21,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 
-	"github.com/kx-apiserver/kx/server/admission/kept"
 	"github.com/kx-apiserver/kx/server/admission/match"
+	"github.com/kx-apiserver/kx/server/admission/mirror"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
@@ -47,7 +47,7 @@ type Webhooks struct {
 	// compiler compiles match conditions. It is created when the first one is needed.
 	compiler func() cel.ConditionCompiler
 	// keeper tracks when the configurations are known.
-	keeper *kept.Keeper
+	keeper *mirror.Keeper
 	// mutating and validating are in the order of the calls.
 	mutating, validating hooks
 }
@@ -55,12 +55,12 @@ type Webhooks struct {
 // hooks holds the webhooks of one side. api is nil until they are known. static holds webhooks from files,
 // which come first.
 type hooks struct {
-	api    atomic.Pointer[configured]
+	api    atomic.Pointer[apiWebhooks]
 	static atomic.Pointer[[]library.WebhookAccessor]
 }
 
-// configured holds the webhooks of the API.
-type configured struct {
+// apiWebhooks holds the webhooks of the API.
+type apiWebhooks struct {
 	all []library.WebhookAccessor
 	// unreadable holds the keys of configurations that can't be read.
 	unreadable []string
@@ -95,11 +95,11 @@ func (w *Webhooks) authenticate(s side, kubeconfig string) error {
 }
 
 // Follow registers with the keeper for the configurations.
-func (w *Webhooks) Follow(k *kept.Keeper) error {
+func (w *Webhooks) Follow(k *mirror.Keeper) error {
 	w.keeper = k
 	return errors.Join(
-		kept.Follow(k, registrationv1.Resource("mutatingwebhookconfigurations"), follow(&w.mutating.api, ofMutating)),
-		kept.Follow(k, registrationv1.Resource("validatingwebhookconfigurations"), follow(&w.validating.api, ofValidating)))
+		mirror.Follow(k, registrationv1.Resource("mutatingwebhookconfigurations"), follow(&w.mutating.api, ofMutating)),
+		mirror.Follow(k, registrationv1.Resource("validatingwebhookconfigurations"), follow(&w.validating.api, ofValidating)))
 }
 
 func ofMutating(c *registrationv1.MutatingWebhookConfiguration) (all []library.WebhookAccessor) {
@@ -118,12 +118,12 @@ func ofValidating(c *registrationv1.ValidatingWebhookConfiguration) (all []libra
 
 // follow keeps hooks up to date with the configurations. of turns a configuration into webhooks; unchanged ones
 // keep their selectors, conditions and clients.
-func follow[C comparable](hooks *atomic.Pointer[configured], of func(C) []library.WebhookAccessor) func([]C, []string) {
+func follow[C comparable](hooks *atomic.Pointer[apiWebhooks], of func(C) []library.WebhookAccessor) func([]C, []string) {
 	made := map[C][]library.WebhookAccessor{}
 	return func(all []C, unreadable []string) {
 		before := made
 		made = make(map[C][]library.WebhookAccessor, len(all))
-		next := configured{unreadable: unreadable}
+		next := apiWebhooks{unreadable: unreadable}
 		for _, c := range all {
 			accessors, ok := before[c]
 			if !ok {
@@ -172,7 +172,7 @@ func (w *Webhooks) all(ctx context.Context, a admission.Attributes, h *hooks) (a
 		return nil, err
 	}
 	api := h.api.Load()
-	if err := kept.Readable(a, api.unreadable); err != nil {
+	if err := mirror.Readable(a, api.unreadable); err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {

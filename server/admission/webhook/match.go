@@ -17,8 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
-// matched is a webhook that has a rule for a write.
-type matched struct {
+// ruleMatch is a webhook that has a rule for a write.
+type ruleMatch struct {
 	hook library.WebhookAccessor
 	// resource and kind are those of the write in the version that the rule names.
 	resource schema.GroupVersionResource
@@ -46,7 +46,7 @@ var (
 
 // match returns the webhook with the rule that matches a write, nil if there is none. It then checks selectors
 // and conditions.
-func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a plugin.Write, in inKind) (*matched, error) {
+func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a plugin.Write, in inKind) (*ruleMatch, error) {
 	m := matchRules(hook, a, a.Objects)
 	if m == nil {
 		return nil, nil
@@ -89,10 +89,10 @@ func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a pl
 
 // matchRules returns the first rule for the resource of the write. If there is none and the webhook wants
 // equivalent matches, it returns the first rule for the resource in another version.
-func matchRules(hook library.WebhookAccessor, a admission.Attributes, o admission.ObjectInterfaces) *matched {
+func matchRules(hook library.WebhookAccessor, a admission.Attributes, o admission.ObjectInterfaces) *ruleMatch {
 	for i, rule := range hook.GetRules() {
 		if (&rules.Matcher{Rule: rule, Attr: a}).Matches() {
-			return &matched{hook: hook, resource: a.GetResource(), kind: a.GetKind(), rule: int64(i + 1)}
+			return &ruleMatch{hook: hook, resource: a.GetResource(), kind: a.GetKind(), rule: int64(i + 1)}
 		}
 	}
 	mapper := o.GetEquivalentResourceMapper()
@@ -104,7 +104,7 @@ func matchRules(hook library.WebhookAccessor, a admission.Attributes, o admissio
 		for _, other := range others {
 			if other != a.GetResource() && (&rules.Matcher{Rule: rule, Attr: asResource{a, other}}).Matches() {
 				kind := mapper.KindFor(other, a.GetSubresource())
-				return &matched{hook: hook, resource: other, kind: kind, rule: int64(i + 1), equivalent: true}
+				return &ruleMatch{hook: hook, resource: other, kind: kind, rule: int64(i + 1), equivalent: true}
 			}
 		}
 	}

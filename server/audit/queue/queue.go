@@ -50,7 +50,7 @@ type Queue struct {
 
 	mu     sync.RWMutex // guards closed, and is held to send to events
 	closed bool
-	events chan sized
+	events chan sizedEvent
 
 	life    context.Context
 	end     context.CancelFunc
@@ -58,14 +58,14 @@ type Queue struct {
 	done    chan struct{} // closed when run has returned and no batch is on its way
 }
 
-type sized struct {
+type sizedEvent struct {
 	*auditinternal.Event
 	bytes int64
 }
 
 // New starts a queue. It must be closed.
 func New(c Config) *Queue {
-	q := &Queue{config: c, events: make(chan sized, c.Events), done: make(chan struct{})}
+	q := &Queue{config: c, events: make(chan sizedEvent, c.Events), done: make(chan struct{})}
 	q.life, q.end = context.WithCancel(context.Background())
 	go q.run()
 	return q
@@ -90,7 +90,7 @@ func (q *Queue) put(e *auditinternal.Event) error {
 		return errFull
 	}
 	select {
-	case q.events <- sized{copyOf(e), size}:
+	case q.events <- sizedEvent{copyOf(e), size}:
 		return nil
 	default:
 		q.held.Add(-size)
@@ -138,7 +138,7 @@ func (q *Queue) run() {
 	}
 	throttle := rate.NewLimiter(limit, q.config.Burst)
 	slots := make(chan struct{}, q.config.Senders)
-	var next *sized // the event that did not fit into the previous batch
+	var next *sizedEvent // the event that did not fit into the previous batch
 	for {
 		if next == nil {
 			first, ok := <-q.events
@@ -161,14 +161,14 @@ type batch struct {
 	bytes  int64
 }
 
-func (b *batch) add(e sized) {
+func (b *batch) add(e sizedEvent) {
 	b.events = append(b.events, e.Event)
 	b.bytes += e.bytes
 }
 
 // collect makes a batch that begins with first. If an event does not fit into it any more, collect returns that event
 // as next.
-func (q *Queue) collect(first sized) (b batch, next *sized) {
+func (q *Queue) collect(first sizedEvent) (b batch, next *sizedEvent) {
 	b.add(first)
 	var late <-chan time.Time
 	for len(b.events) < q.config.BatchEvents {
@@ -197,7 +197,7 @@ func (q *Queue) collect(first sized) (b batch, next *sized) {
 }
 
 // ready returns an event that is queued already. wait is true if there is none yet.
-func (q *Queue) ready() (e sized, ok, wait bool) {
+func (q *Queue) ready() (e sizedEvent, ok, wait bool) {
 	select {
 	case e, ok = <-q.events:
 		return e, ok, false
@@ -225,7 +225,7 @@ func (q *Queue) begin(slots chan struct{}, b batch) bool {
 }
 
 // lose counts all remaining events as lost. The queue is closed.
-func (q *Queue) lose(b batch, next *sized) {
+func (q *Queue) lose(b batch, next *sizedEvent) {
 	lost := len(b.events)
 	if next != nil {
 		lost++

@@ -21,22 +21,22 @@ const (
 
 var reasons = []metav1.StatusReason{metav1.StatusReasonForbidden, metav1.StatusReasonInvalid, metav1.StatusReasonRequestEntityTooLarge}
 
-// stored holds the expressions of the old policy by their purpose.
-type stored struct{ validations, messages, audit sets.Set[string] }
+// oldExpressions holds the expressions of the old policy by their purpose.
+type oldExpressions struct{ validations, messages, audit sets.Set[string] }
 
 // checkValidatingAdmissionPolicy checks the fields that only validating policies have.
 type checkValidatingAdmissionPolicy struct {
 	policy   *admissionregistrationv1.ValidatingAdmissionPolicy
-	stored   stored
+	stored   oldExpressions
 	compiler func() compiler
 }
 
 func validateValidatingAdmissionPolicy(p, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	var was *policy
-	var known stored
+	var known oldExpressions
 	if old != nil {
 		was = new(validatingAdmissionPolicyParts(old))
-		known = stored{
+		known = oldExpressions{
 			texts(old.Spec.Validations, func(v admissionregistrationv1.Validation) string { return v.Expression }),
 			texts(old.Spec.Validations, func(v admissionregistrationv1.Validation) string { return v.MessageExpression }),
 			texts(old.Spec.AuditAnnotations, func(a admissionregistrationv1.AuditAnnotation) string { return a.ValueExpression }),

@@ -18,8 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
-// ServedNodes declares nodes with the subresource proxy.
-func ServedNodes(kubelets *kubelet.Client) builtin.Resource[*corev1.Node] {
+// DeclareNodes declares nodes with the subresource proxy.
+func DeclareNodes(kubelets *kubelet.Client) builtin.Resource[*corev1.Node] {
 	r := Node
 	proxy := builtin.Make(func(*builtin.REST) rest.Storage { return newProxyREST(kubelets) })
 	r.Sub = append(slices.Clone(r.Sub), builtin.Sub{Name: "proxy", New: proxy})

@@ -46,8 +46,8 @@ type Tokens struct {
 	Storage func(schema.GroupVersionResource) rest.Storage
 }
 
-// ServedServiceAccounts declares service accounts with the subresource that makes tokens.
-func ServedServiceAccounts(t Tokens) builtin.Resource[*corev1.ServiceAccount] {
+// DeclareServiceAccounts declares service accounts with the subresource that makes tokens.
+func DeclareServiceAccounts(t Tokens) builtin.Resource[*corev1.ServiceAccount] {
 	r := ServiceAccount
 	r.Sub = []builtin.Sub{{Name: "token", New: builtin.Make(func(accounts *builtin.REST) rest.Storage { return &TokenREST{t, accounts} })}}
 	return r
@@ -181,7 +181,7 @@ var (
 
 // validity returns the token's lifetime. It shortens the request's lifetime to the maximum. An extension does not
 // show in the request.
-func (r *TokenREST) validity(ctx context.Context, step *trace.Step, spec *authenticationv1.TokenRequestSpec, bound tokens.Bound,
+func (r *TokenREST) validity(ctx context.Context, step *trace.Step, spec *authenticationv1.TokenRequestSpec, bound tokens.Binding,
 	now time.Time) tokens.Validity {
 	if wanted, most := *spec.ExpirationSeconds, seconds(r.MaxLifetime); most > 0 && wanted > most {
 		warning.AddWarning(ctx, "", fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", wanted, most))
@@ -201,7 +201,7 @@ func (r *TokenREST) isForThisAPI(audiences []string) bool {
 }
 
 // bound reads the object that the token is bound to: the token becomes invalid when the object is deleted.
-func (r *TokenREST) bound(ctx context.Context, ref *authenticationv1.BoundObjectReference, account string) (to tokens.Bound, err error) {
+func (r *TokenREST) bound(ctx context.Context, ref *authenticationv1.BoundObjectReference, account string) (to tokens.Binding, err error) {
 	if ref == nil {
 		return to, nil
 	}
@@ -237,7 +237,7 @@ func (r *TokenREST) bound(ctx context.Context, ref *authenticationv1.BoundObject
 
 // boundToPod reads the pod, which must run as the account, and its node. If the node does not exist, the token holds
 // only its name.
-func (r *TokenREST) boundToPod(ctx context.Context, name, account string) (to tokens.Bound, err error) {
+func (r *TokenREST) boundToPod(ctx context.Context, name, account string) (to tokens.Binding, err error) {
 	if to.Pod, err = read[*corev1.Pod](ctx, r, "pods", name, &metav1.GetOptions{}); err != nil {
 		return to, err
 	}

@@ -137,7 +137,7 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 	defer step.End(&err)
 	who, ok := request.UserFrom(ctx)
 	switch {
-	case isUnchecked(ctx):
+	case skipsCheck(ctx):
 		step.Why(grantChecked)
 		return nil
 	case !ok:
@@ -360,10 +360,10 @@ func each[T builtin.Object](ctx context.Context, g *Guard, resource string, do f
 
 type uncheckedKey struct{}
 
-// Unchecked returns a context whose writes check does not examine. It is for the controller that aggregates cluster
+// SkipCheck returns a context whose writes check does not examine. It is for the controller that aggregates cluster
 // roles, which copies only rules that were checked already.
-func Unchecked(ctx context.Context) context.Context {
+func SkipCheck(ctx context.Context) context.Context {
 	return context.WithValue(ctx, uncheckedKey{}, true)
 }
 
-func isUnchecked(ctx context.Context) bool { return ctx.Value(uncheckedKey{}) != nil }
+func skipsCheck(ctx context.Context) bool { return ctx.Value(uncheckedKey{}) != nil }

@@ -33,11 +33,11 @@ func validateClaim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs f
 			errs = append(errs, validateConfiguration(&devices.Config[i].DeviceConfiguration, false, at)...)
 		}
 	}
-	return Written(errs)
+	return writtenErrors(errs)
 }
 
-// Written returns errs without the errors of declared rules.
-func Written(errs field.ErrorList) (written field.ErrorList) {
+// writtenErrors returns errs without the errors of declared rules.
+func writtenErrors(errs field.ErrorList) (written field.ErrorList) {
 	for _, err := range errs {
 		if !err.CoveredByDeclarative {
 			written = append(written, err)

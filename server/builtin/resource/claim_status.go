@@ -80,7 +80,7 @@ func validateClaimStatus(claim, before *resourcev1.ResourceClaim, path *field.Pa
 	if status.Allocation != nil && old.Allocation == nil {
 		errs = append(errs, validateAllocation(status.Allocation, namesOf(&claim.Spec.Devices), path.Child("allocation"))...)
 	}
-	return Written(errs)
+	return writtenErrors(errs)
 }
 
 func validateDeviceStatus(s *resourcev1.AllocatedDeviceStatus, allocated sets.Set[dra.SharedDeviceID], path *field.Path) field.ErrorList {

@@ -16,9 +16,9 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Declared applies the rules that Kubernetes' types declare, in the order of their fields. If a value breaks a rule,
+// declaredRules applies the rules that Kubernetes' types declare, in the order of their fields. If a value breaks a rule,
 // later rules that depend on it are skipped.
-type Declared struct {
+type declaredRules struct {
 	// Flat selects the shape of v1beta1: the fields of an exact request are in the request itself, and the properties
 	// of a device are in its field basic.
 	Flat bool
@@ -28,9 +28,9 @@ type Declared struct {
 }
 
 // declaredIn returns the rules of the version that the request uses.
-func declaredIn(ctx context.Context) Declared {
+func declaredIn(ctx context.Context) declaredRules {
 	version, ok := builtin.RequestVersion(ctx)
-	return Declared{
+	return declaredRules{
 		Flat:        ok && version == resourcev1beta1.SchemeGroupVersion,
 		LengthFirst: ok && version != resourcev1.SchemeGroupVersion,
 	}
@@ -44,7 +44,7 @@ var (
 )
 
 // Claim checks the spec of a claim.
-func (d Declared) Claim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs field.ErrorList) {
+func (d declaredRules) Claim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs field.ErrorList) {
 	devices, path := &spec.Devices, path.Child("devices")
 	same := func(a, b *resourcev1.DeviceRequest) bool { return a.Name == b.Name }
 	errs = append(errs, d.quoted(items(devices.Requests, resourcev1.DeviceRequestsMaxSize, same, d.request, path.Child("requests")))...)
@@ -64,7 +64,7 @@ type flatRequest struct {
 }
 
 // quoted converts the requests in errors to the shape of the version.
-func (d Declared) quoted(errs field.ErrorList) field.ErrorList {
+func (d declaredRules) quoted(errs field.ErrorList) field.ErrorList {
 	for _, err := range errs {
 		if r, ok := err.BadValue.(resourcev1.DeviceRequest); ok && d.Flat {
 			err.BadValue = flatRequest{r.Name, r.Exactly, r.FirstAvailable}
@@ -73,7 +73,7 @@ func (d Declared) quoted(errs field.ErrorList) field.ErrorList {
 	return errs
 }
 
-func (d Declared) request(r *resourcev1.DeviceRequest, path *field.Path) (errs field.ErrorList) {
+func (d declaredRules) request(r *resourcev1.DeviceRequest, path *field.Path) (errs field.ErrorList) {
 	same := func(a, b *resourcev1.DeviceSubRequest) bool { return a.Name == b.Name }
 	subs := items(r.FirstAvailable, resourcev1.FirstAvailableDeviceRequestMaxSize, same, subRequest, path.Child("firstAvailable"))
 	exact := r.Exactly
@@ -132,7 +132,7 @@ func requestNames(names []string, path *field.Path) field.ErrorList {
 	return items(names, resourcev1.DeviceRequestsMaxSize, equal, nil, path.Child("requests"))
 }
 
-func (d Declared) configuration(c *resourcev1.DeviceConfiguration, path *field.Path) field.ErrorList {
+func (d declaredRules) configuration(c *resourcev1.DeviceConfiguration, path *field.Path) field.ErrorList {
 	if c.Opaque == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func driver(driver *string, lengthFirst bool, path *field.Path) field.ErrorList 
 }
 
 // ClassConfig checks a class's parameters for drivers.
-func (d Declared) ClassConfig(config []resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
+func (d declaredRules) ClassConfig(config []resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
 	errs := items(config, resourcev1.DeviceConfigMaxSize, nil,
 		func(c *resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
 			return d.configuration(&c.DeviceConfiguration, path)
@@ -162,7 +162,7 @@ func (d Declared) ClassConfig(config []resourcev1.DeviceClassConfiguration, path
 }
 
 // ClaimStatus checks the changes in the status of a claim.
-func (d Declared) ClaimStatus(status, old *resourcev1.ResourceClaimStatus, path *field.Path) (errs field.ErrorList) {
+func (d declaredRules) ClaimStatus(status, old *resourcev1.ResourceClaimStatus, path *field.Path) (errs field.ErrorList) {
 	if is, was := status.Allocation, old.Allocation; is != nil && !apiequality.Semantic.DeepEqual(is, was) {
 		if was != nil {
 			errs = append(errs, field.Invalid(path.Child("allocation"), nil, "field cannot be modified once set"))
@@ -181,7 +181,7 @@ func (d Declared) ClaimStatus(status, old *resourcev1.ResourceClaimStatus, path 
 	return errs.MarkCoveredByDeclarative()
 }
 
-func (d Declared) allocation(a *resourcev1.AllocationResult, path *field.Path) field.ErrorList {
+func (d declaredRules) allocation(a *resourcev1.AllocationResult, path *field.Path) field.ErrorList {
 	errs := items(a.Devices.Results, resourcev1.AllocationResultsMaxSize, nil,
 		func(r *resourcev1.DeviceRequestAllocationResult, path *field.Path) field.ErrorList {
 			errs := driver(&r.Driver, false, path.Child("driver"))
@@ -220,7 +220,7 @@ func deviceStatus(s *resourcev1.AllocatedDeviceStatus, path *field.Path) field.E
 }
 
 // Slice checks the spec of a slice. old is nil for a new slice.
-func (d Declared) Slice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) (errs field.ErrorList) {
+func (d declaredRules) Slice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) (errs field.ErrorList) {
 	if old == nil || !apiequality.Semantic.DeepEqual(spec.Devices, old.Devices) {
 		errs = append(errs, items(spec.Devices, len(spec.Devices), nil, d.device, path.Child("devices"))...)
 	}
@@ -234,7 +234,7 @@ func (d Declared) Slice(spec, old *resourcev1.ResourceSliceSpec, path *field.Pat
 	return errs.MarkCoveredByDeclarative()
 }
 
-func (d Declared) device(v *resourcev1.Device, path *field.Path) (errs field.ErrorList) {
+func (d declaredRules) device(v *resourcev1.Device, path *field.Path) (errs field.ErrorList) {
 	if d.Flat {
 		path = path.Child("basic")
 	}

@@ -52,7 +52,7 @@ func validateConfig(config []resourcev1.DeviceClassConfiguration, stored bool, p
 	for i := range config {
 		errs = append(errs, validateConfiguration(&config[i].DeviceConfiguration, stored, path.Index(i))...)
 	}
-	return Written(errs)
+	return writtenErrors(errs)
 }
 
 // deviceClassStrategy adds the declared rules of the request's version.

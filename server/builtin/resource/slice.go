@@ -44,7 +44,7 @@ func validateSlice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) fi
 				validateCounters(set.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet, path.Child("sharedCounters").Index(i))...)
 		}
 	}
-	return Written(errs)
+	return writtenErrors(errs)
 }
 
 // validateNodes requires exactly one field about the nodes that can use the devices.

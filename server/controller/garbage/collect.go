@@ -31,7 +31,7 @@ var (
 
 // object is an object in its present state.
 type object struct {
-	*found
+	*storedParts
 	*target
 	namespace, name string
 	key             string
@@ -41,7 +41,7 @@ type object struct {
 }
 
 // read reads the value of a key below the prefix from etcd; nil if there is none.
-func (c *Controller) read(ctx context.Context, key string) (*found, int64, error) {
+func (c *Controller) read(ctx context.Context, key string) (*storedParts, int64, error) {
 	kv, err := c.etcd.Get(ctx, c.prefix+key, 0)
 	if err != nil || kv == nil {
 		return nil, 0, err
@@ -64,7 +64,7 @@ func (c *Controller) now(ctx context.Context, uid id, key string, cause int64) (
 		return nil, fmt.Errorf("%s: %w", key, errUnserved)
 	}
 	l, _ := locate(key)
-	return &object{found: f, target: t, namespace: l.Namespace, name: l.Name, key: key, revision: revision, cause: cause}, nil
+	return &object{storedParts: f, target: t, namespace: l.Namespace, name: l.Name, key: key, revision: revision, cause: cause}, nil
 }
 
 var (
@@ -186,7 +186,7 @@ func (c *Controller) classify(ctx context.Context, o *object) (solid bool, dangl
 }
 
 // ownerOf returns an owner, nil if there is none.
-func (c *Controller) ownerOf(ctx context.Context, o *object, r *metav1.OwnerReference) (*found, error) {
+func (c *Controller) ownerOf(ctx context.Context, o *object, r *metav1.OwnerReference) (*storedParts, error) {
 	t := c.targets.ofKind(c.storages, schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
 	switch {
 	case t == nil && c.hasGone(o, r):

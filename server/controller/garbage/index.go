@@ -50,8 +50,8 @@ type owner struct {
 	blocks bool
 }
 
-// gone describes an owner that is gone. name is a hash of its kind and its name.
-type gone struct {
+// absentOwner describes an owner that is gone. name is a hash of its kind and its name.
+type absentOwner struct {
 	namespace string
 	name      uint64
 }
@@ -118,7 +118,7 @@ type index struct {
 	// dependents maps the UID of an owner, existing or not, to its dependents.
 	dependents map[id]*set
 	// gone holds former owners that an object still names.
-	gone  map[id]gone
+	gone  map[id]absentOwner
 	kinds map[schema.GroupKind]*schema.GroupKind
 	seed  maphash.Seed
 	// wake is called with possible garbage.
@@ -131,7 +131,7 @@ type index struct {
 
 func newIndex() *index {
 	return &index{
-		byKey: map[string]*node{}, byUID: map[id]*node{}, dependents: map[id]*set{}, gone: map[id]gone{},
+		byKey: map[string]*node{}, byUID: map[id]*node{}, dependents: map[id]*set{}, gone: map[id]absentOwner{},
 		kinds: map[schema.GroupKind]*schema.GroupKind{}, seed: maphash.MakeSeed(),
 	}
 }
@@ -140,7 +140,7 @@ func (x *index) nameOf(group, kind, name string) uint64 {
 	return maphash.Comparable(x.seed, [3]string{group, kind, name})
 }
 
-func (x *index) ownersOf(f *found) []owner {
+func (x *index) ownersOf(f *storedParts) []owner {
 	if len(f.owners) == 0 {
 		return nil
 	}
@@ -168,7 +168,7 @@ func groupOf(apiVersion string) string {
 }
 
 // kindOf returns the shared copy of a kind.
-func (x *index) kindOf(f *found) *schema.GroupKind {
+func (x *index) kindOf(f *storedParts) *schema.GroupKind {
 	kind := schema.GroupKind{Group: groupOf(f.apiVersion), Kind: f.kind}
 	if x.kinds[kind] == nil {
 		kind := schema.GroupKind{Group: strings.Clone(kind.Group), Kind: strings.Clone(kind.Kind)}
@@ -179,7 +179,7 @@ func (x *index) kindOf(f *found) *schema.GroupKind {
 
 // put stores the present state of a key. Without judge it wakes no object: a first look may find owners after
 // their dependents.
-func (x *index) put(key string, f *found, round uint32, judge bool) {
+func (x *index) put(key string, f *storedParts, round uint32, judge bool) {
 	uid := idOf(f.uid)
 	n := x.byKey[key]
 	if n != nil && n.uid != uid {
@@ -330,7 +330,7 @@ func (x *index) remove(key string) {
 	}
 	x.tellOwners(n.owners)
 	if x.dependents[n.uid] != nil {
-		x.gone[n.uid] = gone{strings.Clone(namespaceOf(n.key)), x.nameOf(n.kind.Group, n.kind.Kind, nameOf(n.key))}
+		x.gone[n.uid] = absentOwner{strings.Clone(namespaceOf(n.key)), x.nameOf(n.kind.Group, n.kind.Kind, nameOf(n.key))}
 	}
 	for dependent := range x.dependents[n.uid].all {
 		x.wake(dependent)

@@ -15,7 +15,7 @@ func objects(x *index, n int) {
 	x.wake, x.release, x.invalid = func(*node) {}, func(*node) {}, func(*node, id) {}
 	var owner *metav1.OwnerReference
 	for i := range n {
-		f := &found{apiVersion: "v1", kind: "Pod", uid: types.UID(uuid.NewString())}
+		f := &storedParts{apiVersion: "v1", kind: "Pod", uid: types.UID(uuid.NewString())}
 		key := fmt.Sprintf("pods/namespace-%d/deployment-5d9c7b8f6d-%05d", i%100, i)
 		if i%11 == 0 {
 			f.apiVersion, f.kind = "apps/v1", "ReplicaSet"

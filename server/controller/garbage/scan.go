@@ -12,8 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// found holds the parts of a stored value that the collector needs.
-type found struct {
+// storedParts holds the parts of a stored value that the collector needs.
+type storedParts struct {
 	apiVersion, kind string
 	uid              types.UID
 	owners           []metav1.OwnerReference
@@ -24,12 +24,12 @@ type found struct {
 var errDamaged = errors.New("the value is damaged or cut off")
 
 // scan reads a stored value. It skips the parts that it does not need.
-func scan(d *admin.Decoder, key string, value []byte) (*found, error) {
+func scan(d *admin.Decoder, key string, value []byte) (*storedParts, error) {
 	plain, format, err := d.Plain(key, value)
 	if err != nil {
 		return nil, err
 	}
-	f := &found{}
+	f := &storedParts{}
 	switch format {
 	case admin.Protobuf:
 		err = f.protobuf(plain[4:])
@@ -45,7 +45,7 @@ func scan(d *admin.Decoder, key string, value []byte) (*found, error) {
 }
 
 // whole reads values in rarer formats, by decoding all metadata.
-func (f *found) whole(d *admin.Decoder, key string, value []byte) error {
+func (f *storedParts) whole(d *admin.Decoder, key string, value []byte) error {
 	m, err := d.Metadata(key, value)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (f *found) whole(d *admin.Decoder, key string, value []byte) error {
 	return nil
 }
 
-func (f *found) finalizer(name string) {
+func (f *storedParts) finalizer(name string) {
 	f.orphan = f.orphan || name == metav1.FinalizerOrphanDependents
 	f.foreground = f.foreground || name == metav1.FinalizerDeleteDependents
 }
@@ -91,7 +91,7 @@ func fields(message []byte, each func(number protowire.Number, value []byte) err
 
 // protobuf reads a runtime.Unknown: its first field has the kind, its second one the object. generated.proto
 // has these numbers.
-func (f *found) protobuf(unknown []byte) error {
+func (f *storedParts) protobuf(unknown []byte) error {
 	return fields(unknown, func(number protowire.Number, value []byte) error {
 		switch number {
 		case 1:
@@ -117,7 +117,7 @@ func (f *found) protobuf(unknown []byte) error {
 }
 
 // metadata reads an ObjectMeta.
-func (f *found) metadata(message []byte) error {
+func (f *storedParts) metadata(message []byte) error {
 	return fields(message, func(number protowire.Number, value []byte) error {
 		switch number {
 		case 5:
@@ -139,7 +139,7 @@ func (f *found) metadata(message []byte) error {
 
 // json reads an object up to the last of apiVersion, kind and metadata, which kx and Kubernetes API servers
 // write first.
-func (f *found) json(object []byte) error {
+func (f *storedParts) json(object []byte) error {
 	missing := 3
 	err := members(object, func(name, value []byte) error {
 		var err error
@@ -172,7 +172,7 @@ func (f *found) json(object []byte) error {
 var errEnough = errors.New("nothing else is needed")
 
 // member reads a member of the metadata.
-func (f *found) member(name, value []byte) error {
+func (f *storedParts) member(name, value []byte) error {
 	switch string(name) {
 	case "uid":
 		return json.Unmarshal(value, &f.uid)

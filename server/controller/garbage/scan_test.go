@@ -62,8 +62,8 @@ func pods(t testing.TB) (values [][]byte) {
 }
 
 // whole is what the decoder of whole metadata finds.
-func whole(value []byte) (*found, error) {
-	f := &found{}
+func whole(value []byte) (*storedParts, error) {
+	f := &storedParts{}
 	return f, f.whole(decoder, podKey, value)
 }
 

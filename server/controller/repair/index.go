@@ -16,7 +16,7 @@ import (
 type index struct {
 	services  map[types.NamespacedName]holder
 	holders   map[netip.Addr][]types.NamespacedName
-	addresses map[netip.Addr]given
+	addresses map[netip.Addr]addressObject
 	ranges    ranges
 }
 
@@ -39,16 +39,16 @@ func holderOf(svc *corev1.Service) (h holder) {
 	return h
 }
 
-// given is an IPAddress.
-type given struct {
+// addressObject is an IPAddress.
+type addressObject struct {
 	// to is the service that it names, if any.
 	to                types.NamespacedName
 	managed, labelled bool
 	created           time.Time
 }
 
-func givenOf(address *networkingv1.IPAddress, ip netip.Addr) given {
-	g := given{managed: managed(address), labelled: labelled(address, ip), created: address.CreationTimestamp.Time}
+func givenOf(address *networkingv1.IPAddress, ip netip.Addr) addressObject {
+	g := addressObject{managed: managed(address), labelled: labelled(address, ip), created: address.CreationTimestamp.Time}
 	if namesService(address) {
 		g.to = types.NamespacedName{Namespace: address.Spec.ParentRef.Namespace, Name: address.Spec.ParentRef.Name}
 	}
@@ -76,7 +76,7 @@ var defaultRange = netip.MustParsePrefix(service.DefaultIPs)
 func newIndex() *index {
 	return &index{
 		services: map[types.NamespacedName]holder{}, holders: map[netip.Addr][]types.NamespacedName{},
-		addresses: map[netip.Addr]given{}, ranges: ranges{},
+		addresses: map[netip.Addr]addressObject{}, ranges: ranges{},
 	}
 }
 
@@ -108,7 +108,7 @@ func (i *index) wrong(name types.NamespacedName) bool {
 }
 
 // stray reports whether an IPAddress of the allocator lacks its service.
-func (i *index) stray(ip netip.Addr) (bool, given) {
+func (i *index) stray(ip netip.Addr) (bool, addressObject) {
 	g, found := i.addresses[ip]
 	return found && g.managed && !slices.Contains(i.holders[ip], g.to), g
 }

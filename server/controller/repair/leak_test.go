@@ -33,14 +33,14 @@ type cluster struct {
 
 func newCluster(t *testing.T) cluster {
 	etcd := builtintest.NewEtcd(t)
-	return cluster{t, etcd, map[schema.GroupVersionResource]rest.Storage{ServiceResource: builtintest.Storages(t, service.Served(service.Needs{}), etcd)[""]}}
+	return cluster{t, etcd, map[schema.GroupVersionResource]rest.Storage{ServiceResource: builtintest.Storages(t, service.DeclareServices(service.Needs{}), etcd)[""]}}
 }
 
 // run runs the controller.
 func (c cluster) run(patience time.Duration) {
 	kit := &work.Kit{
 		Storages: func() map[schema.GroupVersionResource]rest.Storage { return c.storages },
-		Etcd:     admin.Over(c.Client, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: c.Prefix},
+		Etcd:     admin.NewLive(c.Client, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: c.Prefix},
 		Metrics: work.NewMetrics(nil), Log: slog.New(slog.DiscardHandler),
 	}
 	ports := NewPorts(kit)

@@ -147,7 +147,7 @@ func (c *Controller) read(ctx context.Context, namespace, prefix string, k *kind
 	}
 	all := newKind(k.resource)
 	below := prefix + "/" + namespace + "/"
-	for kv, err := range admin.Below(ctx, c.etcd, c.prefix+below, admin.Range{Revision: revision}) {
+	for kv, err := range admin.Subtree(ctx, c.etcd, c.prefix+below, admin.Range{Revision: revision}) {
 		if err != nil {
 			return fmt.Errorf("count the %s of namespace %s: %w", k.resource, namespace, err)
 		}

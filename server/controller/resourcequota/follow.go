@@ -205,7 +205,7 @@ func (c *Controller) measure(resource schema.GroupResource, key string, value []
 // returns nil.
 func (c *Controller) decode(resource schema.GroupResource, key string, value []byte) (obj runtime.Object, ok bool) {
 	var err error
-	if !quota.Typed(resource) && resource.Resource != quotas {
+	if !quota.NeedsObjects(resource) && resource.Resource != quotas {
 		_, err = c.decoder.Metadata(c.prefix+key, value)
 	} else {
 		obj, err = c.typed(resource, key, value)

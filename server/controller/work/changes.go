@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// watched is a storage with list and watch.
-type watched interface {
+// watchStorage is a storage with list and watch.
+type watchStorage interface {
 	rest.Lister
 	rest.Watcher
 }
@@ -31,7 +31,7 @@ func Changes(ctx context.Context, storages Storages, resource schema.GroupVersio
 		default:
 		}
 	}
-	storage, ok := storages()[resource].(watched)
+	storage, ok := storages()[resource].(watchStorage)
 	if !ok {
 		return
 	}
@@ -60,7 +60,7 @@ func Changes(ctx context.Context, storages Storages, resource schema.GroupVersio
 func All(metav1.Object) bool { return true }
 
 // watchFromNow returns nil if the resource can't be watched.
-func watchFromNow(ctx context.Context, storage watched, resource schema.GroupVersionResource) watch.Interface {
+func watchFromNow(ctx context.Context, storage watchStorage, resource schema.GroupVersionResource) watch.Interface {
 	as := func(verb string) context.Context {
 		return As(ctx, APIServer, &request.RequestInfo{
 			IsResourceRequest: true, Verb: verb, APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource,

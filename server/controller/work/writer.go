@@ -80,7 +80,7 @@ func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end f
 		one.Why(step)
 		step.End(nil)
 	}
-	return plugin.Trusted(store.Aside(As(ctx, w.User, info))), func(err *error) {
+	return plugin.WithTrust(store.Aside(As(ctx, w.User, info))), func(err *error) {
 		if one.Void != nil && *one.Void {
 			w.causes.back(one.Cause)
 			if j != nil {

@@ -198,17 +198,19 @@ func (c *Converter) ConvertFieldLabel(gvk schema.GroupVersionKind, label, value 
 }
 
 // Within adapts the Converter to a library that passes no context: its conversions belong to ctx.
-func (c *Converter) Within(ctx context.Context) runtime.ObjectConvertor { return within{c, ctx} }
+func (c *Converter) Within(ctx context.Context) runtime.ObjectConvertor {
+	return contextConverter{c, ctx}
+}
 
-type within struct {
+type contextConverter struct {
 	*Converter
 	ctx context.Context
 }
 
-var _ runtime.ObjectConvertor = within{}
+var _ runtime.ObjectConvertor = contextConverter{}
 
 // Convert fills out with in, in out's version.
-func (w within) Convert(in, out, _ any) error {
+func (w contextConverter) Convert(in, out, _ any) error {
 	from, ok := in.(*unstructured.Unstructured)
 	if !ok {
 		return fmt.Errorf("input type %T in not valid for unstructured conversion to %T", in, out)
@@ -226,7 +228,7 @@ func (w within) Convert(in, out, _ any) error {
 }
 
 // ConvertToVersion returns a copy of in, in the version of target.
-func (w within) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+func (w contextConverter) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	from := in.GetObjectKind().GroupVersionKind()
 	to, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{from})
 	if !ok {

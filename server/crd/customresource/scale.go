@@ -144,7 +144,7 @@ func (r *ScaleREST) validateScaleUpdate(validate rest.ValidateObjectUpdateFunc) 
 
 // scaleOf returns the Scale of an object, and whether the object sets the wanted number of replicas.
 func (r *ScaleREST) scaleOf(obj runtime.Object) (scale *autoscalingv1.Scale, found bool, err error) {
-	if obj, err = object.Decoded(obj); err != nil {
+	if obj, err = object.Decode(obj); err != nil {
 		return nil, false, err
 	}
 	u, ok := obj.(*unstructured.Unstructured)

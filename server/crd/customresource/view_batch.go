@@ -85,7 +85,7 @@ func apiVersionOf(item runtime.Object) (string, error) {
 			return apiVersion, nil
 		}
 	}
-	decoded, err := object.Decoded(item)
+	decoded, err := object.Decode(item)
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +101,7 @@ func (b *batch) convert(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{Items: make([]unstructured.Unstructured, len(b.others))}
 	list.SetGroupVersionKind(b.view.listKind)
 	for i, at := range b.others {
-		decoded, err := object.Decoded(b.items[at])
+		decoded, err := object.Decode(b.items[at])
 		if err != nil {
 			return err
 		}

@@ -137,7 +137,7 @@ func selected(items object.Items, selects *store.SelectionPredicate, limit int) 
 
 // match decodes an item and reports whether it is selected. An item that the selector can't evaluate is not.
 func match(item runtime.Object, selects *store.SelectionPredicate) (*unstructured.Unstructured, bool, error) {
-	decoded, err := object.Decoded(item)
+	decoded, err := object.Decode(item)
 	if err != nil {
 		return nil, false, err
 	}

@@ -173,7 +173,7 @@ func eventObject(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if _, ok := obj.(*metav1.Status); ok {
 		return nil, nil
 	}
-	obj, err := object.Decoded(obj)
+	obj, err := object.Decode(obj)
 	if err != nil {
 		return nil, err
 	}

@@ -26,20 +26,20 @@ type reads struct {
 	mu sync.Mutex
 	// next holds the reads that have not begun, by name, so that new requests can share them. Each name with
 	// waiting requests has one.
-	next map[string]*read
+	next map[string]*nameRead
 	// running holds the reads that have begun, by name.
-	running map[string]*read
+	running map[string]*nameRead
 }
 
-// read is a read of one name, for all requests that arrived before it began.
-type read struct {
+// nameRead is a read of one name, for all requests that arrived before it began.
+type nameRead struct {
 	done       chan struct{}
 	definition *Definition
 	err        error
 }
 
 func newReads() reads {
-	return reads{slots: make(chan struct{}, readsMost), next: map[string]*read{}, running: map[string]*read{}}
+	return reads{slots: make(chan struct{}, readsMost), next: map[string]*nameRead{}, running: map[string]*nameRead{}}
 }
 
 // GetFresh reads a definition from etcd. The error is NotFound if there is none.
@@ -64,19 +64,19 @@ func (l *Lister) GetFresh(ctx context.Context, name string) (*Definition, error)
 var errNotBegun = errors.New("the read was not begun")
 
 // join returns the next read of name. The first caller has to perform it, after the read before it ends.
-func (r *reads) join(name string) (next *read, first bool, before *read) {
+func (r *reads) join(name string) (next *nameRead, first bool, before *nameRead) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if next = r.next[name]; next != nil {
 		return next, false, nil
 	}
-	next = &read{done: make(chan struct{})}
+	next = &nameRead{done: make(chan struct{})}
 	r.next[name] = next
 	return next, true, r.running[name]
 }
 
 // begin waits for the previous read and for a slot, and reads.
-func (l *Lister) begin(ctx context.Context, name string, r *read, before *read) (*Definition, error) {
+func (l *Lister) begin(ctx context.Context, name string, r *nameRead, before *nameRead) (*Definition, error) {
 	defer close(r.done)
 	if before != nil {
 		select {
@@ -100,7 +100,7 @@ func (l *Lister) begin(ctx context.Context, name string, r *read, before *read) 
 	return r.definition, r.err
 }
 
-func (r *reads) giveUp(name string, gone *read, ctx context.Context) error {
+func (r *reads) giveUp(name string, gone *nameRead, ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.next, name)
@@ -108,14 +108,14 @@ func (r *reads) giveUp(name string, gone *read, ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (r *reads) begun(name string, now *read) {
+func (r *reads) begun(name string, now *nameRead) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.next, name)
 	r.running[name] = now
 }
 
-func (r *reads) ended(name string, now *read) {
+func (r *reads) ended(name string, now *nameRead) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running[name] == now {

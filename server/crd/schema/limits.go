@@ -41,14 +41,14 @@ var tooManyErrors = fmt.Sprintf("too many errors: only the first %d are shown", 
 
 var errTooManySteps = errors.New("too many steps")
 
-// walked adapts a walk to the library's interface, and returns its errors.
-type walked struct {
+// walkAdapter adapts a walk to the library's interface, and returns its errors.
+type walkAdapter struct {
 	*walk
 	root    *node
 	related *common.CorrelatedObject
 }
 
-func (w *walked) Validate(value any, _ ...validation.ValidationOption) *validate.Result {
+func (w *walkAdapter) Validate(value any, _ ...validation.ValidationOption) *validate.Result {
 	found := w.value(w.root, nil, value, w.related)
 	if found.more {
 		found.errs = append(found.errs, errors.New(tooManyErrors))
@@ -63,7 +63,7 @@ func (s *Schema) walk(ctx context.Context, path *field.Path, root *node, value a
 		return nil
 	}
 	w := &walk{ctx: ctx, left: s.limits.Steps}
-	errs := validation.ValidateCustomResource(path, value, &walked{w, root, related})
+	errs := validation.ValidateCustomResource(path, value, &walkAdapter{w, root, related})
 	switch {
 	case errors.Is(w.err, errTooManySteps):
 		return field.ErrorList{field.Forbidden(path, fmt.Sprintf(

@@ -60,8 +60,8 @@ type pruning struct {
 	opts   PruneOptions
 	// report means that a step shows the dropped fields.
 	report  bool
-	unknown dropped
-	nulls   dropped
+	unknown removals
+	nulls   removals
 }
 
 func (p *pruning) run(obj map[string]any) error {

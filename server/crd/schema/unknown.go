@@ -15,16 +15,16 @@ import (
 // same limit.
 const maxUnknown = 100
 
-// dropped counts removed fields and holds the paths of the first ones.
-type dropped struct {
+// removals counts removed fields and holds the paths of the first ones.
+type removals struct {
 	names int // how many paths are wanted
 	paths []string
 	count int
 }
 
-func (d *dropped) full() bool { return len(d.paths) >= d.names }
+func (d *removals) full() bool { return len(d.paths) >= d.names }
 
-func (d *dropped) add(above *spot, name string) {
+func (d *removals) add(above *spot, name string) {
 	if !d.full() {
 		at := above.field(name)
 		d.paths = append(d.paths, at.String())
@@ -33,7 +33,7 @@ func (d *dropped) add(above *spot, name string) {
 }
 
 // said lists the fields for a step.
-func (d *dropped) said() string {
+func (d *removals) said() string {
 	l := trace.ListOf(d.paths)
 	l.Skip(d.count - len(d.paths))
 	return l.String()
@@ -42,13 +42,13 @@ func (d *dropped) said() string {
 // finder finds fields that will be dropped. Most objects have none, so it first counts, without building paths.
 // If there are some, it builds their paths in the order of names, up to the limit.
 type finder struct {
-	found  *dropped
+	found  *removals
 	naming bool
 }
 
 // find runs a walk that finds fields of an object.
-func (d *dropped) find(walk func(*finder)) {
-	counter := &finder{found: &dropped{}}
+func (d *removals) find(walk func(*finder)) {
+	counter := &finder{found: &removals{}}
 	walk(counter)
 	if n := counter.found.count; n > 0 {
 		count, before := d.count+n, len(d.paths)
@@ -173,7 +173,7 @@ func fieldOf(name string, s *structuralschema.Structural) *structuralschema.Stru
 // of all unknown fields there.
 type coercion struct {
 	dropInvalid bool
-	unknown     *dropped // nil if it is not reported
+	unknown     *removals // nil if it is not reported
 }
 
 func (c *coercion) coerce(at *spot, x any, s *structuralschema.Structural) *field.Error {

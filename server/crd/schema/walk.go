@@ -47,9 +47,9 @@ func (w *walk) take(n int64) bool {
 	return w.err == nil
 }
 
-// at is the place of a value in its object: a name or an index within its parent. The object itself is nil.
-type at struct {
-	parent *at
+// location is the place of a value in its object: a name or an index within its parent. The object itself is nil.
+type location struct {
+	parent *location
 	name   string
 	index  int // for those without a name
 	isItem bool
@@ -59,13 +59,13 @@ type at struct {
 
 // String returns the path in the form of errors. A key in a map at the top begins with a dot, a property does
 // not.
-func (a *at) String() string {
+func (a *location) String() string {
 	var b strings.Builder
 	a.write(&b)
 	return b.String()
 }
 
-func (a *at) write(b *strings.Builder) {
+func (a *location) write(b *strings.Builder) {
 	switch {
 	case a == nil:
 	case a.isItem:
@@ -82,8 +82,8 @@ func (a *at) write(b *strings.Builder) {
 	}
 }
 
-// validated holds the findings of a walk in a value.
-type validated struct {
+// findings holds the findings of a walk in a value.
+type findings struct {
 	errs []error
 	// texts holds the texts of errs, so that the same error is not added twice.
 	texts []string
@@ -93,7 +93,7 @@ type validated struct {
 	matched int
 }
 
-func (v *validated) add(err error) {
+func (v *findings) add(err error) {
 	if err == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func (v *validated) add(err error) {
 	v.errs, v.texts = append(v.errs, err), append(v.texts, text)
 }
 
-func (v *validated) merge(other validated) {
+func (v *findings) merge(other findings) {
 	for _, err := range other.errs {
 		v.add(err)
 	}
@@ -119,7 +119,7 @@ func (v *validated) merge(other validated) {
 }
 
 // addOf is add for functions of the library, whose nil pointer would become a non-nil error.
-func (v *validated) addOf(err *errors.Validation) {
+func (v *findings) addOf(err *errors.Validation) {
 	if err != nil {
 		v.add(err)
 	}
@@ -129,15 +129,15 @@ const inBody = "body"
 
 // value validates a value. related, if not nil, relates it to its old value: errors of unchanged values are
 // dropped.
-func (w *walk) value(n *node, p *at, value any, related *common.CorrelatedObject) validated {
+func (w *walk) value(n *node, p *location, value any, related *common.CorrelatedObject) findings {
 	out := w.check(n, p, value, related)
 	if len(out.errs) > 0 && related != nil && related.CachedDeepEqual() {
-		return validated{matched: out.matched}
+		return findings{matched: out.matched}
 	}
 	return out
 }
 
-func (w *walk) check(n *node, p *at, value any, related *common.CorrelatedObject) (out validated) {
+func (w *walk) check(n *node, p *location, value any, related *common.CorrelatedObject) (out findings) {
 	if !w.take(1 + int64(len(n.Enum)/enumWorkAStep)) {
 		return out
 	}
@@ -171,7 +171,7 @@ func (w *walk) check(n *node, p *at, value any, related *common.CorrelatedObject
 	return out
 }
 
-func (w *walk) text(n *node, p *at, value string, out *validated) {
+func (w *walk) text(n *node, p *location, value string, out *findings) {
 	switch {
 	case n.MaxLength != nil && int64(utf8.RuneCountInString(value)) > *n.MaxLength:
 		out.add(errors.TooLong(p.String(), inBody, *n.MaxLength, value))
@@ -190,7 +190,7 @@ func (w *walk) text(n *node, p *at, value string, out *validated) {
 }
 
 // match matches a text with a pattern. The cost is proportional to the length of both.
-func (w *walk) match(n *node, p *at, value string, out *validated) {
+func (w *walk) match(n *node, p *location, value string, out *findings) {
 	re := n.pattern.compile()
 	switch {
 	case re.err != nil:
@@ -201,7 +201,7 @@ func (w *walk) match(n *node, p *at, value string, out *validated) {
 	}
 }
 
-func (w *walk) list(n *node, p *at, items []any, related *common.CorrelatedObject, out *validated) {
+func (w *walk) list(n *node, p *location, items []any, related *common.CorrelatedObject, out *findings) {
 	if n.items != nil {
 		for i, item := range items {
 			if w.err != nil {
@@ -211,7 +211,7 @@ func (w *walk) list(n *node, p *at, items []any, related *common.CorrelatedObjec
 			if related != nil {
 				itemRelated = related.Index(i)
 			}
-			out.merge(w.value(n.items, &at{parent: p, index: i, isItem: true}, item, itemRelated))
+			out.merge(w.value(n.items, &location{parent: p, index: i, isItem: true}, item, itemRelated))
 		}
 	}
 	size := int64(len(items))
@@ -227,7 +227,7 @@ func (w *walk) list(n *node, p *at, items []any, related *common.CorrelatedObjec
 	out.matched += 2
 }
 
-func (w *walk) object(n *node, p *at, fields map[string]any, related *common.CorrelatedObject, out *validated) {
+func (w *walk) object(n *node, p *location, fields map[string]any, related *common.CorrelatedObject, out *findings) {
 	size := int64(len(fields))
 	if n.MinProperties != nil && size < *n.MinProperties {
 		out.add(errors.TooFewProperties(p.String(), inBody, *n.MinProperties, size))
@@ -241,7 +241,7 @@ func (w *walk) object(n *node, p *at, fields map[string]any, related *common.Cor
 	for i := range n.properties {
 		prop := &n.properties[i]
 		if value, ok := fields[prop.name]; ok {
-			out.merge(w.value(prop.node, &at{parent: p, name: prop.name}, value, relatedField(p, prop.name, related)))
+			out.merge(w.value(prop.node, &location{parent: p, name: prop.name}, value, relatedField(p, prop.name, related)))
 		}
 	}
 	for _, name := range n.Required {
@@ -252,7 +252,7 @@ func (w *walk) object(n *node, p *at, fields map[string]any, related *common.Cor
 }
 
 // additional validates the fields that are no properties.
-func (w *walk) additional(n *node, p *at, fields map[string]any, related *common.CorrelatedObject, out *validated) {
+func (w *walk) additional(n *node, p *location, fields map[string]any, related *common.CorrelatedObject, out *findings) {
 	for name, value := range fields {
 		if _, ok := n.Properties[name]; ok {
 			continue
@@ -264,13 +264,13 @@ func (w *walk) additional(n *node, p *at, fields map[string]any, related *common
 			out.add(errors.PropertyNotAllowed(p.String(), inBody, name))
 			continue
 		}
-		out.merge(w.value(n.additional, &at{parent: p, name: name, isKey: true}, value, relatedField(p, name, related)))
+		out.merge(w.value(n.additional, &location{parent: p, name: name, isKey: true}, value, relatedField(p, name, related)))
 	}
 }
 
 // relatedField relates a field to its old value. The apiVersion and the kind at the top have none: old and new
 // were both converted to this version, which hides whether they changed.
-func relatedField(p *at, name string, related *common.CorrelatedObject) *common.CorrelatedObject {
+func relatedField(p *location, name string, related *common.CorrelatedObject) *common.CorrelatedObject {
 	if related == nil || p == nil && (name == "apiVersion" || name == "kind") {
 		return nil
 	}

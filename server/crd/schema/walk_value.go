@@ -11,8 +11,8 @@ import (
 )
 
 // checkType checks the type of a value, which may be null.
-func checkType(n *node, p *at, value any) (out validated) {
-	wrong := func(want, got string) validated {
+func checkType(n *node, p *location, value any) (out findings) {
+	wrong := func(want, got string) findings {
 		out.add(errors.InvalidType(p.String(), inBody, want, got))
 		return out
 	}
@@ -66,7 +66,7 @@ func typeOf(value any) (name, format string) {
 func whole(f float64) bool { return validate.MultipleOf("", "", f, 1) == nil }
 
 // number checks the range of a number, in the library's order.
-func number(n *node, p *at, value any) (out validated) {
+func number(n *node, p *location, value any) (out findings) {
 	out.matched = 1
 	typeName, format := numberType(n)
 	inRange := func(v any, what string) bool {
@@ -143,7 +143,7 @@ func asFloat(value any) float64 {
 }
 
 // enum checks that a value is one of the allowed values.
-func (w *walk) enum(n *node, p *at, value any, out *validated) {
+func (w *walk) enum(n *node, p *location, value any, out *findings) {
 	if len(n.Enum) == 0 || w.err != nil {
 		return
 	}
@@ -168,7 +168,7 @@ func (w *walk) enum(n *node, p *at, value any, out *validated) {
 const compositeError = errors.CompositeErrorCode
 
 // branches validates a value by allOf, anyOf, oneOf and not.
-func (w *walk) branches(n *node, p *at, value any) (out validated) {
+func (w *walk) branches(n *node, p *location, value any) (out findings) {
 	out.matched = 1
 	if len(n.anyOf) > 0 {
 		out.merge(w.anyOf(n, p, value))
@@ -187,8 +187,8 @@ func (w *walk) branches(n *node, p *at, value any) (out validated) {
 	return out
 }
 
-func (w *walk) anyOf(n *node, p *at, value any) (out validated) {
-	var best validated
+func (w *walk) anyOf(n *node, p *location, value any) (out findings) {
+	var best findings
 	for i, branch := range n.anyOf {
 		if w.err != nil {
 			return out
@@ -206,8 +206,8 @@ func (w *walk) anyOf(n *node, p *at, value any) (out validated) {
 	return out
 }
 
-func (w *walk) oneOf(n *node, p *at, value any) (out validated) {
-	var best, first validated
+func (w *walk) oneOf(n *node, p *location, value any) (out findings) {
+	var best, first findings
 	valid := 0
 	for i, branch := range n.oneOf {
 		if w.err != nil {
@@ -237,7 +237,7 @@ func (w *walk) oneOf(n *node, p *at, value any) (out validated) {
 	return out
 }
 
-func (w *walk) allOf(n *node, p *at, value any) (out validated) {
+func (w *walk) allOf(n *node, p *location, value any) (out findings) {
 	valid := 0
 	for _, branch := range n.allOf {
 		if w.err != nil {

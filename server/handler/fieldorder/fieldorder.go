@@ -24,8 +24,8 @@ const (
 	longObject = 8 * longMap
 )
 
-// Of wraps c so that its values have an order.
-func Of(c managedfields.TypeConverter) managedfields.TypeConverter { return converter{c} }
+// NewConverter wraps c so that its values have an order.
+func NewConverter(c managedfields.TypeConverter) managedfields.TypeConverter { return converter{c} }
 
 type converter struct{ managedfields.TypeConverter }
 
@@ -65,23 +65,23 @@ func hasLongMap(content any) bool {
 	return false
 }
 
-// ordered is a value whose maps, at any depth, iterate in order.
-type ordered struct{ value.Value }
+// orderedValue is a value whose maps, at any depth, iterate in order.
+type orderedValue struct{ value.Value }
 
 func wrap(v value.Value) value.Value {
 	if v == nil {
 		return nil
 	}
-	if _, ok := v.(ordered); ok || !v.IsMap() && !v.IsList() {
+	if _, ok := v.(orderedValue); ok || !v.IsMap() && !v.IsList() {
 		return v
 	}
-	return ordered{v}
+	return orderedValue{v}
 }
 
-func (v ordered) AsMap() value.Map                         { return orderedMap{v.Value.AsMap()} }
-func (v ordered) AsMapUsing(value.Allocator) value.Map     { return v.AsMap() }
-func (v ordered) AsList() value.List                       { return orderedList{v.Value.AsList()} }
-func (v ordered) AsListUsing(_ value.Allocator) value.List { return v.AsList() }
+func (v orderedValue) AsMap() value.Map                         { return orderedMap{v.Value.AsMap()} }
+func (v orderedValue) AsMapUsing(value.Allocator) value.Map     { return v.AsMap() }
+func (v orderedValue) AsList() value.List                       { return orderedList{v.Value.AsList()} }
+func (v orderedValue) AsListUsing(_ value.Allocator) value.List { return v.AsList() }
 
 type orderedMap struct{ value.Map }
 

@@ -42,7 +42,7 @@ func TestSameInOrder(t *testing.T) {
 	long, short := object(r, 2*longMap), object(r, 10)
 	for _, pair := range [][2]*unstructured.Unstructured{{long, object(r, 2*longMap)}, {short, long}, {long, short}, {long, long}} {
 		var texts []string
-		for _, c := range []managedfields.TypeConverter{plain, Of(plain)} {
+		for _, c := range []managedfields.TypeConverter{plain, NewConverter(plain)} {
 			lhs, rhs := toTyped(t, c, pair[0]), toTyped(t, c, pair[1])
 			compared, err := lhs.Compare(rhs)
 			if err != nil {
@@ -73,7 +73,7 @@ func TestSameInOrder(t *testing.T) {
 func TestLongMapsHaveAnOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	plain := managedfields.NewDeducedTypeConverter()
-	root := toTyped(t, Of(plain), object(r, 2*longMap)).AsValue().AsMap()
+	root := toTyped(t, NewConverter(plain), object(r, 2*longMap)).AsValue().AsMap()
 	data, _ := root.Get("data")
 	var keys []string
 	data.AsMap().Iterate(func(key string, _ value.Value) bool { keys = append(keys, key); return true })
@@ -91,7 +91,7 @@ func TestLongMapsHaveAnOrder(t *testing.T) {
 	if len(keys) < longMap || !slices.IsSorted(keys) {
 		t.Errorf("%d keys of the other in any order", len(keys))
 	}
-	if _, ok := toTyped(t, Of(plain), object(r, 10)).AsValue().(ordered); ok {
+	if _, ok := toTyped(t, NewConverter(plain), object(r, 10)).AsValue().(orderedValue); ok {
 		t.Error("a short object is put in order")
 	}
 }

@@ -64,18 +64,18 @@ func (o *Operation) StatusCodeResponses() []common.StatusCodeResponse {
 	return responses
 }
 
-// Below groups the operations below one root.
-type Below struct {
+// Group groups the operations below one root.
+type Group struct {
 	Root string
 	List []*Operation
 }
 
-var _ common.RouteContainer = Below{}
+var _ common.RouteContainer = Group{}
 
-func (b Below) RootPath() string                   { return b.Root }
-func (b Below) PathParameters() []common.Parameter { return nil }
+func (b Group) RootPath() string                   { return b.Root }
+func (b Group) PathParameters() []common.Parameter { return nil }
 
-func (b Below) Routes() []common.Route {
+func (b Group) Routes() []common.Route {
 	list := make([]common.Route, 0, len(b.List))
 	for _, item := range b.List {
 		list = append(list, item)

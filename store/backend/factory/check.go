@@ -42,7 +42,7 @@ func newETCD3Check(ctx context.Context, c Config, timeout time.Duration, further
 }
 
 // connect dials until it succeeds, and closes the connection when ctx ends.
-func (ch *check) connect(ctx context.Context, s *Shared, c TransportConfig) {
+func (ch *check) connect(ctx context.Context, s *Pool, c TransportConfig) {
 	for {
 		t, err := s.acquire(c)
 		ch.mu.Lock()

@@ -9,7 +9,7 @@ import (
 
 // Client connects to etcd for code outside the storage path. The client shares the storages' connection. The function
 // that Client returns closes it.
-func (s *Shared) Client(c TransportConfig) (*clientv3.Client, DestroyFunc, error) {
+func (s *Pool) Client(c TransportConfig) (*clientv3.Client, DestroyFunc, error) {
 	t, err := s.acquire(c)
 	if err != nil {
 		return nil, nil, fmt.Errorf("a client of etcd: %w", err)

@@ -74,12 +74,12 @@ type Config struct {
 	LeaseManagerConfig etcd3.LeaseManagerConfig
 
 	// Shared is used by all storages of a server. With nil, ForResource and the checks make their own.
-	Shared *Shared
+	Shared *Pool
 }
 
-func (config *Config) orOwn() *Shared {
+func (config *Config) orOwn() *Pool {
 	if config.Shared == nil {
-		return NewShared(nil, nil)
+		return NewPool(nil, nil)
 	}
 	return config.Shared
 }
@@ -110,7 +110,7 @@ func NewDefaultConfig(prefix string, codec runtime.Codec) *Config {
 		HealthcheckTimeout:   DefaultHealthcheckTimeout,
 		ReadycheckTimeout:    DefaultReadinessTimeout,
 		LeaseManagerConfig:   etcd3.NewDefaultLeaseManagerConfig(),
-		Shared:               NewShared(nil, nil),
+		Shared:               NewPool(nil, nil),
 	}
 }
 

@@ -270,7 +270,7 @@ func TestConnectionIsShared(t *testing.T) {
 	t.Cleanup(server.Close)
 	proxy := countConnections(t, server.Addrs()[0].String())
 	transport := factory.TransportConfig{ServerList: []string{"http://" + proxy.address}}
-	shared := factory.NewShared(nil, nil)
+	shared := factory.NewPool(nil, nil)
 	var destroys []factory.DestroyFunc
 	for range 5 {
 		c := config(t, transport)
@@ -326,7 +326,7 @@ func TestUnreachableIsTriedAgain(t *testing.T) {
 func TestSizeIsMeasured(t *testing.T) {
 	c := config(t, factory.TransportConfig{InProcess: embedtest.Shared(t)})
 	registry := prometheus.NewPedanticRegistry()
-	c.Shared = factory.NewShared(registry, nil)
+	c.Shared = factory.NewPool(registry, nil)
 	create(t, c)
 	eventually(t, func() error {
 		families, err := registry.Gather()

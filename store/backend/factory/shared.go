@@ -12,9 +12,9 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// Shared holds the resources that all storages of a server use: connections to etcd, metrics, and memory for encoded
+// Pool holds the resources that all storages of a server use: connections to etcd, metrics, and memory for encoded
 // objects. Several servers in one process have one each. mu guards transports.
-type Shared struct {
+type Pool struct {
 	// Metrics, Caches and Transforms count what storages, their cachers and their transformers do.
 	Metrics    *metrics.Metrics
 	Caches     *cachemetrics.Metrics
@@ -27,14 +27,14 @@ type Shared struct {
 	transports map[transportKey]*transport
 }
 
-// NewShared registers the metrics with reg, and lets compactors write to log. Either may be nil: then metrics are
+// NewPool registers the metrics with reg, and lets compactors write to log. Either may be nil: then metrics are
 // unregistered, or messages dropped.
-func NewShared(reg prometheus.Registerer, log *slog.Logger) *Shared {
+func NewPool(reg prometheus.Registerer, log *slog.Logger) *Pool {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	storages := metrics.New(reg)
-	return &Shared{
+	return &Pool{
 		Metrics:    storages,
 		Caches:     cachemetrics.New(reg, storages),
 		Transforms: transform.NewMetrics(reg),

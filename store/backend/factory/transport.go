@@ -22,7 +22,7 @@ import (
 //  3. mu guards compactors and monitoring; the mutex of shared guards its list and refs. Neither is held while
 //     dialling.
 type transport struct {
-	shared *Shared
+	shared *Pool
 	config TransportConfig
 	key    transportKey
 	refs   int
@@ -44,7 +44,7 @@ type transportKey struct {
 }
 
 // acquire returns the transport of a configuration, connected. The caller releases it.
-func (s *Shared) acquire(c TransportConfig) (*transport, error) {
+func (s *Pool) acquire(c TransportConfig) (*transport, error) {
 	if c.InProcess == nil && len(c.ServerList) == 0 {
 		return nil, errors.New("no etcd is given: neither servers (--etcd-servers) nor one in this process")
 	}
@@ -75,7 +75,7 @@ func (s *Shared) acquire(c TransportConfig) (*transport, error) {
 
 // Connect connects to etcd, so that a wrong configuration is noticed before anything is built on it. Later storages
 // share the connection, which lives until the returned function is called.
-func (s *Shared) Connect(c TransportConfig) (DestroyFunc, error) {
+func (s *Pool) Connect(c TransportConfig) (DestroyFunc, error) {
 	t, err := s.acquire(c)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ type Envelope struct {
 	end  context.CancelFunc
 
 	mu      sync.Mutex
-	secrets map[sourceID]*held
+	secrets map[sourceID]*openSource
 	// closed holds sources that the plugin failed to decrypt. While there are some, seeking: a goroutine retries
 	// them.
 	closed  map[sourceID]source
@@ -96,7 +96,7 @@ type failure struct {
 
 // New makes an Envelope. Its first use calls the plugin.
 func New(c Config) (*Envelope, error) {
-	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[sourceID]*held{},
+	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[sourceID]*openSource{},
 		closed: map[sourceID]source{}}
 	e.life, e.end = context.WithCancel(context.Background())
 	var err error
@@ -171,7 +171,7 @@ func (e *Envelope) Open(ctx context.Context, stored, place []byte) (value []byte
 }
 
 // damaged names the plugin if its answer may be why a value was not opened.
-func (e *Envelope) damaged(opener *held, err error) error {
+func (e *Envelope) damaged(opener *openSource, err error) error {
 	if opener.proved.Load() {
 		return err
 	}
@@ -268,7 +268,7 @@ func (e *Envelope) ask(ctx context.Context, last *state) (*state, error) {
 		// It has changed its mind between the two calls: the next one will tell.
 		return nil, errors.New("it encrypted with another key than the one that its status names")
 	}
-	own := &held{secret: next.seed, at: began}
+	own := &openSource{secret: next.seed, at: began}
 	own.proved.Store(true)
 	e.keep(next.id(), own)
 	return next, nil

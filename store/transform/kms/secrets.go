@@ -20,8 +20,8 @@ func (s *source) id() sourceID {
 	return sha256.Sum256(append([]byte{byte(s.kind)}, s.append(nil)...))
 }
 
-// held is a decrypted source, which opens its values.
-type held struct {
+// openSource is a decrypted source, which opens its values.
+type openSource struct {
 	secret
 	at time.Time
 	// proved says that it has opened a value, and suspect that it failed to before it was proved: then the plugin may
@@ -30,7 +30,7 @@ type held struct {
 }
 
 // open is that of the secret. It notes what that says about the plugin.
-func (h *held) open(data, place []byte) ([]byte, error) {
+func (h *openSource) open(data, place []byte) ([]byte, error) {
 	value, err := h.secret.open(data, place)
 	switch {
 	case err == nil && !h.proved.Load():
@@ -43,13 +43,13 @@ func (h *held) open(data, place []byte) ([]byte, error) {
 
 // trusted reports whether the secret can be used without asking the plugin again. A suspect secret is checked after a
 // moment: the values may be damaged instead.
-func (h *held) trusted(now time.Time) bool {
+func (h *openSource) trusted(now time.Time) bool {
 	return h.proved.Load() || !h.suspect.Load() || now.Sub(h.at) < breather
 }
 
 // secretOf returns the secret that opens the values of a source. It calls the plugin once for each source, and not at
 // all for a moment after a timeout: a read of a thousand values does not wait a thousand times.
-func (e *Envelope) secretOf(ctx context.Context, from *source) (*held, error) {
+func (e *Envelope) secretOf(ctx context.Context, from *source) (*openSource, error) {
 	id := from.id()
 	e.mu.Lock()
 	known := e.secrets[id]
@@ -74,7 +74,7 @@ func (e *Envelope) secretOf(ctx context.Context, from *source) (*held, error) {
 }
 
 // decrypt has the plugin decrypt a source.
-func (e *Envelope) decrypt(ctx context.Context, from *source) (*held, error) {
+func (e *Envelope) decrypt(ctx context.Context, from *source) (*openSource, error) {
 	plain, err := e.plugin.decrypt(ctx, from)
 	code := status.Code(err)
 	var opener secret
@@ -82,7 +82,7 @@ func (e *Envelope) decrypt(ctx context.Context, from *source) (*held, error) {
 		opener, err = newSecret(from.kind, plain)
 	}
 	if err == nil {
-		return &held{secret: opener, at: e.now()}, nil
+		return &openSource{secret: opener, at: e.now()}, nil
 	}
 	err = fmt.Errorf("failed to decrypt DEK, error: the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
 	if !over(ctx) && (code == codes.Unavailable || code == codes.DeadlineExceeded) {
@@ -98,7 +98,7 @@ func over(ctx context.Context) bool {
 }
 
 // keep stores the secret of a source, and reports whether a reader has missed it.
-func (e *Envelope) keep(id sourceID, opener *held) (missed bool) {
+func (e *Envelope) keep(id sourceID, opener *openSource) (missed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.secrets) >= maxSecrets {
@@ -112,7 +112,7 @@ func (e *Envelope) keep(id sourceID, opener *held) (missed bool) {
 
 // miss records that a source was not opened, and makes a goroutine retry until it is. If it has been opened
 // meanwhile, miss returns its secret.
-func (e *Envelope) miss(id sourceID, from *source, err error) (*held, error) {
+func (e *Envelope) miss(id sourceID, from *source, err error) (*openSource, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if known := e.secrets[id]; known != nil && known.trusted(e.now()) {

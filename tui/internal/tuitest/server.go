@@ -259,7 +259,7 @@ func (s *Server) list(w http.ResponseWriter, f filter.Filter) {
 	defer s.mu.Unlock()
 	list := v1alpha1.JourneyList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(s.seq)}}
 	for _, j := range s.journeys {
-		if f.Match(subject.Of(j)) {
+		if f.Match(subject.NewSubject(j)) {
 			list.Items = append(list.Items, summary(j))
 		}
 	}
@@ -287,7 +287,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, f filter.Filter) 
 		log, changed := s.log, s.changed
 		s.mu.Unlock()
 		for _, e := range log {
-			if e.seq <= seq || e.event != watch.Bookmark && e.event != watch.Deleted && !f.Match(subject.Of(e.j)) {
+			if e.seq <= seq || e.event != watch.Bookmark && e.event != watch.Deleted && !f.Match(subject.NewSubject(e.j)) {
 				continue
 			}
 			seq = e.seq

@@ -285,7 +285,7 @@ func (p *Pane) beside(left, right []string, focused bool) []string {
 	for i := range rule {
 		rule[i] = paint("│")
 	}
-	return draw.Beside(left, rule, right)
+	return draw.JoinBlocks(left, rule, right)
 }
 
 // note returns the text in the frame: the step, and the destination of enter.

@@ -150,7 +150,7 @@ func (b *builder) scope(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 // written returns the last key and revision that a request wrote.
 func written(j *v1alpha1.Journey) (key string, revision int64, ok bool) {
 	for i := range j.Status.Steps {
-		if k, r, wrote := blame.Written(&j.Status.Steps[i]); wrote {
+		if k, r, wrote := blame.StepWrite(&j.Status.Steps[i]); wrote {
 			key, revision, ok = k, r, true
 		}
 	}

@@ -79,7 +79,7 @@ func (b *builder) transaction(s *v1alpha1.Step, said map[string]string) {
 		otherwise = b.words.Phrase("nothing")
 	}
 	b.fact("ELSE", plain, otherwise)
-	switch key, revision, ok := blame.Written(s); {
+	switch key, revision, ok := blame.StepWrite(s); {
 	case ok:
 		b.factTo("written", good, b.words.Phrase("revision %d", revision), to(screen.ToKey{Key: key, Revision: revision}))
 	case said["modRevision"] != "":

@@ -21,7 +21,7 @@ func cardOf(j *v1alpha1.Journey, others []*v1alpha1.Journey, words lang.Language
 	if j == nil {
 		return nil
 	}
-	return refusal.Of(j, others, words)
+	return refusal.Explain(j, others, words)
 }
 
 // refusal explains why a request was refused. Above the step that refused it, it leaves out that step's own text.

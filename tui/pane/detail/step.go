@@ -33,7 +33,7 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 	if parent := int(s.Parent); parent >= 0 && parent < i {
 		b.factTo("called by", plain, number(j, parent)+"  "+b.words.Text(j.Status.Steps[parent].Title), toStep(parent))
 	}
-	if key, revision, ok := blame.Written(s); ok {
+	if key, revision, ok := blame.StepWrite(s); ok {
 		b.factTo("wrote", good, b.words.Phrase("%s at revision %d", key, revision), to(screen.ToKey{Key: key, Revision: revision}))
 	}
 	b.interventions(&j.Status, i)

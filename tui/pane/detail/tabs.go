@@ -24,8 +24,8 @@ const (
 
 var tabNames = [...]string{"Step", "Diff", "Source", "Object", "etcd", "Timing", "Watchers", "Request"}
 
-// Named returns the tab with an English name.
-func Named(name string) (Tab, bool) {
+// FindTab returns the tab with an English name.
+func FindTab(name string) (Tab, bool) {
 	i := slices.Index(tabNames[:], name)
 	return Tab(max(i, 0)), i >= 0
 }

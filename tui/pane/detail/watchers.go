@@ -18,7 +18,7 @@ type cacheWrite struct {
 func cacheWrites(j *v1alpha1.Journey) []cacheWrite {
 	var all []cacheWrite
 	for i := range j.Status.Steps {
-		if key, revision, ok := blame.Written(&j.Status.Steps[i]); ok {
+		if key, revision, ok := blame.StepWrite(&j.Status.Steps[i]); ok {
 			all = append(all, cacheWrite{key, revision})
 		}
 	}

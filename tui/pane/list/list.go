@@ -174,7 +174,7 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 		marks[0] = '>'
 	}
 	switch {
-	case Failed(row.Journey):
+	case HasFailed(row.Journey):
 		marks[1], style = '!', p.look().Bad
 	case row.Status.Phase == v1alpha1.JourneyHeld:
 		marks[1], style = '=', p.look().Notice
@@ -199,8 +199,8 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	return line
 }
 
-// Failed reports whether a request got an error or no answer, or was a watch that ended with an error.
-func Failed(j *v1alpha1.Journey) bool {
+// HasFailed reports whether a request got an error or no answer, or was a watch that ended with an error.
+func HasFailed(j *v1alpha1.Journey) bool {
 	return j.Status.Code >= 400 || j.Status.WatchError != 0 ||
 		j.Status.Phase == v1alpha1.JourneyComplete && j.Status.Code == 0 && !j.IsInstall()
 }

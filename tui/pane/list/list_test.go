@@ -26,7 +26,7 @@ func shown(t testing.TB, more ...*v1alpha1.Journey) *Pane {
 func shownOf(t testing.TB, capacity int, more ...*v1alpha1.Journey) *Pane {
 	t.Helper()
 	changed := make(chan struct{}, 1)
-	s := session.Saved(append(tuitest.Recorded(t, "../testdata/journeys.json"), more...), trace.Catalogue{}, func() {
+	s := session.NewArchive(append(tuitest.Recorded(t, "../testdata/journeys.json"), more...), trace.Catalogue{}, func() {
 		select {
 		case changed <- struct{}{}:
 		default:

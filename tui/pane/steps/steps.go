@@ -60,16 +60,16 @@ func (p *Pane) Named(named bool) {
 	p.version++
 }
 
-// Changed counts, for each step, the fields of the object that it changed. It is slow for large objects.
-func Changed(j *v1alpha1.Journey) []int {
+// CountChanges counts, for each step, the fields of the object that it changed. It is slow for large objects.
+func CountChanges(j *v1alpha1.Journey) []int {
 	changed := make([]int, len(j.Status.Steps))
 	for i := range j.Status.Steps {
-		changed[i] = blame.Changed(&j.Status.Steps[i])
+		changed[i] = blame.CountChanges(&j.Status.Steps[i])
 	}
 	return changed
 }
 
-// Show shows a journey, with the counts from [Changed]. For a later state of the shown journey, cursor and folds
+// Show shows a journey, with the counts from [CountChanges]. For a later state of the shown journey, cursor and folds
 // stay.
 func (p *Pane) Show(j *v1alpha1.Journey, changed []int) {
 	same := p.journey != nil && p.journey.Name == j.Name

@@ -15,7 +15,7 @@ func shown(t testing.TB, name string, w, h int) *Pane {
 	j := screentest.Journey(t, name)
 	p := New(theme.Plain)
 	p.SetSize(w, h)
-	p.Show(j, Changed(j))
+	p.Show(j, CountChanges(j))
 	return p
 }
 
@@ -136,7 +136,7 @@ func TestStart(t *testing.T) {
 			s.Error = "tolerated"
 		}
 	}
-	p.Show(j, Changed(j))
+	p.Show(j, CountChanges(j))
 	if at := p.Selected(); j.Status.Steps[at].ID != "store.try-update" {
 		t.Errorf("with a failure that was put up with it begins at %s", j.Status.Steps[at].ID)
 	}
@@ -196,7 +196,7 @@ func TestNobodyCaused(t *testing.T) {
 	j.Status.Marks[0].Revision = 9999
 	p := New(theme.Plain)
 	p.SetSize(68, 60)
-	p.Show(j, Changed(j))
+	p.Show(j, CountChanges(j))
 	if last := p.rows[len(p.rows)-1]; last.kind != isMark || last.step != -1 {
 		t.Errorf("%+v", last)
 	}
@@ -220,7 +220,7 @@ func hostile(t testing.TB) *v1alpha1.Journey {
 func TestSizes(t *testing.T) {
 	for _, j := range []*v1alpha1.Journey{screentest.Journey(t, "rec-12"), hostile(t), {}} {
 		p := New(theme.Plain)
-		p.Show(j, Changed(j))
+		p.Show(j, CountChanges(j))
 		for _, focused := range []bool{false, true} {
 			screentest.PaneSizes(t, "steps", func(w, h int) []string {
 				p.SetSize(w, h)

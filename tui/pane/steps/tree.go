@@ -63,7 +63,7 @@ func tree(status *v1alpha1.JourneyStatus) []*node {
 		} else {
 			roots = append(roots, n)
 		}
-		if _, revision, ok := blame.Written(&steps[i]); ok {
+		if _, revision, ok := blame.StepWrite(&steps[i]); ok {
 			writers[revision] = n
 		}
 	}

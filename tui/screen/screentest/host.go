@@ -152,7 +152,7 @@ func (h *Host) Attach(s screen.Screen) {
 	}
 	own := append(s.Commands(), keys.Command{ID: keys.Back, Meaning: keys.GoBack, Contexts: s.Contexts(),
 		Do: func() tea.Cmd { return shared(keys.Back) }})
-	table, err := keys.New(append(own, keys.Shared(s.Contexts(), own, shared)...))
+	table, err := keys.New(append(own, keys.SharedCommands(s.Contexts(), own, shared)...))
 	if err != nil {
 		h.t.Fatal(err)
 	}

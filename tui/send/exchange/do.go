@@ -84,7 +84,7 @@ func hold(ctx context.Context, c *api.Client, id string, o Options) (done func()
 	breakpoint := v1alpha1.Breakpoint{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Breakpoint"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: v1alpha1.BreakpointSpec{Filter: filter.Of("audit", id, "step", o.HeldAt), Count: 1,
+		Spec: v1alpha1.BreakpointSpec{Filter: filter.Compose("audit", id, "step", o.HeldAt), Count: 1,
 			Skip: int64(o.Skip), LeaseSeconds: leaseSeconds},
 	}
 	if err := c.Create(ctx, collection, &breakpoint, nil); err != nil {

@@ -39,7 +39,7 @@ const (
 
 // Check returns the problems of a body, sorted by line. d may be nil: then it finds only problems that need no
 // schema.
-func (d *Document) Check(body string, of Of) []Problem {
+func (d *Document) Check(body string, of Description) []Problem {
 	c := &checker{d: d, of: of}
 	if d == nil {
 		c.d = &Document{}
@@ -58,7 +58,7 @@ func (d *Document) Check(body string, of Of) []Problem {
 
 type checker struct {
 	d        *Document
-	of       Of
+	of       Description
 	problems []Problem
 }
 

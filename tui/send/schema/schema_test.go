@@ -58,23 +58,23 @@ var (
 func TestTemplates(t *testing.T) {
 	for _, test := range []struct {
 		file, doc string
-		of        Of
+		of        Description
 	}{
-		{"configmap", "core", Of{Kind: configMap, Namespace: "default"}},
-		{"secret", "core", Of{Kind: request.Kind{Version: "v1", Kind: "Secret"}, Namespace: "default", Name: "s"}},
-		{"pod", "core", Of{Kind: request.Kind{Version: "v1", Kind: "Pod"}, Namespace: "default"}},
-		{"service", "core", Of{Kind: request.Kind{Version: "v1", Kind: "Service"}, Namespace: "default", Name: "web"}},
-		{"event", "core", Of{Kind: request.Kind{Version: "v1", Kind: "Event"}, Namespace: "default"}},
-		{"namespace", "core", Of{Kind: request.Kind{Version: "v1", Kind: "Namespace"}, Name: "n"}},
-		{"serviceaccount", "core", Of{Kind: request.Kind{Version: "v1", Kind: "ServiceAccount"}, Namespace: "default"}},
-		{"deployment", "apps", Of{Kind: deployment, Namespace: "default", Name: "web"}},
-		{"scale", "apps", Of{Kind: request.Kind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Namespace: "default", Name: "web"}},
-		{"crontab", "stable", Of{Kind: cronTab, Namespace: "default"}},
-		{"crd", "apiextensions", Of{Kind: request.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}}},
-		{"unknown", "core", Of{Kind: cronTab, Namespace: "default"}},
-		{"merge-patch", "core", Of{Kind: configMap, Patch: request.MergePatch}},
-		{"json-patch", "core", Of{Kind: configMap, Patch: request.JSONPatch}},
-		{"apply", "core", Of{Kind: configMap, Namespace: "default", Name: "a", Patch: request.ApplyPatch}},
+		{"configmap", "core", Description{Kind: configMap, Namespace: "default"}},
+		{"secret", "core", Description{Kind: request.Kind{Version: "v1", Kind: "Secret"}, Namespace: "default", Name: "s"}},
+		{"pod", "core", Description{Kind: request.Kind{Version: "v1", Kind: "Pod"}, Namespace: "default"}},
+		{"service", "core", Description{Kind: request.Kind{Version: "v1", Kind: "Service"}, Namespace: "default", Name: "web"}},
+		{"event", "core", Description{Kind: request.Kind{Version: "v1", Kind: "Event"}, Namespace: "default"}},
+		{"namespace", "core", Description{Kind: request.Kind{Version: "v1", Kind: "Namespace"}, Name: "n"}},
+		{"serviceaccount", "core", Description{Kind: request.Kind{Version: "v1", Kind: "ServiceAccount"}, Namespace: "default"}},
+		{"deployment", "apps", Description{Kind: deployment, Namespace: "default", Name: "web"}},
+		{"scale", "apps", Description{Kind: request.Kind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Namespace: "default", Name: "web"}},
+		{"crontab", "stable", Description{Kind: cronTab, Namespace: "default"}},
+		{"crd", "apiextensions", Description{Kind: request.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}}},
+		{"unknown", "core", Description{Kind: cronTab, Namespace: "default"}},
+		{"merge-patch", "core", Description{Kind: configMap, Patch: request.MergePatch}},
+		{"json-patch", "core", Description{Kind: configMap, Patch: request.JSONPatch}},
+		{"apply", "core", Description{Kind: configMap, Namespace: "default", Name: "a", Patch: request.ApplyPatch}},
 	} {
 		d := document(t, test.doc)
 		got := d.Template(test.of)
@@ -114,7 +114,7 @@ func TestGenerated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := Of{Kind: request.Kind{Group: "g", Version: "v1", Kind: "T"}}
+	of := Description{Kind: request.Kind{Group: "g", Version: "v1", Kind: "T"}}
 	got := d.Template(of)
 	golden(t, "generated.yaml", got)
 	if problems := d.Check(got, of); len(problems) > 0 {
@@ -129,10 +129,10 @@ func TestCheck(t *testing.T) {
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n"
 	const cron = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a}\n"
-	of := Of{Kind: configMap, Namespace: "default"}
+	of := Description{Kind: configMap, Namespace: "default"}
 	for _, test := range []struct {
 		doc  string
-		of   Of
+		of   Description
 		body string
 		want string // the problems, one a line
 	}{
@@ -159,21 +159,21 @@ func TestCheck(t *testing.T) {
 			"1:1 apiVersion: it is required\n1:7 kind: the request is about ConfigMap, not Pod\n2:11 metadata.name: it is required, or generateName is\n" +
 				"2:23 metadata.namespace: the request is about default, not other\n2:39 metadata.labels: *\n2:50 metadata.labels.d: *"},
 		{"core", of, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_b}\n", "3:18 metadata.name: a lowercase RFC 1123 subdomain *"},
-		{"core", Of{Kind: configMap, Name: "b"}, head, "3:18 metadata.name: the request is about b, not a"},
-		{"core", Of{Kind: request.Kind{Version: "v1", Kind: "Service"}}, "apiVersion: v1\nkind: Service\nmetadata: {name: 1a}\n", "3:18 metadata.name: a DNS-1035 label *"},
-		{"apps", Of{Kind: deployment}, web + "  replicas: x\n  template: {}\n",
+		{"core", Description{Kind: configMap, Name: "b"}, head, "3:18 metadata.name: the request is about b, not a"},
+		{"core", Description{Kind: request.Kind{Version: "v1", Kind: "Service"}}, "apiVersion: v1\nkind: Service\nmetadata: {name: 1a}\n", "3:18 metadata.name: a DNS-1035 label *"},
+		{"apps", Description{Kind: deployment}, web + "  replicas: x\n  template: {}\n",
 			"5:3 spec.selector: it is required (object)\n5:13 spec.replicas: integer is wanted, not string"},
-		{"apps", Of{Kind: deployment}, web + "  selector: {}\n  template: {spec: {containers: [{image: x, ports: [{containerPort: 99999999999}]}]}}\n",
+		{"apps", Description{Kind: deployment}, web + "  selector: {}\n  template: {spec: {containers: [{image: x, ports: [{containerPort: 99999999999}]}]}}\n",
 			"6:34 spec.template.spec.containers[0].name: it is required (string)\n" +
 				"6:69 spec.template.spec.containers[0].ports[0].containerPort: it does not fit into 32 bits"},
-		{"apps", Of{Kind: deployment}, web + "  selector: {}\n  template: {spec: {containers: [{name: x, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}\n", ""},
-		{"apps", Of{Kind: deployment, Patch: request.MergePatch}, "spec: {replicas: null, paused: 3}", "1:32 spec.paused: boolean is wanted, not integer"},
-		{"apps", Of{Kind: deployment, Patch: request.StrategicPatch}, "spec: {template: {spec: {containers: [{name: a, $patch: delete}]}}}", ""},
-		{"apps", Of{Kind: deployment, Patch: request.JSONPatch}, "- {op: add, path: /a, value: 1}\n- {op: put, path: a}\n- {path: /a}\n- x\n- {op: move, path: /a}",
+		{"apps", Description{Kind: deployment}, web + "  selector: {}\n  template: {spec: {containers: [{name: x, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}\n", ""},
+		{"apps", Description{Kind: deployment, Patch: request.MergePatch}, "spec: {replicas: null, paused: 3}", "1:32 spec.paused: boolean is wanted, not integer"},
+		{"apps", Description{Kind: deployment, Patch: request.StrategicPatch}, "spec: {template: {spec: {containers: [{name: a, $patch: delete}]}}}", ""},
+		{"apps", Description{Kind: deployment, Patch: request.JSONPatch}, "- {op: add, path: /a, value: 1}\n- {op: put, path: a}\n- {path: /a}\n- x\n- {op: move, path: /a}",
 			"2:8 [1].op: there are add, remove, replace, move, copy, test\n2:19 [1].path: a path begins with /, such as /data/key\n" +
 				"3:3 [2]: op is required: add, remove, replace, move, copy or test\n4:3 [3]: an operation is wanted, such as {op: remove, path: /data/key}\n5:3 [4].from: it is required"},
-		{"apps", Of{Kind: deployment, Patch: request.JSONPatch}, "a: b", "1:1 a list of operations is wanted, such as - {op: remove, path: /data/key}"},
-		{"stable", Of{Kind: cronTab}, cron + "spec: {cronSpec: '* *', image: x, replicas: many}\n", "4:25 spec.image: unknown field\n4:45 spec.replicas: integer is wanted, not string"},
+		{"apps", Description{Kind: deployment, Patch: request.JSONPatch}, "a: b", "1:1 a list of operations is wanted, such as - {op: remove, path: /data/key}"},
+		{"stable", Description{Kind: cronTab}, cron + "spec: {cronSpec: '* *', image: x, replicas: many}\n", "4:25 spec.image: unknown field\n4:45 spec.replicas: integer is wanted, not string"},
 		{"", of, head + "anything: 3\nanything: 4\n", "5:1 anything: it is there twice"},
 	} {
 		var d *Document
@@ -215,7 +215,7 @@ func FuzzCheck(f *testing.F) {
 		for _, end := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029"} {
 			lines += strings.Count(body, end)
 		}
-		for _, p := range d.Check(body, Of{Kind: configMap, Patch: request.PatchType(patch)}) {
+		for _, p := range d.Check(body, Description{Kind: configMap, Patch: request.PatchType(patch)}) {
 			if p.Line < 1 || p.Line > lines || p.Column < 1 {
 				t.Errorf("%q: %v", body, p)
 			}

@@ -15,8 +15,8 @@ import (
 // nameless lists the groups whose objects have no name: the server answers them and does not store them.
 var nameless = map[string]bool{"authentication.k8s.io": true, "authorization.k8s.io": true}
 
-// Of describes the object of a template.
-type Of struct {
+// Description describes the object of a template.
+type Description struct {
 	Kind            request.Kind
 	Namespace, Name string
 	Patch           request.PatchType // of a patch, which has less in it
@@ -33,7 +33,7 @@ type field struct {
 
 // Template writes an object of a kind: its required fields, the usual ones, and a comment for each field. It is valid
 // as it stands where the schema, or the sample of the kind, has enough detail.
-func (d *Document) Template(of Of) string {
+func (d *Document) Template(of Description) string {
 	name := of.Name
 	if name == "" {
 		name = "example"

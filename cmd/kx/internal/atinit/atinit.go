@@ -32,8 +32,8 @@ func init() {
 
 func asks(args []string) bool { return len(args) > 1 && args[1] == "tui" }
 
-// Done restores the terminal's name and starts the collector.
-func Done() {
+// Finish restores the terminal's name and starts the collector.
+func Finish() {
 	debug.SetGCPercent(percent)
 	if had {
 		_ = os.Setenv(term, was)

@@ -23,7 +23,7 @@ func TestCollector(t *testing.T) {
 	if before := debug.SetGCPercent(-1); before != -1 {
 		t.Errorf("before main the heap may grow by %d %%, want -1", before)
 	}
-	Done()
+	Finish()
 	if is := debug.SetGCPercent(want); is != want {
 		t.Errorf("in main the heap may grow by %d %%, want %d", is, want)
 	}

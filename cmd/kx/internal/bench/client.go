@@ -98,14 +98,14 @@ func (c *client) close() {
 
 const jsonType = "application/json"
 
-// failed is the error for an unsuccessful answer.
-type failed struct {
+// answerError is the error for an unsuccessful answer.
+type answerError struct {
 	method, path string
 	code         int
 	message      string
 }
 
-func (f *failed) Error() string {
+func (f *answerError) Error() string {
 	return fmt.Sprintf("%s %s: %d %s", f.method, f.path, f.code, f.message)
 }
 
@@ -131,7 +131,7 @@ func (c *client) send(ctx context.Context, nth int, r *request) (a answer, err e
 		}
 	}
 	if err == nil && (a.code < 200 || a.code > 299) {
-		err = &failed{r.method, r.path, a.code, messageOf(a.said)}
+		err = &answerError{r.method, r.path, a.code, messageOf(a.said)}
 	}
 	return a, err
 }

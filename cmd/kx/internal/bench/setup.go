@@ -105,7 +105,7 @@ func until(ctx context.Context, what string, try func() error) error {
 }
 
 func isCode(err error, code int) bool {
-	var f *failed
+	var f *answerError
 	return errors.As(err, &f) && f.code == code
 }
 
@@ -144,7 +144,7 @@ func (p *place) crd() *apiextensionsv1.CustomResourceDefinition {
 func serverVersion(ctx context.Context, c *client) (string, error) {
 	var info version.Info
 	err := c.object(ctx, http.MethodGet, "/version", nil, &info)
-	var refused *failed
+	var refused *answerError
 	if err != nil && !errors.As(err, &refused) {
 		return "", fmt.Errorf("ask the server for its version: %w", err)
 	}

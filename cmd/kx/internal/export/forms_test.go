@@ -57,7 +57,7 @@ func TestMarkdown(t *testing.T) {
 			"# " + j.Spec.Method + " /", fmt.Sprintf(" — %d, ", j.Status.Code), "2026-01-02T03:04:05Z, from https", "Journey " + j.Name,
 			"\n## Story\n\n",
 		}
-		for _, l := range story.Of(j, lang.English) {
+		for _, l := range story.Tell(j, lang.English) {
 			mark := map[bool]string{true: "✗ "}[l.Failed]
 			parts = append(parts, strings.Repeat("  ", l.Depth)+"- "+mark+inMarkdown(l.Text)+"\n")
 		}
@@ -152,7 +152,7 @@ func TestPage(t *testing.T) {
 		title := fmt.Sprintf("%s %s — %d, ", j.Spec.Method, j.Spec.URI, j.Status.Code)
 		origin := "p kx wrote this at 2026-01-02T03:04:05Z, from https://127.0.0.1:7443."
 		parts := []string{"title " + title, "h1 " + title, origin, "p Journey " + j.Name}
-		for _, l := range story.Of(j, lang.English) {
+		for _, l := range story.Tell(j, lang.English) {
 			parts = append(parts, "li "+strings.Join(strings.Fields(l.Text), " ")+"\n")
 		}
 		parts = append(parts, "summary filter 14 let it pass\n")

@@ -26,7 +26,7 @@ func FuzzDocument(f *testing.F) {
 		all := capturetest.Read(capturetest.Changed(recipe))
 		d := &Document{Server: "https://127.0.0.1:7443", Saved: saved, Journeys: all, Others: map[string][]*v1alpha1.Journey{}, Files: files}
 		for _, j := range all {
-			d.Others[j.Name] = refusal.Related(j, slices.Values(all))
+			d.Others[j.Name] = refusal.RelatedRequests(j, slices.Values(all))
 		}
 		d.Language = []lang.Language{lang.English, lang.Chinese}[len(recipe)/4%2]
 		for _, as := range forms {

@@ -31,7 +31,7 @@ func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 		fmt.Fprintf(&b, "\n%s\n", say("%d things are missing: the journey was full.", j.Status.Cut))
 	}
 	fmt.Fprintf(&b, "\n%s %s\n\n", level, say("Story"))
-	for _, l := range story.Of(j, m.Language, m.Others[j.Name]...) {
+	for _, l := range story.Tell(j, m.Language, m.Others[j.Name]...) {
 		mark := ""
 		if l.Failed {
 			mark = "✗ "

@@ -102,7 +102,7 @@ func (p *page) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 	b := &pageBuilder{page: p, detail: d, added: map[string]*function{}}
 	shown := pageJourney{
 		Journey: j, Title: p.title(j), Started: j.Status.Started.UTC().Format(time.RFC3339Nano),
-		Story:  story.Of(j, p.Language, p.Others[j.Name]...),
+		Story:  story.Tell(j, p.Language, p.Others[j.Name]...),
 		Failed: j.Status.Code >= 400 || j.Status.WatchError != 0, Only: len(p.Journeys) == 1,
 	}
 	for _, n := range nodes(j) {

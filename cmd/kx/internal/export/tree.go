@@ -56,7 +56,7 @@ func (n *node) took() string {
 // changes returns the diff of the step's change of the object. It returns nil without a change, and if a step below
 // made the change.
 func (n *node) changes() []diff.Line {
-	if blame.Changed(n.Step) == 0 || n.below() {
+	if blame.CountChanges(n.Step) == 0 || n.below() {
 		return nil
 	}
 	lines, changed, err := diff.Objects(n.Before.Raw, n.After.Raw, false)
@@ -69,7 +69,7 @@ func (n *node) changes() []diff.Line {
 // below reports whether a step below changed the object.
 func (n *node) below() bool {
 	for _, called := range n.Calls {
-		if blame.Changed(called.Step) > 0 || called.below() {
+		if blame.CountChanges(called.Step) > 0 || called.below() {
 			return true
 		}
 	}

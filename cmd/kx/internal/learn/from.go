@@ -114,7 +114,7 @@ func (d *draft) head(file string) {
 	}
 	rest := slices.IndexFunc(d.steps, func(s *v1alpha1.Step) bool { return s.Layer == trace.LayerREST.String() })
 	if rest >= 0 && d.journey.Status.Code < 400 {
-		broken := filter.Of("step", d.steps[rest].ID, "resource", spec.Resource)
+		broken := filter.Compose("step", d.steps[rest].ID, "resource", spec.Resource)
 		fmt.Fprintf(&d.text, "mutation:\n  of: ask\n  fault: {effect: Fail, code: 500, filter: %q}\n", broken)
 	}
 	fmt.Fprintf(&d.text, `---
@@ -259,7 +259,7 @@ func (d *draft) term() string {
 	if spec.Subresource != "" {
 		resource += "/" + spec.Subresource
 	}
-	return filter.Of("verb", spec.Verb, "resource", resource, "name", spec.Name)
+	return filter.Compose("verb", spec.Verb, "resource", resource, "name", spec.Name)
 }
 
 func (d *draft) expectations() {

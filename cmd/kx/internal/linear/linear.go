@@ -186,7 +186,7 @@ func (l *linear) read(id string) error {
 	if err != nil {
 		return err
 	}
-	l.open, l.lines, l.at = j, story.Of(j, l.Language, others...), -1
+	l.open, l.lines, l.at = j, story.Tell(j, l.Language, others...), -1
 	l.quiet = true
 	return nil
 }

@@ -125,7 +125,7 @@ func CachedObject(out io.Writer, format Format, both *v1alpha1.CachedObject) err
 	}
 	cached, stored := raw(s.Cached), raw(s.Etcd)
 	if s.Difference != "" || stored == nil {
-		colored, err := Colored("auto", out)
+		colored, err := WantsColour("auto", out)
 		if err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ var Leases = columns("ID  GRANTED  REMAINING  KEYS  NAMES", func(l admin.Lease) 
 })
 
 // Defragmented lists defragmented members.
-var Defragmented = columns("ENDPOINT  BEFORE  AFTER  TOOK", func(d admin.Defragmented) []any {
+var Defragmented = columns("ENDPOINT  BEFORE  AFTER  TOOK", func(d admin.Defragmentation) []any {
 	return []any{d.Endpoint, Bytes(d.Before), Bytes(d.After), time.Duration(d.TookMs) * time.Millisecond}
 })
 
@@ -72,13 +72,13 @@ var Snapshots = columns("FILE  REVISION  COMPACTED  KEYS  SIZE  SUM", func(i *ad
 })
 
 // Archives lists archives.
-var Archives = columns("FILE  REVISION  KEYS  SIZE  FILES  READ BACK", func(s *backup.Saved) []any {
+var Archives = columns("FILE  REVISION  KEYS  SIZE  FILES  READ BACK", func(s *backup.Summary) []any {
 	return []any{s.File, s.Manifest.Etcd.Revision, Count(s.Manifest.Etcd.Keys), Bytes(s.Size), len(s.Parts), s.Manifest.Verified}
 })
 
 // Restore is the result of a restore.
 type Restore struct {
-	*admin.Restored
+	*admin.RestoreResult
 	// Parts lists the restored files besides etcd's. Missing lists encryption keys that values need, and that the
 	// archive lacks.
 	Parts   []string          `json:"parts,omitempty"`
@@ -373,8 +373,8 @@ func Findings(out io.Writer, format Format, findings []admin.Finding) error {
 	return nil
 }
 
-// Salvaged writes the saved and the lost data of a damaged directory.
-func Salvaged(out io.Writer, format Format, s *admin.Salvaged) error {
+// Salvage writes the saved and the lost data of a damaged directory.
+func Salvage(out io.Writer, format Format, s *admin.SalvageResult) error {
 	if format != Table {
 		return One(out, format, s)
 	}

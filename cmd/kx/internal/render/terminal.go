@@ -19,8 +19,8 @@ func IsTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colored reports whether to colour output to w. when is "auto", "always" or "never".
-func Colored(when string, w io.Writer) (bool, error) {
+// WantsColour reports whether to colour output to w. when is "auto", "always" or "never".
+func WantsColour(when string, w io.Writer) (bool, error) {
 	switch when {
 	case "always":
 		return true, nil

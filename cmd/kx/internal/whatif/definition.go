@@ -59,8 +59,8 @@ func Parse(data []byte) (*apiextensions.CustomResourceDefinition, error) {
 	return out, definition.Scheme.Convert(obj, out, nil)
 }
 
-// Installed returns the stored definition of a resource, or nil.
-func Installed(ctx context.Context, s admin.Source, d *admin.Decoder,
+// FindInstalled returns the stored definition of a resource, or nil.
+func FindInstalled(ctx context.Context, s admin.Source, d *admin.Decoder,
 	resource schema.GroupResource) (*apiextensions.CustomResourceDefinition, error) {
 	key := admin.Path(d.Prefix, "apiextensions.k8s.io/customresourcedefinitions/"+resource.String())
 	kv, err := s.Get(ctx, key, 0)
@@ -135,10 +135,10 @@ func Custom(s admin.Source, d *admin.Decoder) admin.CustomCheck {
 		}
 		found, err := k.checker.Stored(ctx, object)
 		if err != nil {
-			return &admin.NotAllowed{Reasons: []string{err.Error()}}
+			return &admin.Objections{Reasons: []string{err.Error()}}
 		}
 		if len(found.Errors) > 0 {
-			return &admin.NotAllowed{Reasons: found.Errors}
+			return &admin.Objections{Reasons: found.Errors}
 		}
 		return nil
 	}
@@ -146,7 +146,7 @@ func Custom(s admin.Source, d *admin.Decoder) admin.CustomCheck {
 
 func installedChecker(ctx context.Context, s admin.Source, d *admin.Decoder,
 	resource schema.GroupResource) (*customresource.Checker, error) {
-	installed, err := Installed(ctx, s, d, resource)
+	installed, err := FindInstalled(ctx, s, d, resource)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (t *Trial) Objects(ctx context.Context, s admin.Source, d *admin.Decoder, p
 	return func(yield func(Object, error) bool) {
 		resource := t.definition.Resource()
 		below := admin.Path(d.Prefix, resource.Group+"/"+resource.Resource+"/")
-		for kv, err := range admin.Below(ctx, s, below, admin.Range{}) {
+		for kv, err := range admin.Subtree(ctx, s, below, admin.Range{}) {
 			if err != nil {
 				yield(Object{}, err)
 				return

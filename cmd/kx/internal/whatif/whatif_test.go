@@ -31,7 +31,7 @@ func etcd(t *testing.T, names ...string) (*clientv3.Client, admin.Source, *admin
 			t.Fatal(err)
 		}
 	}
-	return client, admin.Over(client, "etcd"), d
+	return client, admin.NewLive(client, "etcd"), d
 }
 
 // pandas is a definition with two versions, converted by a webhook.
@@ -140,7 +140,7 @@ func TestCustom(t *testing.T) {
 	resource := (&Definition{crd: &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 		Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "pandas"},
 	}}}).Resource()
-	var wrong *admin.NotAllowed
+	var wrong *admin.Objections
 	if err := check(t.Context(), resource, panda); err == nil || errors.As(err, &wrong) {
 		t.Errorf("without a definition: %v", err)
 	}

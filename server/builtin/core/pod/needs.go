@@ -25,8 +25,8 @@ type Needs struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 }
 
-// Served declares pods with the subresources that access other objects and nodes.
-func Served(n Needs) builtin.Resource[*corev1.Pod] {
+// DeclarePods declares pods with the subresources that access other objects and nodes.
+func DeclarePods(n Needs) builtin.Resource[*corev1.Pod] {
 	r := Resource
 	eviction := func(pods *builtin.REST) rest.Storage { return &EvictionREST{pods: pods, storage: n.Storage} }
 	log := func(pods *builtin.REST) rest.Storage { return &LogREST{pods: pods, kubelets: n.Kubelets} }

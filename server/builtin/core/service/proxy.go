@@ -32,8 +32,8 @@ type Needs struct {
 	Storage func(schema.GroupVersionResource) rest.Storage
 }
 
-// Served declares services with the subresource proxy.
-func Served(n Needs) builtin.Declaration {
+// DeclareServices declares services with the subresource proxy.
+func DeclareServices(n Needs) builtin.Declaration {
 	r := Resource
 	r.Sub = append(slices.Clone(r.Sub), builtin.Sub{Name: "proxy", New: builtin.Make(func(services *builtin.REST) rest.Storage {
 		find := &finder{needs: n, services: services}

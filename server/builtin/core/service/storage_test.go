@@ -36,7 +36,7 @@ type server struct {
 
 func newServer(t *testing.T, etcd *builtintest.Etcd) server {
 	t.Helper()
-	s := builtintest.Storages(t, service.Served(service.Needs{}), etcd)
+	s := builtintest.Storages(t, service.DeclareServices(service.Needs{}), etcd)
 	return server{s[""].(*service.REST), s["status"].(*builtin.StatusREST), etcd}
 }
 

@@ -38,7 +38,7 @@ func FuzzText(f *testing.F) {
 // written writes a journey in every way.
 func written(t *testing.T, b *bytes.Buffer, j, other *v1alpha1.Journey, all []*v1alpha1.Journey, p Paint) {
 	t.Helper()
-	others := refusal.Related(j, slices.Values(all))
+	others := refusal.RelatedRequests(j, slices.Values(all))
 	none := func(string) (string, error) { return "", fs.ErrNotExist }
 	lines := func(string) (string, error) { return "func f() {\n\ttrace.\n}\n", nil }
 	_ = Fits(j, lines)
@@ -51,7 +51,7 @@ func written(t *testing.T, b *bytes.Buffer, j, other *v1alpha1.Journey, all []*v
 	Compare(b, j, other, p)
 	Causes(b, all, errors.New("no more"), p)
 	for _, path := range []string{"data.k", "metadata.labels", "metadata.annotations[a]", "spec[0]"} {
-		if changes, err := blame.Of(j, path); err == nil {
+		if changes, err := blame.FindChanges(j, path); err == nil {
 			Blame(b, j, path, changes, p)
 		}
 	}

@@ -110,7 +110,7 @@ func golden(t *testing.T, name string, got []byte) {
 func TestBlame(t *testing.T) {
 	j := journey()
 	j.Status.Steps = j.Status.Steps[:8]
-	changes, err := blame.Of(j, "spec.replicas")
+	changes, err := blame.FindChanges(j, "spec.replicas")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ var Coloured = Paint{on: true}
 
 // PaintFor colours output to a terminal, unless the environment forbids it.
 func PaintFor(out io.Writer) Paint {
-	on, _ := render.Colored("auto", out) // auto is a valid value
+	on, _ := render.WantsColour("auto", out) // auto is a valid value
 	return Paint{on: on}
 }
 

@@ -12,7 +12,7 @@ import (
 // Story writes a journey as sentences, one on each line. If the request was refused, others holds the journeys that
 // [refusal.Related] selects.
 func Story(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint) {
-	for _, l := range story.Of(j, p.words, others...) {
+	for _, l := range story.Tell(j, p.words, others...) {
 		text := l.Text
 		if l.Failed {
 			text = p.bad(text)

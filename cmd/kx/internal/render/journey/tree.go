@@ -73,7 +73,7 @@ func head(j *v1alpha1.Journey, p Paint) string {
 func Tree(out io.Writer, j *v1alpha1.Journey, p Paint) { (&tree{out: out, j: j, p: p}).write() }
 
 // Objects writes a journey like Tree, and below each step its changes to the object. If the request was refused,
-// others holds the journeys that [refusal.Related] selects. If width leaves room for the text, each step also shows
+// others holds the journeys that [refusal.RelatedRequests] selects. If width leaves room for the text, each step also shows
 // its ID and function.
 func Objects(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint, width int) {
 	t := &tree{out: out, j: j, others: others, p: p, objects: true}
@@ -180,7 +180,7 @@ func effectText(e *v1alpha1.Effect, p Paint) string {
 
 // refused writes the reason of a refusal, and its remedies.
 func (t *tree) refused() {
-	card := refusal.Of(t.j, t.others, t.p.words)
+	card := refusal.Explain(t.j, t.others, t.p.words)
 	if card == nil {
 		return
 	}

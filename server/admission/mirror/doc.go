@@ -12,4 +12,4 @@
 //     of this process.
 //  3. An object that becomes unreadable keeps its last readable state. If it never was readable, its key is
 //     passed on, and [Readable] refuses writes until the object can be read or is deleted. Both are logged.
-package kept
+package mirror

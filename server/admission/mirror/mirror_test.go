@@ -1,4 +1,4 @@
-package kept_test
+package mirror_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/kx-apiserver/kx/server/admission/kept"
+	"github.com/kx-apiserver/kx/server/admission/mirror"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
@@ -54,17 +54,17 @@ func TestKept(t *testing.T) {
 	put(configuration("b", "old"))
 	put("mutatingwebhookconfigurations/broken", "no object")
 
-	keeper := kept.New(&admin.Live{Client: client}, &admin.Decoder{Prefix: prefix}, slog.New(slog.NewTextHandler(log, nil)))
+	keeper := mirror.New(&admin.Live{Client: client}, &admin.Decoder{Prefix: prefix}, slog.New(slog.NewTextHandler(log, nil)))
 	type notice struct {
 		all        []*registrationv1.MutatingWebhookConfiguration
 		unreadable []string
 	}
 	told := make(chan notice, 100)
 	if err := errors.Join(
-		kept.Follow(keeper, registrationv1.Resource("mutatingwebhookconfigurations"), func(all []*registrationv1.MutatingWebhookConfiguration, unreadable []string) {
+		mirror.Follow(keeper, registrationv1.Resource("mutatingwebhookconfigurations"), func(all []*registrationv1.MutatingWebhookConfiguration, unreadable []string) {
 			told <- notice{all, unreadable}
 		}),
-		kept.Follow(keeper, registrationv1.Resource("validatingwebhookconfigurations"), func([]*registrationv1.ValidatingWebhookConfiguration, []string) {}),
+		mirror.Follow(keeper, registrationv1.Resource("validatingwebhookconfigurations"), func([]*registrationv1.ValidatingWebhookConfiguration, []string) {}),
 	); err != nil {
 		t.Fatal(err)
 	}
