@@ -67,7 +67,8 @@ func (m *model) listed() []*keys.Command {
 			continue
 		}
 		r := ranked{command: c, elsewhere: !slices.ContainsFunc(m.focused().Contexts(), c.In)}
-		if !strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+m.theme.Words.Text(c.Title)+" "+keys.FormatKeys(c.Keys...)), want) {
+		text := strings.ToLower(string(c.ID) + " " + c.Title + " " + m.theme.Words.Text(c.Title) + " " + keys.FormatKeys(c.Keys...))
+		if !strings.Contains(text, want) {
 			if r.late = true; !strings.Contains(strings.ToLower(c.Help+" "+m.theme.Words.Text(c.Help)), want) {
 				continue
 			}

@@ -202,7 +202,9 @@ func (s *blameOptions) object(ctx context.Context, resource, name, path string, 
 }
 
 // managers writes the managers of a field from an object's managedFields.
-func (s *blameOptions) managers(ctx context.Context, config *rest.Config, mapping *meta.RESTMapping, name, path string, out io.Writer) error {
+func (s *blameOptions) managers(
+	ctx context.Context, config *rest.Config, mapping *meta.RESTMapping, name, path string, out io.Writer,
+) error {
 	all, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err

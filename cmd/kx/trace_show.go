@@ -151,8 +151,8 @@ func (s *journeySource) width(out io.Writer) int {
 	return widthOf(out)
 }
 
-// others returns the journeys that [refusal.RelatedRequests] selects. It returns none for a capture on standard input, which
-// cannot be read twice.
+// others returns the journeys that [refusal.RelatedRequests] selects. It returns none for a capture on standard input,
+// which cannot be read twice.
 func (s *journeySource) others(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
 	wanted := refusal.Wanted(j)
 	switch {

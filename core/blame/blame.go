@@ -51,8 +51,8 @@ func nameOf(s *v1alpha1.Step) string {
 	return o.Who
 }
 
-// FindChanges finds the steps of a journey that changed the field at path, in their order. It fails if the journey has no
-// objects.
+// FindChanges finds the steps of a journey that changed the field at path, in their order. It fails if the journey has
+// no objects.
 func FindChanges(j *v1alpha1.Journey, path string) ([]Change, error) {
 	where, err := ParsePath(path)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Vocabulary returns the names that a field may have as values, beside those in the table of fields. A field without any
-// names may have all values. Asked for [Instead] and a word, it returns what does the work of a function of that name
-// which no step is, and where; or nothing.
+// Vocabulary returns the names that a field may have as values, beside those in the table of fields. A field without
+// any names may have all values. Asked for [Instead] and a word, it returns what does the work of a function of that
+// name which no step is, and where; or nothing.
 type Vocabulary func(field string) []string
 
 // Instead begins the question what does the work of a function.

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Compose writes a filter from pairs of a field's name and its value, and quotes what needs it. A pair with an empty value
-// is left out.
+// Compose writes a filter from pairs of a field's name and its value, and quotes what needs it. A pair with an empty
+// value is left out.
 func Compose(pairs ...string) string {
 	var terms []string
 	for i := 0; i+1 < len(pairs); i += 2 {

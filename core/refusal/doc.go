@@ -1,7 +1,7 @@
 // Package refusal explains why a request was refused: what it ran into, who had put that there, and what can be done.
 //
-// What comes in are the journey of the request and those of others ([RelatedRequests] picks them). What goes out is a [Card]
-// for the screen, the story and the prompt.
+// What comes in are the journey of the request and those of others ([RelatedRequests] picks them). What goes out is a
+// [Card] for the screen, the story and the prompt.
 //
 // # Invariants
 //

@@ -63,8 +63,8 @@ type Fact struct {
 	Revision int64
 }
 
-// Explain explains the refusal of a request. others are the journeys that [RelatedRequests] has picked, with their steps where
-// those are known. It returns nil for a request that was not refused.
+// Explain explains the refusal of a request. others are the journeys that [RelatedRequests] has picked, with their
+// steps where those are known. It returns nil for a request that was not refused.
 func Explain(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) *Card {
 	code := refused(j)
 	if code == 0 {

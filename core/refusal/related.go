@@ -13,8 +13,8 @@ import (
 // relatedMost bounds how many other requests a card is made of.
 const relatedMost = 8
 
-// Wanted returns a filter that finds the requests that [RelatedRequests] picks, and few others; empty if no other request
-// matters.
+// Wanted returns a filter that finds the requests that [RelatedRequests] picks, and few others; empty if no other
+// request matters.
 func Wanted(j *v1alpha1.Journey) string {
 	switch refused(j) {
 	case codeConflict, codeNotFound:
@@ -31,8 +31,8 @@ func Wanted(j *v1alpha1.Journey) string {
 	return wanted
 }
 
-// RelatedRequests picks the requests that changed the object before j was refused over it: the latest of them, the oldest
-// first. Their steps need not be known.
+// RelatedRequests picks the requests that changed the object before j was refused over it: the latest of them, the
+// oldest first. Their steps need not be known.
 func RelatedRequests(j *v1alpha1.Journey, all iter.Seq[*v1alpha1.Journey]) []*v1alpha1.Journey {
 	if Wanted(j) == "" {
 		return nil

@@ -2,8 +2,8 @@
 // or a method and a path. It owns the files that hold such requests, the tables of verbs and options, and the
 // conversion of both forms to HTTP and back.
 //
-// What comes in is text ([Parse]), a form that a user filled in, or an observed HTTP request ([ParseHTTP]). What goes out is
-// text ([Format]) or an [HTTP]. The package sends nothing.
+// What comes in is text ([Parse]), a form that a user filled in, or an observed HTTP request ([ParseHTTP]). What goes
+// out is text ([Format]) or an [HTTP]. The package sends nothing.
 //
 // [Sample] has the usual object of each kind whose schema alone would not give a valid one: a schema can't say that a
 // selector must match labels. sample_builtin.yaml is generated from the table of built-in resources: a resource

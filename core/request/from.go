@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ParseHTTP turns an observed HTTP request into a Request. It has a verb if the path is the API's, else a method and a path.
+// ParseHTTP turns an observed HTTP request into a Request. It has a verb if the path is the API's, else a method and a
+// path.
 func ParseHTTP(method, uri, contentType string, body []byte) Request {
 	raw := Request{Method: method, Path: uri, Body: readable(body)}
 	if contentType != "" && len(body) > 0 && contentType != mediaJSON && contentType != mediaYAML {

@@ -23,7 +23,8 @@ type Line struct {
 	Text   string
 }
 
-// Tell tells a journey in a language. others are the journeys that [refusal.RelatedRequests] picks, if the request was refused.
+// Tell tells a journey in a language. others are the journeys that [refusal.RelatedRequests] picks, if the request was
+// refused.
 func Tell(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) []Line {
 	t := &teller{j: j, language: in, grammar: grammars[in]}
 	t.add(-1, 0, false, t.asked())

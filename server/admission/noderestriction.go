@@ -138,7 +138,9 @@ var nodeHasPod = trace.Because("node-has-pod",
 func (r *nodeRules) pod(ctx context.Context, w plugin.Write, node string) error {
 	switch w.GetOperation() {
 	case admission.Create:
-		return plugin.WithObject(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error { return r.newPod(ctx, w, pod, node) })(ctx, w)
+		return plugin.WithObject(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
+			return r.newPod(ctx, w, pod, node)
+		})(ctx, w)
 	case admission.Delete:
 		pod, err := r.podOf(ctx, w, w.GetName())
 		if err != nil {

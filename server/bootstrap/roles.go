@@ -33,16 +33,16 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	if err != nil {
 		return err
 	}
-	clusterRoles := &objectCache[reconciliation.RuleOwner]{plural: "clusterroles", empty: func() reconciliation.RuleOwner {
+	clusterRoles := &cache[reconciliation.RuleOwner]{plural: "clusterroles", empty: func() reconciliation.RuleOwner {
 		return reconciliation.ClusterRoleRuleOwner{ClusterRole: &rbacv1.ClusterRole{}}
 	}}
-	clusterRoleBindings := &objectCache[reconciliation.RoleBinding]{plural: "clusterrolebindings", empty: func() reconciliation.RoleBinding {
+	clusterRoleBindings := &cache[reconciliation.RoleBinding]{plural: "clusterrolebindings", empty: func() reconciliation.RoleBinding {
 		return reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: &rbacv1.ClusterRoleBinding{}}
 	}}
-	roles := &objectCache[reconciliation.RuleOwner]{plural: "roles", empty: func() reconciliation.RuleOwner {
+	roles := &cache[reconciliation.RuleOwner]{plural: "roles", empty: func() reconciliation.RuleOwner {
 		return reconciliation.RoleRuleOwner{Role: &rbacv1.Role{}}
 	}}
-	roleBindings := &objectCache[reconciliation.RoleBinding]{plural: "rolebindings", empty: func() reconciliation.RoleBinding {
+	roleBindings := &cache[reconciliation.RoleBinding]{plural: "rolebindings", empty: func() reconciliation.RoleBinding {
 		return reconciliation.RoleBindingAdapter{RoleBinding: &rbacv1.RoleBinding{}}
 	}}
 	if err := errors.Join(clusterRoles.list(ctx, t.client), clusterRoleBindings.list(ctx, t.client), roles.list(ctx, t.client),
@@ -88,12 +88,12 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	return err
 }
 
-func reconcileRole(in *objectCache[reconciliation.RuleOwner], want reconciliation.RuleOwner) error {
+func reconcileRole(in *cache[reconciliation.RuleOwner], want reconciliation.RuleOwner) error {
 	_, err := (&reconciliation.ReconcileRoleOptions{Role: want, Client: in, Confirm: true}).Run()
 	return err
 }
 
-func reconcileBinding(in *objectCache[reconciliation.RoleBinding], want reconciliation.RoleBinding) error {
+func reconcileBinding(in *cache[reconciliation.RoleBinding], want reconciliation.RoleBinding) error {
 	_, err := (&reconciliation.ReconcileRoleBindingOptions{RoleBinding: want, Client: in, Confirm: true}).Run()
 	return err
 }
@@ -123,9 +123,9 @@ type owner interface {
 	GetName() string
 }
 
-// objectCache holds the objects of one resource. It is the client that the library compares and writes them through,
+// cache holds the objects of one resource. It is the client that the library compares and writes them through,
 // and reads all of them once. mu guards there.
-type objectCache[T owner] struct {
+type cache[T owner] struct {
 	plural string
 	// empty returns an object to decode into.
 	empty func() T
@@ -143,7 +143,7 @@ type objectCache[T owner] struct {
 const rbacPath = "/apis/rbac.authorization.k8s.io/v1/"
 
 // list reads the existing objects, for the calls that follow.
-func (k *objectCache[T]) list(ctx context.Context, c *client) error {
+func (k *cache[T]) list(ctx context.Context, c *client) error {
 	k.ctx, k.client, k.there = ctx, c, map[types.NamespacedName]T{}
 	var list struct{ Items []json.RawMessage }
 	err := c.get(ctx, rbacPath+k.plural, &list)
@@ -171,7 +171,7 @@ func nameOf[T owner](obj T) types.NamespacedName {
 const attemptsMost = 5
 
 // reconcile returns a function that compares one object, and writes it if it lacks anything.
-func (k *objectCache[T]) reconcile(want T, once func(*objectCache[T], T) error) func() error {
+func (k *cache[T]) reconcile(want T, once func(*cache[T], T) error) func() error {
 	return func() (err error) {
 		for range attemptsMost {
 			if err = once(k, want); !apierrors.IsConflict(err) {
@@ -185,11 +185,11 @@ func (k *objectCache[T]) reconcile(want T, once func(*objectCache[T], T) error) 
 	}
 }
 
-func (k *objectCache[T]) path(obj T) string {
+func (k *cache[T]) path(obj T) string {
 	return k.collection(obj.GetNamespace()) + "/" + obj.GetName()
 }
 
-func (k *objectCache[T]) collection(namespace string) string {
+func (k *cache[T]) collection(namespace string) string {
 	if namespace == "" {
 		return rbacPath + k.plural
 	}
@@ -197,7 +197,7 @@ func (k *objectCache[T]) collection(namespace string) string {
 }
 
 // Get returns an object as of its last read.
-func (k *objectCache[T]) Get(namespace, name string) (T, error) {
+func (k *cache[T]) Get(namespace, name string) (T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	obj, ok := k.there[types.NamespacedName{Namespace: namespace, Name: name}]
@@ -216,20 +216,20 @@ func (k *objectCache[T]) Get(namespace, name string) (T, error) {
 }
 
 // Create creates an object. If another server has created it, the library compares it again.
-func (k *objectCache[T]) Create(obj T) (T, error) {
+func (k *cache[T]) Create(obj T) (T, error) {
 	err := k.client.create(k.ctx, k.collection(obj.GetNamespace()), obj.GetObject())
 	return obj, k.overtaken(obj, err)
 }
 
 // Update replaces an object. If another client has changed or deleted it meanwhile, the library compares it
 // again.
-func (k *objectCache[T]) Update(obj T) (T, error) {
+func (k *cache[T]) Update(obj T) (T, error) {
 	err := k.client.update(k.ctx, k.path(obj), obj.GetObject())
 	return obj, k.overtaken(obj, err)
 }
 
 // Delete deletes an object with this UID.
-func (k *objectCache[T]) Delete(namespace, name string, uid types.UID) error {
+func (k *cache[T]) Delete(namespace, name string, uid types.UID) error {
 	was, err := k.Get(namespace, name)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (k *objectCache[T]) Delete(namespace, name string, uid types.UID) error {
 }
 
 // overtaken reads an object again if another client was faster, and returns err.
-func (k *objectCache[T]) overtaken(obj T, err error) error {
+func (k *cache[T]) overtaken(obj T, err error) error {
 	if !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return err
 	}

@@ -102,7 +102,8 @@ func fieldManagerOf(scope *handler.RequestScope, storage rest.Storage) (handler.
 	if scope.Kind.Group != scope.HubGroupVersion.Group {
 		convertor = &groupConvertor{ObjectConvertor: convertor, creater: scope.Creater, hub: scope.HubGroupVersion, kind: scope.Kind.Kind}
 	}
-	manager, err := managedfields.NewDefaultFieldManager(fieldorder.NewConverter(scope.FieldTypes), convertor, scope.Defaulter, scope.Creater,
+	manager, err := managedfields.NewDefaultFieldManager(
+		fieldorder.NewConverter(scope.FieldTypes), convertor, scope.Defaulter, scope.Creater,
 		scope.Kind, scope.HubGroupVersion, scope.Subresource, resetFields)
 	if err != nil {
 		return nil, fmt.Errorf("field manager of %s/%s: %w", scope.Resource, scope.Subresource, err)

@@ -26,6 +26,7 @@ var cacheColumns = []builtin.Column{
 
 func cacheRow(c *v1alpha1.Cache) metav1.TableRow {
 	s := &c.Status
-	return builtin.Row(c.Name, string(s.State), builtin.MicroAge(s.Since), s.Items, s.Bytes, s.Revision, s.Lag, s.Watches, s.Hits, s.Fallbacks,
+	return builtin.Row(c.Name, string(s.State), builtin.MicroAge(s.Since), s.Items, s.Bytes, s.Revision, s.Lag, s.Watches,
+		s.Hits, s.Fallbacks,
 		s.History.Events, s.History.After, int64(s.Snapshots), s.Error)
 }

@@ -33,7 +33,8 @@ type Span struct {
 	Resource          map[string]string
 }
 
-// Collector is a gRPC server that takes spans by OTLP, keeps them, and can hang or refuse. mu guards the fields below it.
+// Collector is a gRPC server that takes spans by OTLP, keeps them, and can hang or refuse. mu guards the fields below
+// it.
 type Collector struct {
 	// Address is the address that it listens on.
 	Address string

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Webhook is an HTTPS server with its own certificate. It answers ConversionReviews by a function from object to object,
-// records its calls, and can misbehave. mu guards calls, spoil and reply.
+// Webhook is an HTTPS server with its own certificate. It answers ConversionReviews by a function from object to
+// object, records its calls, and can misbehave. mu guards calls, spoil and reply.
 type Webhook struct {
 	// Server is its HTTPS server. Close it to make the webhook unreachable.
 	Server  *httptest.Server
@@ -36,7 +36,8 @@ type Call struct {
 	To      string
 }
 
-// NewWebhook starts a webhook that ends with the test. convert changes an object that already has the wanted apiVersion.
+// NewWebhook starts a webhook that ends with the test. convert changes an object that already has the wanted
+// apiVersion.
 func NewWebhook(t testing.TB, convert func(obj *unstructured.Unstructured, to string) error) *Webhook {
 	t.Helper()
 	w := &Webhook{convert: convert}

@@ -126,7 +126,8 @@ func measurePod(u *Usage, p *corev1.Pod) *Usage {
 	options := podresource.PodResourcesOptions{UseStatusResources: true}
 	for name, request := range podresource.PodRequests(p, options) {
 		switch {
-		case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage, podspec.IsHugePageResource(name):
+		case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage,
+			podspec.IsHugePageResource(name):
 			u.add(name, request)
 			u.add(corev1.DefaultResourceRequestsPrefix+name, request)
 		case podspec.IsExtendedResource(name), strings.HasPrefix(string(name), resourcev1.ResourceDeviceClassPrefix):

@@ -14,9 +14,9 @@ type PrefixTransformer struct {
 	Transformer Transformer
 }
 
-// NewPrefixTransformer writes with the first transformer and reads with the one that has the value's prefix. If several have it,
-// such as two providers of a kind with different keys, they are tried in order until one succeeds. A value without a
-// known prefix is the error noMatch.
+// NewPrefixTransformer writes with the first transformer and reads with the one that has the value's prefix. If several
+// have it, such as two providers of a kind with different keys, they are tried in order until one succeeds. A value
+// without a known prefix is the error noMatch.
 func NewPrefixTransformer(noMatch error, first PrefixTransformer, others ...PrefixTransformer) Transformer {
 	return newPrefixed(noMatch, first, others...)
 }

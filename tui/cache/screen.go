@@ -60,7 +60,9 @@ var _ screen.Screen = (*Screen)(nil)
 func New(host screen.Host) *Screen {
 	life, end := context.WithCancel(host.Context())
 	s := &Screen{host: host, life: life, end: end}
-	s.list, s.watchers, s.result = pane.NewRows(host.Theme, s.listRows), pane.NewRows(host.Theme, s.watcherRows), pane.NewRows(host.Theme, s.resultRows)
+	s.list = pane.NewRows(host.Theme, s.listRows)
+	s.watchers = pane.NewRows(host.Theme, s.watcherRows)
+	s.result = pane.NewRows(host.Theme, s.resultRows)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: inCaches, Pane: s.list}, {Context: inWatchers, Pane: s.watchers},
 			{Context: inResult, Pane: s.result}},

@@ -77,15 +77,16 @@ const frameHead = `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d
 <g transform="translate(0,%d)">
 `
 
-// Picture draws a frame of the screen as SVG, in 24-bit colours. text and ground are the default colours. The SVG has no
-// scripts. Each piece of text begins at its own cell, so that columns hold with any font. All text is escaped.
+// Picture draws a frame of the screen as SVG, in 24-bit colours. text and ground are the default colours. The SVG has
+// no scripts. Each piece of text begins at its own cell, so that columns hold with any font. All text is escaped.
 func Picture(title string, lines []string, text, ground string) []byte {
 	cells := 0
 	for _, l := range lines {
 		cells = max(cells, Width(l))
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, frameHead, 2*PictureBorder+cells*CellWidth, 2*PictureBorder+len(lines)*RowHeight, EscapeXML(title), text, ground, PictureBorder+RowHeight/2)
+	width, height := 2*PictureBorder+cells*CellWidth, 2*PictureBorder+len(lines)*RowHeight
+	fmt.Fprintf(&b, frameHead, width, height, EscapeXML(title), text, ground, PictureBorder+RowHeight/2)
 	for i, l := range lines {
 		PictureRow(&b, i, strings.TrimRight(l, " "), trueColour)
 	}

@@ -1,5 +1,5 @@
-// Package editor is a multi-line text editor: a cursor, insertion, deletion, undo, and a window on the text. [Line] is a
-// single line to type into.
+// Package editor is a multi-line text editor: a cursor, insertion, deletion, undo, and a window on the text. [Line] is
+// a single line to type into.
 //
 // It takes commands, and typed or pasted text. It returns lines of an exact size, and the text. The editor does not
 // know the meaning of the text: [Look] marks wrong lines.

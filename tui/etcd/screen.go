@@ -64,7 +64,9 @@ var (
 func New(host screen.Host) *Screen {
 	life, end := context.WithCancel(host.Context())
 	s := &Screen{host: host, life: life, end: end, tree: newTree(), following: true}
-	s.keys, s.revisions, s.text = pane.NewRows(host.Theme, s.keyRows), pane.NewRows(host.Theme, s.revisionRows), pane.NewRows(host.Theme, s.valueRows)
+	s.keys = pane.NewRows(host.Theme, s.keyRows)
+	s.revisions = pane.NewRows(host.Theme, s.revisionRows)
+	s.text = pane.NewRows(host.Theme, s.valueRows)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: inKeys, Pane: s.keys}, {Context: inRevisions, Pane: s.revisions},
 			{Context: inValue, Pane: s.text}},

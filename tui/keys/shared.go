@@ -42,8 +42,8 @@ const (
 	EditDeleteLine ID = "edit.delete-line"
 )
 
-// SharedCommands returns the commands that every screen has without declaring them. do runs one. A command applies in each
-// context where no command in own has one of its keys.
+// SharedCommands returns the commands that every screen has without declaring them. do runs one. A command applies in
+// each context where no command in own has one of its keys.
 func SharedCommands(contexts []Context, own []Command, do func(ID) tea.Cmd) []Command {
 	var all []Command
 	for _, s := range shared() {

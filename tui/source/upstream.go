@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// upstreamSymbol is the function of the Kubernetes API server, or of etcd, that corresponds to one of kx, in the form that
-// steps have: its name, its file and its release.
+// upstreamSymbol is the function of the Kubernetes API server, or of etcd, that corresponds to one of kx, in the form
+// that steps have: its name, its file and its release.
 type upstreamSymbol struct {
 	// Name is like Store.Get, File like staging/src/k8s.io/apiserver/pkg/…, Release like v1.37.
 	Name, File, Release string

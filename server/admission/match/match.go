@@ -69,7 +69,9 @@ func Namespace(ctx context.Context, read ReadNamespace, p namespace.NamespaceSel
 }
 
 // ConvertObjects returns copies of a write's objects, converted to a kind.
-func ConvertObjects(a admission.Attributes, kind schema.GroupVersionKind, o admission.ObjectInterfaces) (*admission.VersionedAttributes, error) {
+func ConvertObjects(
+	a admission.Attributes, kind schema.GroupVersionKind, o admission.ObjectInterfaces,
+) (*admission.VersionedAttributes, error) {
 	v := &admission.VersionedAttributes{Attributes: a, VersionedKind: kind}
 	for _, one := range []struct {
 		obj  runtime.Object

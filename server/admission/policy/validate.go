@@ -60,7 +60,9 @@ func (p *Policies) validate(ctx context.Context, w plugin.Write) error {
 }
 
 // validateBy evaluates policies. tell (optional) is called with each failed validation.
-func (p *Policies) validateBy(ctx context.Context, w plugin.Write, all []*policy[*validator], tell func(*failureRecord)) (asked int, err error) {
+func (p *Policies) validateBy(
+	ctx context.Context, w plugin.Write, all []*policy[*validator], tell func(*failureRecord),
+) (asked int, err error) {
 	v := &validation{visit: p.visit(w), tell: tell}
 	for _, one := range all {
 		about, as, err := p.matches(one.about, &w)

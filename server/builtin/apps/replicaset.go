@@ -68,7 +68,8 @@ func replicaSetRow(rs *appsv1.ReplicaSet) metav1.TableRow {
 		desired = *rs.Spec.Replicas
 	}
 	names, images := workload.ContainerCells(rs.Spec.Template.Spec.Containers)
-	return builtin.Row(rs.Name, int64(desired), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas), builtin.Age(rs.CreationTimestamp),
+	return builtin.Row(rs.Name, int64(desired), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
+		builtin.Age(rs.CreationTimestamp),
 		names, images, metav1.FormatLabelSelector(rs.Spec.Selector))
 }
 

@@ -62,7 +62,8 @@ func statefulSetTemplate(obj *appsv1.StatefulSet) *corev1.PodTemplateSpec { retu
 
 func statefulSetRow(s *appsv1.StatefulSet) metav1.TableRow {
 	names, images := workload.ContainerCells(s.Spec.Template.Spec.Containers)
-	return builtin.Row(s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)), builtin.Age(s.CreationTimestamp),
+	return builtin.Row(s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)),
+		builtin.Age(s.CreationTimestamp),
 		names, images)
 }
 

@@ -68,7 +68,8 @@ func validateStatefulSetSpec(spec *appsv1.StatefulSetSpec, tolerated tolerance) 
 		validateRetention(spec.PersistentVolumeClaimRetentionPolicy, statefulSetSpecPath.Child("persistentVolumeClaimRetentionPolicy"))...)
 	if !tolerated.immutable {
 		for i := range spec.VolumeClaimTemplates {
-			errs = append(errs, podspec.ValidateClaim(&spec.VolumeClaimTemplates[i].Spec, claimsPath.Index(i).Child("spec"), podspec.ClaimMistakes{})...)
+			claim := &spec.VolumeClaimTemplates[i].Spec
+			errs = append(errs, podspec.ValidateClaim(claim, claimsPath.Index(i).Child("spec"), podspec.ClaimMistakes{})...)
 		}
 	}
 	errs = append(errs,

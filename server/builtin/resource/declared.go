@@ -16,8 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// declaredRules applies the rules that Kubernetes' types declare, in the order of their fields. If a value breaks a rule,
-// later rules that depend on it are skipped.
+// declaredRules applies the rules that Kubernetes' types declare, in the order of their fields. If a value breaks a
+// rule, later rules that depend on it are skipped.
 type declaredRules struct {
 	// Flat selects the shape of v1beta1: the fields of an exact request are in the request itself, and the properties
 	// of a device are in its field basic.

@@ -45,7 +45,8 @@ description: More important than most.`,
 		{Name: "PreemptionPolicy", Type: "string", Description: schedulingv1.PriorityClass{}.SwaggerDoc()["preemptionPolicy"]},
 	},
 	Row: func(c *schedulingv1.PriorityClass) metav1.TableRow {
-		return builtin.Row(c.Name, int64(c.Value), c.GlobalDefault, builtin.Age(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, "")))
+		return builtin.Row(c.Name, int64(c.Value), c.GlobalDefault, builtin.Age(c.CreationTimestamp),
+			string(ptr.Deref(c.PreemptionPolicy, "")))
 	},
 	REST: builtin.Make(func(r *builtin.REST) rest.Storage { return &PriorityClassREST{r} }),
 }

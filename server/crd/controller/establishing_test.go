@@ -16,10 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/definition"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
-	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
-
-func TestMain(m *testing.M) { embedtest.Main(m) }
 
 const name = "ones.g.example.com"
 

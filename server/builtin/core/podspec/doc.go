@@ -13,7 +13,7 @@
 //
 // The package also validates the spec of a persistent volume, both in an object of its own and inline in a volume
 // attachment. It has the rules for the spec of a claim, for claims and for the templates from which claims are made for
-// pods and stateful sets; and the rules for amounts of computing resources, such as cpu and requests.storage, which pods,
-// nodes, quotas, limits and claims share. Lists of amounts are checked in the order of their names, so that equal objects
-// get equal answers.
+// pods and stateful sets; and the rules for amounts of computing resources, such as cpu and requests.storage, which
+// pods, nodes, quotas, limits and claims share. Lists of amounts are checked in the order of their names, so that equal
+// objects get equal answers.
 package podspec

@@ -72,8 +72,8 @@ func head(j *v1alpha1.Journey, p Paint) string {
 // Tree writes a journey as a tree of its steps: layer, time, step, reason.
 func Tree(out io.Writer, j *v1alpha1.Journey, p Paint) { (&tree{out: out, j: j, p: p}).write() }
 
-// Objects writes a journey like Tree, and below each step its changes to the object. If the request was refused,
-// others holds the journeys that [refusal.RelatedRequests] selects. If width leaves room for the text, each step also shows
+// Objects writes a journey like Tree, and below each step its changes to the object. If the request was refused, others
+// holds the journeys that [refusal.RelatedRequests] selects. If width leaves room for the text, each step also shows
 // its ID and function.
 func Objects(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint, width int) {
 	t := &tree{out: out, j: j, others: others, p: p, objects: true}
