@@ -7,7 +7,7 @@
 // table.go lists the plugins in upstream's order. A plugin is a value of package plugin, created by a function
 // in a file here. A write calls only the plugins that handle it.
 //
-// # namespaceLifecycle
+// # NamespaceLifecycle
 //
 // It refuses objects in namespaces that do not exist or are being deleted. Like a GET, it reads the namespace
 // from etcd, no older than the request. So it has nothing to load at the start, keeps nothing in memory, and is

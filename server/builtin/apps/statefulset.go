@@ -17,7 +17,7 @@ import (
 
 // StatefulSet is the resource statefulsets: pods with names and volumes of their own.
 //
-// Package core/claim validates the templates of their claims. After creation only the template, the counts and the
+// core/podspec validates the templates of their claims. After creation only the template, the counts and the
 // strategies may change.
 var StatefulSet = builtin.Resource[*appsv1.StatefulSet]{
 	Names:          builtin.Names{Plural: "statefulsets", Singular: "statefulset", Short: []string{"sts"}, Categories: []string{"all"}},

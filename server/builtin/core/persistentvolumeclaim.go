@@ -20,7 +20,7 @@ var (
 
 // PersistentVolumeClaim is the resource persistentvolumeclaims: requests for storage, which pods refer to.
 //
-// core/claim validates the spec. This package handles data sources, updates, columns and the status.
+// core/podspec validates the spec. This package handles data sources, updates, columns and the status.
 var PersistentVolumeClaim = builtin.Resource[*corev1.PersistentVolumeClaim]{
 	Names:          builtin.Names{Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim", Short: []string{"pvc"}},
 	List:           &corev1.PersistentVolumeClaimList{},
