@@ -71,7 +71,7 @@ func TestSteps(t *testing.T) {
 // with one that was refused, one at the first attempt with one at the second.
 func TestRecorded(t *testing.T) {
 	all := map[string]*v1alpha1.Journey{}
-	for _, j := range tuitest.Recorded(t, "../../pane/testdata/journeys.json") {
+	for _, j := range tuitest.Recorded(t, "../pane/testdata/journeys.json") {
 		all[j.Name] = j
 	}
 	for _, test := range []struct{ a, b, want string }{

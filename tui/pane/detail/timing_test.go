@@ -34,7 +34,7 @@ func TestOf(t *testing.T) {
 
 // TestParts: what the parts of a real request took is what the whole took, as steps do not overlap.
 func TestParts(t *testing.T) {
-	for _, j := range tuitest.Recorded(t, "../pane/testdata/journeys.json") {
+	for _, j := range tuitest.Recorded(t, "../testdata/journeys.json") {
 		r := reportTime(j)
 		sum := r.Work + r.Wait + r.Etcd + r.OnPurpose + r.Outside
 		if off := (sum - r.Total).Abs(); j.Status.Phase == v1alpha1.JourneyComplete && off > 100*time.Microsecond {

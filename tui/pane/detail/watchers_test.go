@@ -11,7 +11,7 @@ import (
 
 func TestWithout(t *testing.T) {
 	all := map[string]*v1alpha1.Journey{}
-	for _, j := range tuitest.Recorded(t, "../pane/testdata/journeys.json") {
+	for _, j := range tuitest.Recorded(t, "../testdata/journeys.json") {
 		all[j.Name] = j
 	}
 	update, read, custom := all["rec-7"], all["rec-3"], all["rec-12"]
