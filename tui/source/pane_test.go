@@ -131,7 +131,7 @@ func TestSizes(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	text, err := os.ReadFile("../../../store/etcd3/kv.go")
+	text, err := os.ReadFile("../../store/etcd3/kv.go")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkLines(b *testing.B) {
-	text, err := os.ReadFile("../../../store/etcd3/kv.go")
+	text, err := os.ReadFile("../../store/etcd3/kv.go")
 	if err != nil {
 		b.Fatal(err)
 	}
