@@ -40,7 +40,8 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{groupServe, "Run a server:", []*cobra.Command{newServeCommand(), newTestCommand(), newTUICommand(), newTestassetsCommand(), newBenchCommand()}},
+		{groupServe, "Run a server:", []*cobra.Command{newServeCommand(), newTestCommand(), newTestassetsCommand(), newTUICommand(),
+			newBenchCommand()}},
 		{groupLook, "See what it does:", []*cobra.Command{newCheckCommand(), newLearnCommand(), newTraceCommand(), newPolicyCommand()}},
 		{groupBelow, "Look at and mend what lies below the API:",
 			[]*cobra.Command{newEtcdCommand(), newStorageCommand(), newCacheCommand()}},

@@ -57,10 +57,10 @@ func (r *sayings) walk(room string, read func(name, text string)) error {
 }
 
 // declaration is a variable with the name of its reason.
-var declaration = regexp.MustCompile(`(?m)^\s*(?:var )?(\w+)\s*=\s*(?:trace\.B|b)ecause\(\s*"([^"]+)"`)
+var declaration = regexp.MustCompile(`(?m)^\s*(?:var )?(\w+)\s*=\s*(?:trace\.)?Because\(\s*"([^"]+)"`)
 
 func (r *sayings) declare(name, text string) {
-	if !strings.Contains(text, "ecause(") {
+	if !strings.Contains(text, "Because(") {
 		return
 	}
 	for _, m := range declaration.FindAllStringSubmatch(text, -1) {
