@@ -156,6 +156,7 @@ func TestSlicesOfNodes(t *testing.T) {
 	send("POST "+rbac+"clusterroles", `{"metadata":{"name":"nodes"},"rules":[{"apiGroups":["resource.k8s.io"],"resources":["resourceslices"],"verbs":["get","create","update","patch"]}]}`, "201")
 	send("POST "+rbac+"clusterrolebindings", `{"metadata":{"name":"nodes"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"nodes"},
 "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"system:nodes"}]}`, "201")
+	until(t, "the role is known", func() bool { return strings.HasPrefix(c.Ask(t, "GET "+slices+"/none"+asNode), "404") })
 	const spec = `"spec":{"driver":"d.example.com","pool":{"name":"p","generation":1,"resourceSliceCount":1},`
 	for name, where := range map[string]string{"own": `"nodeName":"n1"`, "other": `"nodeName":"n2"`, "all": `"allNodes":true`} {
 		slice := `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"` + name + `","labels":{"a":"b"}},` + spec + where + `}}`
@@ -163,7 +164,6 @@ func TestSlicesOfNodes(t *testing.T) {
 		want := "403"
 		if name == "own" {
 			want = "200"
-			until(t, "the role is known", func() bool { return strings.HasPrefix(c.Ask(t, "GET "+slices+"/own"+asNode), "200") })
 		}
 		for _, line := range []string{
 			"PUT " + slices + "/" + name,

@@ -83,7 +83,7 @@ func TestTraceInstalls(t *testing.T) {
 	}{
 		{[]string{"trace", "show", id}, "GetRESTOptions configmaps — --watch-cache=false: UndecoratedStorage, as for every resource"},
 		{[]string{"trace", "show", id, "--story"}, "May it watch? — the storage is a rest.Lister and a rest.Watcher: GET /api/v1/watch/namespaces/{namespace}/configmaps,"},
-		{[]string{"trace", "show", id, "--source"}, "func (f *SimpleRestOptionsFactory) GetRESTOptions("},
+		{[]string{"trace", "show", id, "--source"}, "case !f.Options.EnableWatchCache:"},
 		{[]string{"trace", "export", id}, "From then on it is served."},
 		{[]string{"get", "journey", id, "-o", "jsonpath={.spec.verb}"}, "install"},
 		{[]string{"get", "journeys", "--field-selector", "spec.verb=install,spec.resource=configmaps"}, id},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -21,6 +22,7 @@ func shown(t *testing.T) (*screentest.Host, *Screen) {
 	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
 	server.Put(recorded...)
 	h := screentest.New(t, server)
+	h.Known = trace.NewCatalogue([]trace.Reason{trace.Because("key-moved", "the key moved on", "该键已变")})
 	held := control.New(h.API(), h.Changed, h.Guard)
 	t.Cleanup(held.Close)
 	s := New(h, held, Options{})

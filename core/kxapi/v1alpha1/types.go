@@ -223,7 +223,7 @@ type Place struct {
 
 // Decided returns the line that gave the step's reason, or the line that began the step if no other is known.
 func (s *Step) Decided() Place {
-	if r := s.Reason; r != nil && r.File != "" {
+	if r := s.Reason; r != nil && r.File != "" && r.Line > 0 {
 		return Place{r.Function, r.File, r.Line}
 	}
 	return Place{s.Function, s.File, s.Line}

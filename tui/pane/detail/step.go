@@ -43,7 +43,15 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 		b.attributes(s.Attributes)
 	}
 	b.blank()
-	b.place(source.PlaceOf(j, s, b.words))
+	b.place(source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream,
+		UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease, Because: b.words.Why(j, s)})
+	if at := source.PlaceOf(j, s, b.words); at.File != s.File || at.Line != int(s.Line) {
+		b.blank()
+		b.add(label, "where it was decided")
+		b.fact("function", plain, at.Function)
+		b.factTo("file", plain, at.File+":"+strconv.Itoa(at.Line), to(screen.ToSource{File: at.File, Line: at.Line, Function: at.Function,
+			Upstream: at.Upstream, UpstreamFile: at.UpstreamFile, Release: at.Release, Because: at.Because}))
+	}
 }
 
 // interventions lists the holds and injected failures of a step.
