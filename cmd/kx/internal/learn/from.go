@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -73,9 +74,11 @@ func (d *draft) choose(names []string) (steps []*v1alpha1.Step, err error) {
 	return steps, nil
 }
 
-// downward returns the path from the handler to the lowest layer. At each step it follows the call that took longest.
+// downward returns the path from the handler to the lowest layer. At each step it follows the call that leads lowest, and
+// of several the one that took longest.
 func (d *draft) downward() (way []*v1alpha1.Step) {
 	all := d.journey.Status.Steps
+	lowest := lowestBelow(all)
 	at := slices.IndexFunc(all, func(s v1alpha1.Step) bool { return s.Layer == trace.LayerHandler.String() && !trace.InfoOf(s.ID).Fine })
 	for at >= 0 {
 		way = append(way, &all[at])
@@ -84,7 +87,7 @@ func (d *draft) downward() (way []*v1alpha1.Step) {
 			if _, known := trace.Lookup(all[i].ID); !known || int(all[i].Parent) != at || i <= at || trace.InfoOf(all[i].ID).Fine {
 				continue
 			}
-			if next < 0 || longer(&all[i], &all[next]) {
+			if next < 0 || cmp.Or(cmp.Compare(lowest[i], lowest[next]), cmp.Compare(all[i].TookNanos, all[next].TookNanos)) > 0 {
 				next = i
 			}
 		}
@@ -93,13 +96,16 @@ func (d *draft) downward() (way []*v1alpha1.Step) {
 	return way
 }
 
-// longer compares the duration of steps. It always prefers the layer REST, since the path leads there.
-func longer(a, b *v1alpha1.Step) bool {
-	rest := trace.LayerREST.String()
-	if (a.Layer == rest) != (b.Layer == rest) {
-		return a.Layer == rest
+// lowestBelow returns for each step the lowest layer that it or a step below it is in, as an index of the layers.
+func lowestBelow(all []v1alpha1.Step) []int {
+	lowest := make([]int, len(all))
+	for i := len(all) - 1; i >= 0; i-- {
+		lowest[i] = max(lowest[i], slices.Index(trace.Layers(), all[i].Layer))
+		if parent := int(all[i].Parent); parent >= 0 && parent < i {
+			lowest[parent] = max(lowest[parent], lowest[i])
+		}
 	}
-	return a.TookNanos > b.TookNanos
+	return lowest
 }
 
 var notInID = regexp.MustCompile(`[^a-z0-9]+`)
