@@ -74,8 +74,8 @@ func (d *draft) choose(names []string) (steps []*v1alpha1.Step, err error) {
 	return steps, nil
 }
 
-// downward returns the path from the handler to the lowest layer. At each step it follows the call that leads lowest, and
-// of several the one that took longest.
+// downward returns the path from the handler to the lowest layer. At each step it follows the call that leads lowest,
+// and of several the one that took longest.
 func (d *draft) downward() (way []*v1alpha1.Step) {
 	all := d.journey.Status.Steps
 	lowest := lowestBelow(all)
