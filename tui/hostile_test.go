@@ -18,7 +18,8 @@ func taint(t *testing.T, j *v1alpha1.Journey) *v1alpha1.Journey {
 	j, clean := j.DeepCopy(), j
 	any := escapetest.Any()
 	j.Texts(func(text string) string { return text + any })
-	j.Name, j.Status.Level, j.Spec.Verb, j.Spec.Method = clean.Name, clean.Status.Level, clean.Spec.Verb, clean.Spec.Method
+	j.Name, j.Status.Level, j.Status.Phase = clean.Name, clean.Status.Level, clean.Status.Phase
+	j.Spec.Verb, j.Spec.Method = clean.Spec.Verb, clean.Spec.Method
 	for i := range j.Status.Steps {
 		s, was := &j.Status.Steps[i], &clean.Status.Steps[i]
 		if i%2 == 0 {

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// Texts replaces each text of a journey that a client may have chosen, or that quotes one, by what change makes of it.
-// The objects before and after steps stay as they are.
+// Texts replaces each text of a journey by what change makes of it: clients choose some, and captures may have any text
+// anywhere. The objects before and after steps stay as they are.
 func (j *Journey) Texts(change func(string) string) {
 	all := func(texts ...*string) {
 		for _, text := range texts {
@@ -11,12 +11,13 @@ func (j *Journey) Texts(change func(string) string) {
 	s := &j.Spec
 	all(&j.Name, &s.Method, &s.URI, &s.Verb, &s.Group, &s.Version, &s.Resource, &s.Subresource, &s.Namespace, &s.Name,
 		&s.ContentType, &s.User, &s.ImpersonatedUser, &s.UserAgent, &s.SourceIP, &s.AuditID, &s.TraceID, &j.Status.Level)
+	j.Status.Phase = JourneyPhase(change(string(j.Status.Phase)))
 	for i := range j.Status.Steps {
 		step := &j.Status.Steps[i]
 		all(&step.ID, &step.Layer, &step.Title, &step.Function, &step.File, &step.Upstream, &step.UpstreamFile, &step.UpstreamRelease,
 			&step.Subject, &step.Why, &step.Error)
 		if r := step.Reason; r != nil {
-			all(&r.Kind)
+			all(&r.Kind, &r.Function, &r.File)
 			for k := range r.Values {
 				all(&r.Values[k].Name, &r.Values[k].Value)
 			}
@@ -36,10 +37,12 @@ func (j *Journey) Texts(change func(string) string) {
 	for i := range j.Status.Interventions {
 		v := &j.Status.Interventions[i]
 		all(&v.Kind, &v.By, &v.User, &v.Message)
+		v.At = StepEdge(change(string(v.At)))
 	}
 	for i := range j.Status.Held {
 		h := &j.Status.Held[i]
 		all(&h.ID, &h.By)
+		h.At = StepEdge(change(string(h.At)))
 		for k := range h.Actions {
 			h.Actions[k] = JourneyAction(change(string(h.Actions[k])))
 		}
