@@ -40,8 +40,8 @@ type sayings struct {
 	found    Sayings
 }
 
-// declared is the declaration of a reason: its name, and the directory and file of its variable.
-type declared struct{ reason, dir, file string }
+// declared is the declaration of a reason: its name, and the directory of its variable.
+type declared struct{ reason, dir string }
 
 func (r *sayings) walk(room string, read func(name, text string)) error {
 	return fs.WalkDir(r.source, room, func(name string, entry fs.DirEntry, err error) error {
@@ -64,7 +64,7 @@ func (r *sayings) declare(name, text string) {
 		return
 	}
 	for _, m := range declaration.FindAllStringSubmatch(text, -1) {
-		r.declared[m[1]] = append(r.declared[m[1]], declared{m[2], path.Dir(name), name})
+		r.declared[m[1]] = append(r.declared[m[1]], declared{m[2], path.Dir(name)})
 	}
 }
 
@@ -77,6 +77,9 @@ func (r *sayings) say(file, text string) {
 		n++
 		if strings.HasPrefix(line, "func ") {
 			function = functionAt(dir, line)
+		}
+		if function == dir+".Reasons" { // lists the reasons of a package, and gives none
+			continue
 		}
 		code, _, _ := strings.Cut(line, "// ")
 		for before, name := range words(code) {
@@ -138,8 +141,8 @@ func functionAt(dir, line string) string {
 }
 
 // Of returns the place at which a step gave a reason. Most reasons are given at one place. If there are several, it is
-// the one in the function that took the step, in its file
-// or in its package. ok is false if that does not tell them apart.
+// the one in the function that took the step, in its file or in its package. ok is false if that does not tell them
+// apart.
 func (s Sayings) Of(reason, function, file string) (at Saying, ok bool) {
 	all := s[reason]
 	if len(all) == 1 {
