@@ -309,31 +309,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"always or never let administrators, and whoever has the role kx:admin, make requests slow or fail (default: while kx "+
 			"trace record allows it)")
 	fs.Lookup("allow-breakpoints").NoOptDefVal, fs.Lookup("allow-faults").NoOptDefVal = string(Always), string(Always)
-	fs.BoolVar(&o.Limits.PriorityAndFairness, "enable-priority-and-fairness", o.Limits.PriorityAndFairness,
-		"give each priority level its share of --max-requests-inflight and --max-mutating-requests-inflight together, and "+
-			"have requests beyond it wait in queues; without it, more than the one or the other are answered 429")
-	fs.IntVar(&o.Limits.MaxRequestsInFlight, "max-requests-inflight", o.Limits.MaxRequestsInFlight,
-		"how many reads are served at once: a part of what priority levels share; without --enable-priority-and-fairness, "+
-			"how many before others are answered 429, 0 for no limit")
-	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight,
-		"how many writes are served at once: the other part; without --enable-priority-and-fairness, how many before others "+
-			"are answered 429, 0 for no limit")
-	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout,
-		"how long a request may take, watches, logs and connections to pods and nodes excepted")
-	fs.IntVar(&o.Limits.MinRequestTimeout, "min-request-timeout", o.Limits.MinRequestTimeout,
-		"seconds that a watch lives at least, if its client does not say")
-	fs.IntVar(&o.Limits.MaxConnections, "max-connections", o.Limits.MaxConnections,
-		"how many connections of clients may be open at once; beyond, one that has sent no request yet is closed for a new "+
-			"one; 0 for no limit")
-	fs.IntVar(&o.Limits.MaxJourneys, "max-journeys", o.Limits.MaxJourneys,
-		"how many of the latest requests are remembered with their steps, in 128 KiB for each on average")
-	fs.IntVar(&o.Limits.MaxObjectFields, "max-object-fields", o.Limits.MaxObjectFields,
-		"how many fields and list items an object that is written may have, at any depth; more is answered 413")
-	fs.Int64Var(&o.Limits.MaxDefaultBytes, "max-default-bytes", o.Limits.MaxDefaultBytes,
-		"how many bytes the defaults of its schema may add to a custom resource; more is answered 413")
-	fs.Int64Var(&o.Limits.MaxValidationSteps, "max-validation-steps", o.Limits.MaxValidationSteps,
-		"how many steps the validation of a custom resource by its schema may take, about one for each value and schema it "+
-			"is held against; more is answered 422")
+	o.Limits.addFlags(fs)
 	o.Audit.addFlags(fs)
 	fs.BoolVar(&o.WatchCache.Enabled, "watch-cache", o.WatchCache.Enabled,
 		"keep what is in etcd in memory for reads and watches; etcd is only asked for its revision")
@@ -343,6 +319,34 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"0 turns the watch cache off; others say nothing, for it sizes itself")
 	fs.StringSliceVar(&o.WatchCache.Sizes, "watch-cache-sizes", o.WatchCache.Sizes,
 		"the same for single resources, as resource[.group]#size; events have no cache unless they have a size here")
+}
+
+func (l *Limits) addFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&l.PriorityAndFairness, "enable-priority-and-fairness", l.PriorityAndFairness,
+		"give each priority level its share of --max-requests-inflight and --max-mutating-requests-inflight together, and "+
+			"have requests beyond it wait in queues; without it, more than the one or the other are answered 429")
+	fs.IntVar(&l.MaxRequestsInFlight, "max-requests-inflight", l.MaxRequestsInFlight,
+		"how many reads are served at once: a part of what priority levels share; without --enable-priority-and-fairness, "+
+			"how many before others are answered 429, 0 for no limit")
+	fs.IntVar(&l.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", l.MaxMutatingRequestsInFlight,
+		"how many writes are served at once: the other part; without --enable-priority-and-fairness, how many before others "+
+			"are answered 429, 0 for no limit")
+	fs.DurationVar(&l.RequestTimeout, "request-timeout", l.RequestTimeout,
+		"how long a request may take, watches, logs and connections to pods and nodes excepted")
+	fs.IntVar(&l.MinRequestTimeout, "min-request-timeout", l.MinRequestTimeout,
+		"seconds that a watch lives at least, if its client does not say")
+	fs.IntVar(&l.MaxConnections, "max-connections", l.MaxConnections,
+		"how many connections of clients may be open at once; beyond, one that has sent no request yet is closed for a new "+
+			"one; 0 for no limit")
+	fs.IntVar(&l.MaxJourneys, "max-journeys", l.MaxJourneys,
+		"how many of the latest requests are remembered with their steps, in 128 KiB for each on average")
+	fs.IntVar(&l.MaxObjectFields, "max-object-fields", l.MaxObjectFields,
+		"how many fields and list items an object that is written may have, at any depth; more is answered 413")
+	fs.Int64Var(&l.MaxDefaultBytes, "max-default-bytes", l.MaxDefaultBytes,
+		"how many bytes the defaults of its schema may add to a custom resource; more is answered 413")
+	fs.Int64Var(&l.MaxValidationSteps, "max-validation-steps", l.MaxValidationSteps,
+		"how many steps the validation of a custom resource by its schema may take, about one for each value and schema it "+
+			"is held against; more is answered 422")
 }
 
 func (a *Admission) addFlags(fs *pflag.FlagSet) {
