@@ -121,7 +121,7 @@ type plugins struct {
 	storage       *storage
 	authorization *authorization
 	*admission.Plugins
-	// objects are those that configure admission.
+	// objects mirrors the objects that configure admission.
 	objects *mirror.Keeper
 	// services finds services, for webhooks and APIServices.
 	services *service.Finder

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/server/tracing"
 )
 
-// records is what a server writes down of requests for others.
+// records writes down requests for readers outside of the server.
 type records struct {
 	*base
 	audit   *audit.Log      // nil for none

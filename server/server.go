@@ -45,7 +45,7 @@ type Server struct {
 	tasks          *bootstrap.Tasks // nil without initial objects
 }
 
-// base is what every part gets.
+// base is shared by all parts.
 type base struct {
 	options  *options.Options
 	log      *slog.Logger

@@ -35,8 +35,8 @@ type Options struct {
 	// Lesson is played beside the screen. It may be nil.
 	Lesson *learn.Options
 
-	// Reasons are those of this version of kx: filters can ask for them, and servers and captures of earlier versions
-	// do not have their sentences.
+	// Reasons lists the reasons of this version of kx. Filters can ask for them, and they have the sentences that
+	// servers and captures of earlier versions lack.
 	Reasons trace.Catalogue
 
 	// Theme overrides the kept theme for this run; it may be empty.

@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// program is what a process does: it gets arguments and returns an exit code.
+// program runs a process: it gets arguments and returns an exit code.
 type program func(ctx context.Context, args []string, streams kubectl.Streams) int
 
 // called returns the program with the name by which this process was started: kx testassets makes links with the names

@@ -126,7 +126,7 @@ const (
 	checkMemoryMost = 1 << 30
 )
 
-// progressAfter is how long a check runs without showing its progress.
+// progressAfter limits the time that a check runs without showing its progress.
 const progressAfter = time.Second
 
 // emit runs the check. After a while it shows on a terminal how many documents are done.

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// testJourneys is how many requests the server of a test remembers: that of package kxtest keeps as many.
+	// testJourneys limits the requests that the server of a test remembers. Package kxtest has the same limit.
 	testJourneys = 4096
 	// testStopWait limits the time for requests to end after the command.
 	testStopWait = 10 * time.Second

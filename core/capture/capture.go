@@ -79,7 +79,7 @@ type Reader struct {
 
 	lines *bufio.Scanner
 	line  int
-	// sentences are those read last, by kind.
+	// sentences holds the sentence of each kind that was read last.
 	sentences map[string]v1alpha1.Sentence
 
 	page  bool // the capture stands within a page

@@ -11,7 +11,7 @@ type refusals struct {
 	levels map[string]*refused
 }
 
-// refused counts the refused requests of a level. after is what its clients are told.
+// refused counts the refused requests of a level. after is the Retry-After for its clients.
 type refused struct {
 	now, after, raised int64
 	// counts has the number of a second at its remainder: those of the latest seconds.

@@ -22,7 +22,7 @@ type need struct {
 	average, deviation float64
 	// smooth follows a rising need at once, and a falling one slowly.
 	smooth float64
-	// floor is what the level must have now. wanted is at least that.
+	// floor is the number of seats that the level must have now. wanted is at least that.
 	floor  int
 	wanted float64
 }

@@ -13,7 +13,7 @@ type watches struct {
 	counts map[objects]int
 }
 
-// objects are those that a request is about: all of a resource, those of a namespace, or one.
+// objects names the target of a request: all objects of a resource, all in a namespace, or one.
 type objects struct{ group, resource, namespace, name string }
 
 func objectsOf(info *request.RequestInfo) objects {

@@ -21,7 +21,7 @@ import (
 // Config holds the parts of the server that the group shows.
 type Config struct {
 	Journeys *trace.Recorder
-	// Reasons are those that filters can ask for.
+	// Reasons lists the reasons that filters can ask for.
 	Reasons trace.Catalogue
 	Caches  *cacher.Caches
 	Allow   options.Allow

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong, where, and how often. Its methods return a changed copy.
+// Fault makes requests fail: it says how, which, and how often. Its methods return a changed copy.
 type Fault struct {
 	name, effect string
 	code         int

@@ -21,7 +21,7 @@ import (
 // servedMost limits the wait until the resources of a definition are served.
 const servedMost = 30 * time.Second
 
-// Webhook says where the test has to serve its webhooks. The names are those of envtest's WebhookInstallOptions.
+// Webhook says where the test has to serve its webhooks, by the names of envtest's WebhookInstallOptions.
 type Webhook struct {
 	LocalServingHost string
 	LocalServingPort int

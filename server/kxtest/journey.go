@@ -28,11 +28,11 @@ const (
 type Journey struct {
 	// ID names the request, for kx trace show.
 	ID string
-	// Method and URI are those of HTTP. Verb is that of authorization: get, list, watch, create, update, patch, delete.
+	// Method and URI are HTTP's. Verb is authorization's: get, list, watch, create, update, patch, delete.
 	Method, URI, Verb string
 	// What the request is about; empty for those about no resource.
 	Group, Resource, Subresource, Namespace, Name string
-	// User is who asked, and Agent the client program.
+	// User and Agent name the user and the client program.
 	User, Agent string
 	// Code is the HTTP status of the answer, or of the ERROR event that ended a watch; 0 while there is none.
 	Code int

@@ -21,7 +21,7 @@ const (
 	readyMost = time.Minute
 	// stopMost limits the wait for a server's orderly stop.
 	stopMost = 15 * time.Second
-	// journeysMost is how many requests a server remembers.
+	// journeysMost limits the requests that a server remembers.
 	journeysMost = 4096
 )
 

@@ -187,8 +187,8 @@ func (s *shared) get() (*instance, error) {
 	return s.instance, s.err
 }
 
-// Main runs the tests of a package and ends the process with their exit code. Its options are those of the server that
-// tests get with [Shared], which starts when the first of them asks for it.
+// Main runs the tests of a package and ends the process with their exit code. Its options are for the server that tests
+// share by [Shared]. It starts when the first of them asks for it.
 func Main(m *testing.M, opts ...Option) {
 	common.mu.Lock()
 	common.options, common.offered = opts, true

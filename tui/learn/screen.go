@@ -53,7 +53,7 @@ type Options struct {
 	Ways []Way
 	// Quick stops only at questions: blocks between them run by themselves, and tasks are left out.
 	Quick bool
-	// Tracks are the tracks of the lesson, with the learner's progress before it. Ends are those that end with it.
+	// Tracks are the tracks of the lesson, with the learner's progress before it. Ends lists those that end with it.
 	Tracks []play.Track
 	Ends   []lesson.Track
 	// Leave is called with the learner's choice for afterwards, before the screen ends. It may be nil. The way is one

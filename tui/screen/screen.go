@@ -87,7 +87,7 @@ type Host interface {
 	Theme() theme.Theme
 	// Zone is the time zone of the times shown.
 	Zone() *time.Location
-	// Reasons are those of this version of kx.
+	// Reasons lists the reasons of this version of kx.
 	Reasons() trace.Catalogue
 	// Kubeconfig is the file with which other programs reach the server. It may be empty.
 	Kubeconfig() string

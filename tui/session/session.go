@@ -31,8 +31,8 @@ type Session struct {
 	stop context.CancelFunc // of the follower that runs
 }
 
-// New makes a session with the server of config, which signals changes on [Session.Changed]. reasons are those that
-// filters can ask for, and that an older server does not translate. most limits the changes that wait for a drain.
+// New makes a session with the server of config, which signals changes on [Session.Changed]. Filters can ask for
+// reasons, which also have the sentences that an older server lacks. most limits the changes that wait for a drain.
 // Every goroutine of the session defers caught, which may recover.
 func New(config *rest.Config, reasons trace.Catalogue, most int, caught func()) (*Session, error) {
 	a, err := api.New(config)

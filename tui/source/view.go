@@ -49,7 +49,7 @@ type View struct {
 	file  *File
 	note  string // the text in place of a file
 	ran   map[int]int
-	// branches are those around the line.
+	// branches tells which lines around the place ran.
 	branches Branches
 	scroll   pane.Scroll
 	left     int // the number of cells scrolled out at the left

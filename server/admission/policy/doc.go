@@ -13,7 +13,7 @@
 // # Invariants
 //
 //  1. Without policies that have bindings, a write loads two pointers and has no step.
-//  2. A write waits until this process knows the policies, for at most [kept.KnownWait]; after that it is
+//  2. A write waits until this process knows the policies, for at most [mirror.KnownWait]; after that it is
 //     refused. A changed policy applies to writes that start after etcd's watch has reported it to this
 //     process, which is soon, but not at once.
 //  3. No policy judges reviews or kx's own group, and no policy of the API judges policies and their bindings:

@@ -13,7 +13,7 @@
 // # Invariants
 //
 //  1. Without configurations, a write loads two pointers and has no step.
-//  2. A write waits until this process knows the configurations, for at most [kept.KnownWait]; after that it
+//  2. A write waits until this process knows the configurations, for at most [mirror.KnownWait]; after that it
 //     is refused. A changed configuration applies to writes that start after etcd's watch has reported it to
 //     this process, which is soon, but not at once.
 //  3. No webhook judges reviews or kx's own group, and no webhook of the API judges objects that configure

@@ -20,7 +20,7 @@ import (
 // ruleMatch is a webhook that has a rule for a write.
 type ruleMatch struct {
 	hook library.WebhookAccessor
-	// resource and kind are those of the write in the version that the rule names.
+	// resource and kind name the target of the write in the version of the rule.
 	resource schema.GroupVersionResource
 	kind     schema.GroupVersionKind
 	// rule is the number of the rule, from 1. equivalent means that it names another version of the resource.

@@ -17,8 +17,8 @@ var (
 
 // PersistentVolume is the resource persistentvolumes: storage that claims are bound to.
 //
-// Sources of volumes, which pods have too, are validated by core/podspec. Access modes and classes, which claims have
-// too, are validated by core/claim.
+// Package podspec validates what it shares with others: sources of volumes with pods, access modes and classes with
+// claims.
 var PersistentVolume = builtin.Resource[*corev1.PersistentVolume]{
 	Names:          builtin.Names{Plural: "persistentvolumes", Singular: "persistentvolume", Short: []string{"pv"}},
 	List:           &corev1.PersistentVolumeList{},

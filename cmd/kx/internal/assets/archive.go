@@ -27,7 +27,7 @@ type Archive struct {
 	KX string
 	// Version is the version of Kubernetes that it serves, such as v1.37.2.
 	Version string
-	// OS and Arch are what it runs on, as Go names them.
+	// OS and Arch name its platform in the words of Go.
 	OS, Arch string
 	// URL is the directory from which archives can be downloaded.
 	URL string

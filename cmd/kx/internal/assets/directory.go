@@ -50,7 +50,7 @@ func Directory(parent, release, kx string) (string, error) {
 	return dir, nil
 }
 
-// suffix is what names of programs end in.
+// suffix ends the names of programs.
 func suffix(goos string) string {
 	if goos == "windows" {
 		return ".exe"

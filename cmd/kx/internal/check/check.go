@@ -32,7 +32,7 @@ type checker struct {
 	client    *client
 	documents []*document
 	stages    [stages][]int
-	// bindings are those of policies, and paramKinds the kinds of params by the names of policies.
+	// bindings lists the bindings of policies, and paramKinds the kinds of their params by the names of policies.
 	bindings   []*document
 	paramKinds map[string]schema.GroupVersionKind
 	// quotas are the namespaces that have one.

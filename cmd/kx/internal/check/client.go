@@ -33,7 +33,7 @@ type client struct {
 	kinds map[schema.GroupVersionKind]served
 }
 
-// served is how a kind is served.
+// served describes the resource that serves a kind.
 type served struct {
 	resource   schema.GroupVersionResource
 	namespaced bool

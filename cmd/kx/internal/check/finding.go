@@ -78,7 +78,7 @@ func (d *document) finding(level Level, message string) Finding {
 	return f
 }
 
-// is returns whether a node is what a decoder of JSON calls a string, number, bool, object or array.
+// is returns a test for nodes that a decoder of JSON calls a string, number, bool, object or array.
 func is(what string) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
 		switch what {

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// kustomization adds the objects that kustomize builds from a directory. Their positions are those of the files that
-// they come from.
+// kustomization adds the objects that kustomize builds from a directory, each at its position in the file that it comes
+// from.
 func (r *reader) kustomization(dir string) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(withOrigins{filesys.MakeFsOnDisk(), dir}, dir)
 	if err != nil {

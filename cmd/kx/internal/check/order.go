@@ -146,7 +146,7 @@ func (c *checker) plan() {
 	}
 }
 
-// workers is how many requests run at once. They wait for etcd half of their time.
+// workers limits the requests that run at once. They wait for etcd half of their time.
 const workers = 8
 
 // ordered is the lane of documents whose verdict depends on the ones before them: addresses and ports of Services, and

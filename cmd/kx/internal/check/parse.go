@@ -194,7 +194,7 @@ func (d *document) fail(at Position, message string) []*document {
 // unrendered says what to do with a template.
 const unrendered = "{{ begins an expression of helm, which is not rendered here: helm template CHART | kx check -"
 
-// braces are what an expression of helm begins with.
+// braces begin an expression of helm.
 var braces = []byte("{{")
 
 // broken returns the document with the error of the YAML library.

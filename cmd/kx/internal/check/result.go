@@ -32,7 +32,7 @@ func (o Object) String() string {
 	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
 
-// Outcome is what became of a document.
+// Outcome is the end of a document.
 type Outcome string
 
 // The outcomes.
@@ -62,7 +62,7 @@ type Finding struct {
 	Message string `json:"message"`
 }
 
-// Result is what the server said about one document.
+// Result holds the verdict of the server about one document.
 type Result struct {
 	Position
 	Object

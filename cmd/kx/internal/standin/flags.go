@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagRow is a flag of kube-apiserver. If kx serve has a flag of the same name, the two are the same, and so are those
-// that addFlags declares. The others have no meaning in kx.
+// flagRow is a flag of kube-apiserver. It means the same as the flag of kx serve with its name, or the one that
+// addFlags declares. Flags with neither have no meaning in kx.
 type flagRow struct {
 	name string
 	// kind is the type of the value of a flag without a meaning, as the help names it.
