@@ -93,7 +93,7 @@ func (k *kept[T]) change(do func()) {
 }
 
 func (k *kept[T]) read(p *feed.Pair) (obj T, err error) {
-	plain, _, err := k.decoder.Plain(k.decoder.Prefix+"/"+p.Key, p.Value)
+	plain, _, err := k.decoder.Plain(p.Path, p.Value)
 	if err != nil {
 		return obj, err
 	}

@@ -211,7 +211,7 @@ func (f *follower[T]) all() {
 }
 
 func (f *follower[T]) read(p *feed.Pair) (value T, err error) {
-	plain, _, err := f.keeper.decoder.Plain(f.keeper.decoder.Prefix+"/"+p.Key, p.Value)
+	plain, _, err := f.keeper.decoder.Plain(p.Path, p.Value)
 	if err != nil {
 		return value, err
 	}

@@ -242,7 +242,7 @@ func (f *follower) End(revision int64) {
 
 // read decodes an object.
 func (f *follower) read(p *feed.Pair, c *rbac.Change) error {
-	plain, _, err := f.keeper.decoder.Plain(f.keeper.decoder.Prefix+"/"+p.Key, p.Value)
+	plain, _, err := f.keeper.decoder.Plain(p.Path, p.Value)
 	if err != nil {
 		return err
 	}

@@ -19,9 +19,10 @@ import (
 
 // Pair is a key below the prefix, such as configmaps/default/a, with its stored value at a revision.
 type Pair struct {
-	Key      string
-	Value    []byte // nil if the key is gone
-	Revision int64
+	// Key is the key below the prefix, and Path the whole key.
+	Key, Path string
+	Value     []byte // nil if the key is gone
+	Revision  int64
 	// Changed is true for a change, and false for a key found by a look at all keys.
 	Changed bool
 }
@@ -171,7 +172,7 @@ func stored(value []byte) []byte {
 
 // put passes a key to its followers.
 func (f *Feed) put(key string, p Pair) {
-	p.Key = strings.TrimPrefix(key, f.prefix)
+	p.Key, p.Path = strings.TrimPrefix(key, f.prefix), key
 	for _, to := range f.resources[""] {
 		to.Put(p)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,3 +166,36 @@ func TestOnly(t *testing.T) {
 	stop()
 	<-ended
 }
+
+// TestPaths has followers get whole keys, whichever slashes the prefix has: values are encrypted for their keys.
+func TestPaths(t *testing.T) {
+	for _, prefix := range []string{"/", "/r", "/r/s"} {
+		client := embedtest.New(t).Client()
+		t.Cleanup(func() { _ = client.Close() })
+		key := strings.TrimSuffix(prefix, "/") + "/configmaps/a/x"
+		if _, err := client.Put(t.Context(), key, "1"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		found := make(chan feed.Pair, 1)
+		from := feed.New(&admin.Live{Client: client}, &admin.Decoder{Prefix: prefix}, slog.New(slog.DiscardHandler))
+		from.Follow(pairs(found))
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			from.Run(ctx)
+		}()
+		if p := <-found; p.Path != key || p.Key != "configmaps/a/x" {
+			t.Errorf("below %s, %s is %q with the key %q", prefix, key, p.Path, p.Key)
+		}
+		stop()
+		<-ended
+	}
+}
+
+// pairs is a follower that passes on what it gets.
+type pairs chan feed.Pair
+
+func (f pairs) Begin()          {}
+func (f pairs) Put(p feed.Pair) { f <- p }
+func (f pairs) End(int64)       {}
