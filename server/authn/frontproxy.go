@@ -33,8 +33,7 @@ func (p FrontProxy) authenticator() authenticator.Request {
 	return x509request.NewDynamicCAVerifier(verify, authenticator.RequestFunc(p.authenticate), names)
 }
 
-// authenticate returns the user that the headers of a request name, and removes the headers. The certificate of the
-// proxy has been verified.
+// authenticate returns the user that the headers of a request name. The certificate of the proxy has been verified.
 func (p FrontProxy) authenticate(r *http.Request) (*authenticator.Response, bool, error) {
 	name := first(r.Header, p.UsernameHeaders)
 	if name == "" {
@@ -56,7 +55,6 @@ func (p FrontProxy) authenticate(r *http.Request) (*authenticator.Response, bool
 			}
 		}
 	}
-	p.clear(r.Header)
 	return &authenticator.Response{User: who}, true, nil
 }
 

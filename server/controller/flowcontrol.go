@@ -57,11 +57,7 @@ func keepFlowControl(ctx context.Context, kit *work.Kit) {
 			kit.Log.Warn("cannot make the objects of flow control that every server has: trying again", "error", err)
 			pause.Wait(ctx)
 		}
-		timer := time.NewTimer(flowControlEvery)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !work.Sleep(ctx, flowControlEvery) {
 			return
 		}
 	}

@@ -95,15 +95,13 @@ func (c *conditions) write(ctx context.Context, wanted []condition) (pause time.
 		if ctx.Err() != nil {
 			return 0
 		}
-		now := written{times: append(before.times, time.Now())}
 		if err != nil {
 			failed = true
 			c.log.Warn("cannot write the condition of a flow schema: trying again", "name", escape.Line(name),
 				"error", escape.Line(err.Error()))
-		} else {
-			now.condition = want
+			continue
 		}
-		c.written[name] = now
+		c.written[name] = written{condition: want, times: append(before.times, time.Now())}
 	}
 	if !failed {
 		c.retry = shortestRetry

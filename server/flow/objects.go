@@ -3,7 +3,6 @@ package flow
 import (
 	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
@@ -30,9 +29,15 @@ type kept[T builtin.Object] struct {
 	found map[string]bool
 
 	mu      sync.Mutex
-	objects map[string]T
+	objects map[string]keptObject[T]
 	// known is true once all objects have been read.
 	known bool
+}
+
+// keptObject is an object as it was read from the bytes in etcd.
+type keptObject[T builtin.Object] struct {
+	value T
+	bytes string
 }
 
 func newKept[T builtin.Object](resource string, c *Config, changed func()) (*kept[T], error) {
@@ -43,7 +48,7 @@ func newKept[T builtin.Object](resource string, c *Config, changed func()) (*kep
 	}
 	k := &kept[T]{
 		resource: gr, decoder: c.Kit.Decoder, codec: codec, log: c.Log, feed: feed.New(c.Kit.Etcd, c.Kit.Decoder, c.Log).Only(resource),
-		changed: changed, objects: map[string]T{},
+		changed: changed, objects: map[string]keptObject[T]{},
 	}
 	k.feed.Follow(k, gr)
 	return k, nil
@@ -53,7 +58,10 @@ func newKept[T builtin.Object](resource string, c *Config, changed func()) (*kep
 func (k *kept[T]) all() (objects []T, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.Collect(maps.Values(k.objects)), k.known
+	for _, o := range k.objects {
+		objects = append(objects, o.value)
+	}
+	return objects, k.known
 }
 
 // Begin begins a look at all objects.
@@ -62,9 +70,14 @@ func (k *kept[T]) Begin() { k.found = map[string]bool{} }
 // Put keeps an object, or removes a deleted one.
 func (k *kept[T]) Put(p feed.Pair) {
 	_, name := p.Name(k.resource)
-	k.found[name] = true
+	if !p.Changed {
+		k.found[name] = true
+	}
 	if p.Value == nil {
 		k.change(func() { delete(k.objects, name) })
+		return
+	}
+	if k.objects[name].bytes == string(p.Value) { // only the feed writes objects, so that it reads them without the lock
 		return
 	}
 	obj, err := k.read(&p)
@@ -73,13 +86,13 @@ func (k *kept[T]) Put(p feed.Pair) {
 			"key", escape.Line(p.Key), "error", escape.Line(err.Error()))
 		return
 	}
-	k.change(func() { k.objects[name] = obj })
+	k.change(func() { k.objects[name] = keptObject[T]{value: obj, bytes: string(p.Value)} })
 }
 
 // End removes the objects that the look has not found.
 func (k *kept[T]) End(int64) {
 	k.change(func() {
-		maps.DeleteFunc(k.objects, func(name string, _ T) bool { return !k.found[name] })
+		maps.DeleteFunc(k.objects, func(name string, _ keptObject[T]) bool { return !k.found[name] })
 		k.known = true
 	})
 	clear(k.found)

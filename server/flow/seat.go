@@ -66,11 +66,15 @@ func (s *Seat) take(ctx context.Context, e *Entry, again bool) bool {
 	e.Seats = work.MaxSeats()
 	metrics.ObserveWorkEstimatedSeats(e.Level.Name, e.Schema.Name, e.Seats)
 
-	t := &turn{begun: time.Now(), left: make(chan time.Time, 1), again: again}
-	// The library drops a waiting request when its context ends. This one ends only when take gives up: a client that
-	// goes away does not make the library forget a seat that it has just given.
-	waiting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
-	defer giveUp()
+	t := &turn{begun: time.Now(), again: again}
+	waiting, giveUp := ctx, func() {}
+	if !rule.exempt { // others never wait
+		t.left = make(chan time.Time, 1)
+		// The library drops a waiting request when its context ends. This one ends only when take gives up: a client
+		// that goes away does not make the library forget a seat that it has just given.
+		waiting, giveUp = context.WithCancel(context.WithoutCancel(ctx))
+		defer giveUp()
+	}
 	held, idle := rule.level.set.StartRequest(waiting, &work, rule.hash(e.Flow), e.Flow, e.Schema.Name, r.Info, r.User, t.note)
 	seated := held != nil && (!t.queued || s.await(ctx, rule.level, t, e))
 	if !rule.exempt {

@@ -1,4 +1,4 @@
-// Package kept keeps the objects that configure admission in the memory of every serving process, as they are
+// Package mirror keeps the objects that configure admission in the memory of every serving process, as they are
 // in etcd.
 //
 // In come their keys and values, from two small watches of etcd. Out go the objects of each resource, sorted by

@@ -1,6 +1,6 @@
 // Package policy evaluates MutatingAdmissionPolicies and ValidatingAdmissionPolicies against writes.
 //
-// In come policies with their bindings, from etcd by way of package kept or from files by way of package
+// In come policies with their bindings, from etcd by way of package mirror or from files by way of package
 // manifest, and writes from the chain of plugins. Out go changed objects, refusals, warnings, and audit
 // annotations.
 //

@@ -1,7 +1,7 @@
 // Package webhook calls the webhooks of MutatingWebhookConfigurations and ValidatingWebhookConfigurations for
 // writes.
 //
-// In come configurations, from etcd by way of package kept or from files by way of package manifest, and writes
+// In come configurations, from etcd by way of package mirror or from files by way of package manifest, and writes
 // from the chain of plugins. Out go AdmissionReviews over HTTPS and, from the answers, changed objects,
 // refusals, warnings, and audit annotations.
 //

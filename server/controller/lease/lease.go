@@ -105,7 +105,7 @@ func (e *Elector) acquire(ctx context.Context) bool {
 		if e.try(ctx) {
 			return true
 		}
-		wait(ctx, retries+rand.N(retries*6/5)) // not all processes at the same time
+		work.Sleep(ctx, retries+rand.N(retries*6/5)) // not all processes at the same time
 	}
 	return false
 }
@@ -125,28 +125,16 @@ func (e *Elector) term(ctx context.Context, do func(ctx context.Context)) {
 
 // renew renews the Lease until ctx ends, or until all attempts have failed for some time.
 func (e *Elector) renew(ctx context.Context) {
-	for wait(ctx, retries) {
+	for work.Sleep(ctx, retries) {
 		limited, cancel := context.WithTimeout(ctx, renewsFor)
 		renewed := e.try(limited)
-		for !renewed && wait(limited, retries) {
+		for !renewed && work.Sleep(limited, retries) {
 			renewed = e.try(limited)
 		}
 		cancel()
 		if !renewed {
 			return
 		}
-	}
-}
-
-// wait returns false if ctx ends before the time is over.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

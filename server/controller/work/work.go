@@ -46,9 +46,15 @@ const (
 // Wait waits, longer each time. It returns false if ctx has ended.
 func (b *Backoff) Wait(ctx context.Context) bool {
 	b.Next = max(b.Next, ShortestPause)
-	timer := time.NewTimer(b.Next)
-	defer timer.Stop()
+	now := b.Next
 	b.Next = min(2*b.Next, LongestPause)
+	return Sleep(ctx, now)
+}
+
+// Sleep waits. It returns false if ctx ends before the time is over.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
