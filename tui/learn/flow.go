@@ -182,15 +182,20 @@ func (s *Screen) quicken() tea.Cmd {
 
 // skip leaves out a task while only the questions are wanted.
 func (s *Screen) skip(part lesson.Starter) tea.Cmd {
-	if !s.record.Solved[part.ID] {
+	s.passBy(part)
+	return s.settle()
+}
+
+// passBy moves on to the next part, and records a task that is left unsolved.
+func (s *Screen) passBy(part lesson.Part) {
+	if task, ok := part.(lesson.Starter); ok && !s.record.Solved[task.ID] {
 		if s.record.Skipped == nil {
 			s.record.Skipped = map[string]bool{}
 		}
-		s.record.Skipped[part.ID] = true
+		s.record.Skipped[task.ID] = true
 	}
 	s.at().state = passed
 	s.next++
-	return s.settle()
 }
 
 // goOn handles the key that goes on: it turns to unread text, or does the next part.
@@ -243,8 +248,7 @@ func (s *Screen) do() tea.Cmd {
 // passOver leaves a failed part, a task or a question as it is.
 func (s *Screen) passOver() tea.Cmd {
 	s.acted = s.next
-	s.at().state = passed
-	s.next++
+	s.passBy(s.part())
 	return s.proceed()
 }
 

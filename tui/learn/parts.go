@@ -489,14 +489,14 @@ func (s *Screen) layEnd() {
 	if asked > 0 {
 		p.say("  ", s.phrase("You predicted %d of %d.", right, asked), nil)
 	}
-	if tasks > 0 {
+	switch left := len(s.record.Skipped); {
+	case left > 0:
+		p.say("  ", s.phrase("You solved %d of %d tasks and left out %d: it is not done yet.", solved, tasks, left), p.look.Notice)
+	case tasks > 0:
 		p.say("  ", s.phrase("You solved %d of %d tasks.", solved, tasks), nil)
 	}
 	if looked > 0 {
 		p.say("  ", s.phrase("You looked at the solution of %d.", looked), nil)
-	}
-	if left := len(s.record.Skipped); left > 0 {
-		p.say("  ", s.phrase("%d tasks were left out, so the lesson is not done yet.", left), p.look.Notice)
 	}
 	for _, t := range s.options.Tracks {
 		s.layTrack(t)

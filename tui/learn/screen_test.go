@@ -234,8 +234,8 @@ func TestQuick(t *testing.T) {
 		}
 		h.Press("2")
 		text := shown(h, s)
-		for _, want := range []string{"The lesson is over.", "What you have learned: The later one loses.", "You predicted 1 of 1.", "You solved 0 of 1 tasks.",
-			"1 tasks were left out, so the lesson is not done yet.", "I use Kubernetes: 1 of 3 lessons done, 20 of 30 min to go."} {
+		for _, want := range []string{"The lesson is over.", "What you have learned: The later one loses.", "You predicted 1 of 1.",
+			"You solved 0 of 1 tasks and left out 1: it is not done yet.", "I use Kubernetes: 1 of 3 lessons done, 20 of 30 min to go."} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, text)
 			}
@@ -252,6 +252,14 @@ func TestQuick(t *testing.T) {
 	h.Press("enter", " ", " ")
 	if text := shown(h, s); !strings.Contains(text, "I use Kubernetes: 2 of 3 lessons done, 12 of 30 min to go.") || kept.Done == nil {
 		t.Errorf("kept %+v:\n%s", kept, text)
+	}
+	// A task that is passed over, at its place, is left out as well.
+	kept = play.Record{}
+	h, s, _ = began(t, small, keep)
+	h.Size(72, 200)
+	h.Press(" ", "2", " ", ";", " ", " ")
+	if text := shown(h, s); !strings.Contains(text, "and left out 1: it is not done yet.") || kept.Done != nil || !kept.Skipped["yours"] {
+		t.Errorf("passed over: kept %+v:\n%s", kept, text)
 	}
 }
 
@@ -565,7 +573,9 @@ func TestOnward(t *testing.T) {
 		o.Leave = func(_ After, w Way) { way = w }
 	})
 	h.Size(72, 200)
-	h.Press(" ", "2", " ", ";", " ", " ")
+	h.Press(" ", "2", " ", "e")
+	h.Type(" # resourceVersion")
+	h.Press("enter", " ", " ")
 	text := strings.Join(strings.Fields(strings.ReplaceAll(shown(h, s), "┃", "")), " ")
 	for _, want := range []string{"I use Kubernetes: 2 of 3 lessons done", "kx learn --track use lists what you have left out.",
 		"Congratulations, you have done all of \"I extend it\"", "docs/own-storage.md",
