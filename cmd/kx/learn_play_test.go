@@ -117,6 +117,16 @@ func TestLearnOnScreen(t *testing.T) {
 	}
 }
 
+// TestLearnInChinese: what the learner types in a lesson answers in the language of the lesson.
+func TestLearnInChinese(t *testing.T) {
+	t.Parallel()
+	lessonHere(t, &learnOptions{dataDir: t.TempDir(), language: lang.Chinese}, "conflict", func(p *played) {
+		p.see("继续到：")
+		p.press("!", "kx trace steps etcd3.create", "enter")
+		p.see("创建该键")
+	})
+}
+
 // TestLearnWays: where tracks part the learner has a choice, from then on their track decides, and its end is known.
 func TestLearnWays(t *testing.T) {
 	t.Parallel()
