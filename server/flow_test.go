@@ -333,7 +333,7 @@ func busy(t *testing.T, res *http.Response, data []byte) {
 // a quarter of --request-timeout.
 func TestFlowGivesUp(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow, tokens(t, flowTokens), twoSeats, func(o *options.Options) { o.Limits.RequestTimeout = 40 * time.Second })
+	r := start(t, allow, tokens(t, flowTokens), twoSeats, func(o *options.Options) { o.Limits.RequestTimeout = 10 * time.Minute })
 	r.share(t, 1, queuing())
 	r.fault(t, "slow", v1alpha1.FaultSpec{
 		Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: 10 * time.Minute}, Filter: "step:filter.authorization user:eve", Count: 1,
