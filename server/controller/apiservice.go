@@ -28,7 +28,7 @@ import (
 // once, and after each change of API services and definitions, until ctx ends. It returns at once if the server
 // does not serve API services. complete is set when nothing was left to do for the first time.
 func keepAPIServices(ctx context.Context, kit *work.Kit, complete *atomic.Bool) {
-	services, ok := kit.Storages()[apiServices].(work.OwnedStorage)
+	services, ok := kit.Storage(apiServices).(work.OwnedStorage)
 	if !ok {
 		complete.Store(true)
 		return

@@ -90,7 +90,7 @@ func Start(ctx context.Context, c Config) *Controllers {
 	}
 	run := func(ctx context.Context) { all.run(ctx, &c, namespaces) }
 	if c.Shared && c.Controllers.any() {
-		all.elector = lease.New(c.Storages, c.Process, c.Log)
+		all.elector = lease.New(c.Storage, c.Process, c.Log)
 		running.Go(func() { all.elector.Run(life, run) })
 	} else {
 		running.Go(func() { run(life) })

@@ -78,7 +78,7 @@ type fixtureKeeper struct {
 	*work.Loop[string]
 	fixture
 	resource schema.GroupVersionResource
-	storages work.Storages
+	storage  work.Storage
 	writer   *work.Writer
 	spaces   *work.Objects[*corev1.Namespace]
 	suffix   string // ends the keys of the objects
@@ -104,7 +104,7 @@ type mended struct {
 func keepFixtures(kit *work.Kit, self controller, f fixture) *fixtureKeeper {
 	writer := self.writer(kit)
 	c := &fixtureKeeper{
-		fixture: f, resource: self.follows[1], storages: kit.Storages, writer: writer,
+		fixture: f, resource: self.follows[1], storage: kit.Storage, writer: writer,
 		spaces: work.ObjectsOf[*corev1.Namespace](kit, writer, namespaces), suffix: "/" + f.name, mended: map[string]mended{},
 	}
 	c.Loop = loopOf(kit, self, c.keep)
@@ -212,7 +212,7 @@ func (c *fixtureKeeper) keep(ctx context.Context, namespace string, cause int64)
 	if err != nil || !lives {
 		return err
 	}
-	storage, ok := c.storages()[c.resource].(rest.Getter)
+	storage, ok := c.storage(c.resource).(rest.Getter)
 	if !ok {
 		return nil // it is not served here
 	}
@@ -242,7 +242,7 @@ func (c *fixtureKeeper) lives(ctx context.Context, name string) (bool, error) {
 var everyNamespace = trace.Because("every-namespace", "every namespace has one", "每个命名空间都有一个")
 
 func (c *fixtureKeeper) create(ctx context.Context, namespace string, cause int64) (err error) {
-	storage, ok := c.storages()[c.resource].(rest.Creater)
+	storage, ok := c.storage(c.resource).(rest.Creater)
 	if !ok {
 		return nil
 	}
@@ -268,7 +268,7 @@ var putBack = trace.Because("put-back",
 	"每个命名空间都有它，而且就是这样的")
 
 func (c *fixtureKeeper) update(ctx context.Context, namespace string, want runtime.Object, cause int64) (err error) {
-	storage, ok := c.storages()[c.resource].(rest.Updater)
+	storage, ok := c.storage(c.resource).(rest.Updater)
 	if !ok {
 		return nil
 	}
@@ -283,7 +283,7 @@ var endedMeanwhile = trace.Because("ended-meanwhile",
 	"其间它的命名空间已开始被删除")
 
 func (c *fixtureKeeper) remove(ctx context.Context, namespace string, uid types.UID, cause int64) (err error) {
-	storage, ok := c.storages()[c.resource].(rest.GracefulDeleter)
+	storage, ok := c.storage(c.resource).(rest.GracefulDeleter)
 	if !ok {
 		return nil
 	}

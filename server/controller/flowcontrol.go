@@ -23,12 +23,11 @@ import (
 // corrects the mandatory ones. It corrects a suggested one until a user changes it, or turns that off with an
 // annotation. It checks them once a minute, and returns at once if the server has no such objects.
 func keepFlowControl(ctx context.Context, kit *work.Kit) {
-	installed := kit.Storages()
-	levels, ok := installed[priorityLevels].(work.OwnedStorage)
+	levels, ok := kit.Storage(priorityLevels).(work.OwnedStorage)
 	if !ok {
 		return
 	}
-	schemas, ok := installed[flowSchemas].(work.OwnedStorage)
+	schemas, ok := kit.Storage(flowSchemas).(work.OwnedStorage)
 	if !ok {
 		return
 	}

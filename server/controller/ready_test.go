@@ -29,6 +29,7 @@ func run(t *testing.T, etcd *clientv3.Client, chosen ...string) *controller.Cont
 	t.Helper()
 	all := controller.Start(t.Context(), controller.Config{
 		Kit: work.Kit{
+			Storage:  func(schema.GroupVersionResource) rest.Storage { return nil },
 			Storages: func() map[schema.GroupVersionResource]rest.Storage { return nil },
 			Etcd:     admin.NewLive(etcd, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: embedtest.Prefix()},
 			Metrics: work.NewMetrics(nil), Log: slog.New(slog.DiscardHandler),

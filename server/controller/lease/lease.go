@@ -41,7 +41,7 @@ var (
 
 // Elector runs a function in one of several processes. mu guards holder and failure.
 type Elector struct {
-	storages work.Storages
+	find     work.Storage
 	identity string
 	log      *slog.Logger
 	// seen is the last known Lease, nil if it does not exist, and since the time at which its spec was first seen: the
@@ -56,8 +56,8 @@ type Elector struct {
 }
 
 // New creates an Elector for a process. identity must be unique among the processes.
-func New(storages work.Storages, identity string, log *slog.Logger) *Elector {
-	return &Elector{storages: storages, identity: identity, log: log}
+func New(find work.Storage, identity string, log *slog.Logger) *Elector {
+	return &Elector{find: find, identity: identity, log: log}
 }
 
 // Holder returns the last known holder of the Lease, and whether that is this process.
@@ -232,7 +232,7 @@ type storage interface {
 }
 
 func (e *Elector) storage() (storage, error) {
-	s, ok := e.storages()[leases].(storage)
+	s, ok := e.find(leases).(storage)
 	if !ok {
 		return nil, apierrors.NewNotFound(Resource, Name)
 	}

@@ -39,8 +39,8 @@ func newCluster(t *testing.T) cluster {
 // run runs the controller.
 func (c cluster) run(patience time.Duration) {
 	kit := &work.Kit{
-		Storages: func() map[schema.GroupVersionResource]rest.Storage { return c.storages },
-		Etcd:     admin.NewLive(c.Client, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: c.Prefix},
+		Storage: func(r schema.GroupVersionResource) rest.Storage { return c.storages[r] },
+		Etcd:    admin.NewLive(c.Client, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: c.Prefix},
 		Metrics: work.NewMetrics(nil), Log: slog.New(slog.DiscardHandler),
 	}
 	ports := NewPorts(kit)

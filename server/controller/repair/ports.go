@@ -206,7 +206,7 @@ var portsDiffer = trace.Because("ports-differ",
 
 // mend corrects the stored ports.
 func (c *Ports) mend(ctx context.Context, since int64, unmarked int, leaked []uint32, cause int64) (err error) {
-	services, ok := c.kit.Storages()[ServiceResource].(mender)
+	services, ok := c.kit.Storage(ServiceResource).(mender)
 	if !ok {
 		return nil
 	}

@@ -21,7 +21,9 @@ import (
 
 // Kit holds what controllers need from the server.
 type Kit struct {
+	// Storages makes a map of all storages: whoever wants a built-in one takes Storage.
 	Storages Storages
+	Storage  Storage
 	// Scope returns the request scope of a written resource, for admission. Without it, writes skip admission.
 	Scope Scope
 	// Etcd is the etcd of the storages. Decoder knows the prefix of their keys and the encryption of values.

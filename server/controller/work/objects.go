@@ -66,7 +66,7 @@ func (o *Objects[T]) Cached(ctx context.Context, namespace, name string) (obj T,
 
 func (o *Objects[T]) get(ctx context.Context, namespace, name string, options *metav1.GetOptions) (obj T, found bool, err error) {
 	ctx = o.writer.Reads(ctx, "get", o.resource, namespace, name)
-	obj, err = builtin.Get[T](ctx, o.Kit.Storages()[o.resource], name, options)
+	obj, err = builtin.Get[T](ctx, o.Kit.Storage(o.resource), name, options)
 	if apierrors.IsNotFound(err) || errors.Is(err, builtin.ErrNotServed) {
 		return obj, false, nil
 	}
@@ -77,7 +77,7 @@ func (o *Objects[T]) get(ctx context.Context, namespace, name string, options *m
 // be read. They may be shared.
 func (o *Objects[T]) List(ctx context.Context, namespace string) (all []T, err error) {
 	ctx = o.writer.Reads(ctx, "list", o.resource, namespace, "")
-	all, err = builtin.List[T](ctx, o.Kit.Storages()[o.resource], &metainternalversion.ListOptions{})
+	all, err = builtin.List[T](ctx, o.Kit.Storage(o.resource), &metainternalversion.ListOptions{})
 	if errors.Is(err, builtin.ErrNotServed) {
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func (o *Objects[T]) List(ctx context.Context, namespace string) (all []T, err e
 
 // Readable is List without the objects that can't be read.
 func (o *Objects[T]) Readable(ctx context.Context, namespace string) (all []T, err error) {
-	lister, ok := o.Kit.Storages()[o.resource].(rest.Lister)
+	lister, ok := o.Kit.Storage(o.resource).(rest.Lister)
 	if !ok {
 		return nil, nil
 	}
@@ -104,7 +104,7 @@ func (o *Objects[T]) Readable(ctx context.Context, namespace string) (all []T, e
 
 // Create creates an object, unless its name is taken.
 func (o *Objects[T]) Create(ctx context.Context, obj T, d Decision) (err error) {
-	creater, ok := o.Kit.Storages()[o.resource].(rest.Creater)
+	creater, ok := o.Kit.Storage(o.resource).(rest.Creater)
 	if !ok {
 		return fmt.Errorf("%s can't be created", o.resource)
 	}
@@ -162,7 +162,7 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 	if sub != "" {
 		resource.Resource += "/" + sub
 	}
-	storage := o.Kit.Storages()[resource]
+	storage := o.Kit.Storage(resource)
 	updater, ok := storage.(rest.Updater)
 	if !ok {
 		return fmt.Errorf("%s can't be updated", resource)
@@ -192,7 +192,7 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 // Delete deletes an object if it has not changed since it was read. A changed object stays, and its followers
 // will receive that change.
 func (o *Objects[T]) Delete(ctx context.Context, seen T, policy metav1.DeletionPropagation, d Decision) (err error) {
-	deleter, ok := o.Kit.Storages()[o.resource].(rest.GracefulDeleter)
+	deleter, ok := o.Kit.Storage(o.resource).(rest.GracefulDeleter)
 	if !ok {
 		return fmt.Errorf("%s can't be deleted", o.resource)
 	}

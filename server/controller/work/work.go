@@ -16,6 +16,9 @@ import (
 // Storages returns the currently installed storages.
 type Storages func() map[schema.GroupVersionResource]rest.Storage
 
+// Storage returns the storage of a built-in resource, nil if that is not served.
+type Storage func(schema.GroupVersionResource) rest.Storage
+
 // APIServer is the user for the server's own requests.
 var APIServer user.Info = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}}
 
