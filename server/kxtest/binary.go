@@ -1,15 +1,18 @@
 package kxtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 )
 
 const (
@@ -67,6 +70,36 @@ func version() string {
 	return ""
 }
 
+// unfit is the error of a binary that does not serve. It says so if the binary is of another version than this package.
+func unfit(path, wanted, what string) error {
+	is := release(path)
+	if wanted == "" || is == strings.TrimPrefix(wanted, "v") || is == unreleased {
+		return fmt.Errorf("%s serve %s", path, what)
+	}
+	return fmt.Errorf("%s serve %s; its version is %s, and that of this package %s: have the variable KX name a kx of that version",
+		path, what, is, wanted)
+}
+
+const (
+	// unreleased is the version of a binary that go built.
+	unreleased = "devel"
+	// versionMost limits the wait for a binary to print its version.
+	versionMost = 5 * time.Second
+)
+
+// release returns the version that a binary prints.
+func release(path string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), versionMost)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "version")
+	cmd.WaitDelay = time.Second // it may have started others
+	out, err := cmd.Output()
+	if found := regexp.MustCompile(`^kx (\S+?),? `).FindSubmatch(out); err == nil && found != nil {
+		return string(found[1])
+	}
+	return "unknown"
+}
+
 // build builds the binary in the user's cache, from the source in a directory, or else the source of a version.
 func build(source, version string) (string, error) {
 	if source == "" && version == "" {
@@ -105,18 +138,24 @@ func build(source, version string) (string, error) {
 	if missing != nil {
 		fmt.Fprintf(os.Stderr, "kxtest: building kx once, as %s: this takes minutes\n", path)
 	}
-	return path, compile(source, version, path)
+	if source != "" {
+		return path, compile(source, dir, "build", "-o", path, "./cmd/kx")
+	}
+	// The binary gets its name when it is whole: a build that is killed must not leave a part of one to the next test.
+	whole := filepath.Join(dir, "build")
+	defer os.RemoveAll(whole)
+	if err := errors.Join(os.RemoveAll(whole), compile("", whole, "install", kxCommand+"@"+version)); err != nil {
+		return "", err
+	}
+	return path, os.Rename(filepath.Join(whole, filepath.Base(path)), path)
 }
 
-// compile runs go. Of source that has not changed since, go finds that the binary is the same.
-func compile(source, version, path string) error {
-	const tags, stamp = "-tags=kustomize_disable_go_plugin_support", "-buildvcs=false" // as kx is released
-	cmd := exec.Command("go", "install", tags, stamp, kxCommand+"@"+version)
-	if source != "" {
-		cmd = exec.Command("go", "build", tags, stamp, "-o", path, "./cmd/kx")
-		cmd.Dir = source
-	}
-	cmd.Env = append(os.Environ(), "GOBIN="+filepath.Dir(path), "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=")
+// compile runs go in a directory, and installs into another one. If the source has not changed, go keeps the binary.
+func compile(in, into, verb string, args ...string) error {
+	// As kx is released.
+	cmd := exec.Command("go", append([]string{verb, "-tags=kustomize_disable_go_plugin_support", "-buildvcs=false"}, args...)...)
+	cmd.Dir = in
+	cmd.Env = append(os.Environ(), "GOBIN="+into, "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, lastLines(string(out), 3))
 	}

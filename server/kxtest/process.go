@@ -102,24 +102,29 @@ func (p *process) start() error {
 		_ = p.cmd.Wait() // the state says how it ended
 		close(p.done)
 	}()
-	ready := make(chan bool, 1)
+	first := make(chan string, 1)
 	go func() {
 		defer out.Close()
 		lines := bufio.NewScanner(out)
-		ready <- lines.Scan() && serving.MatchString(lines.Text())
-		for lines.Scan() { // so that the server can always write
-		}
+		lines.Scan()
+		first <- lines.Text()
+		_, _ = io.Copy(io.Discard, out) // so that the server can always write
 	}()
 	select {
-	case ok := <-ready:
-		if ok {
+	case line := <-first:
+		if serving.MatchString(line) {
 			return nil
 		}
-		<-p.done
-		return fmt.Errorf("%s serve ended: %s", p.cmd.Path, lastLines(p.log.text(), 1))
+		if line != "" || !p.end(stopMost) {
+			p.kill()
+		}
+		if line != "" {
+			return unfit(p.cmd.Path, version(), fmt.Sprintf("printed %q, and not the line of kx that is ready", line))
+		}
+		return unfit(p.cmd.Path, version(), "ended: "+lastLines(p.log.text(), 1))
 	case <-time.After(readyMost):
 		p.kill()
-		return fmt.Errorf("%s serve is not ready after %v: %s", p.cmd.Path, readyMost, lastLines(p.log.text(), 1))
+		return unfit(p.cmd.Path, version(), fmt.Sprintf("is not ready after %v: %s", readyMost, lastLines(p.log.text(), 1)))
 	}
 }
 

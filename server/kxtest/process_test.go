@@ -149,12 +149,22 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestNoBinary: without kx, a test fails with one sentence that says what to do.
+// TestNoBinary: without kx, or with a program that is not kx, a test fails with one sentence that says so.
 func TestNoBinary(t *testing.T) {
 	t.Parallel()
-	out, err := scene(t, "TestScenePasses", "KX=/does/not/exist").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "kxtest: the variable KX names no program: ") {
-		t.Errorf("%v: %s", err, out)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"talks": "echo hello; exec tail -f /dev/null", "ends": "echo nothing here >&2"} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	}
+	for path, want := range map[string]string{
+		"/does/not/exist":           "the variable KX names no program: ",
+		filepath.Join(dir, "talks"): filepath.Join(dir, "talks") + ` serve printed "hello"`,
+		filepath.Join(dir, "ends"):  filepath.Join(dir, "ends") + " serve ended: nothing here",
+	} {
+		out, err := scene(t, "TestScenePasses", "KX="+path).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "kxtest: "+want) {
+			t.Errorf("%s: %v: %s", path, err, out)
+		}
 	}
 }
 
