@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,14 +34,14 @@ type Webhook struct {
 
 // install creates what the options ask for.
 func (i *instance) install(o *options) error {
-	if len(o.webhooks) > 0 {
+	if len(o.webhooks) > 0 || slices.ContainsFunc(o.crds, func(m *manifest) bool { return converts(m.object) }) {
 		if err := i.serveWebhooks(); err != nil {
 			return err
 		}
-		for _, m := range o.crds {
-			if err := i.webhook.wireConversion(m.object); err != nil {
-				return fmt.Errorf("%v: %w", m, err)
-			}
+	}
+	for _, m := range o.crds {
+		if err := i.webhook.wireConversion(m.object); err != nil {
+			return fmt.Errorf("%v: %w", m, err)
 		}
 	}
 	for _, m := range o.webhooks {
@@ -208,11 +209,22 @@ func (w *Webhook) wire(configuration *unstructured.Unstructured) error {
 	return unstructured.SetNestedSlice(configuration.Object, hooks, "webhooks")
 }
 
+// atService leads to the service of a definition's conversion webhook.
+var atService = []string{"spec", "conversion", "webhook", "clientConfig", "service"}
+
+func converts(crd *unstructured.Unstructured) bool {
+	_, found, err := unstructured.NestedMap(crd.Object, atService...)
+	return found && err == nil
+}
+
 // wireConversion points the conversion webhook of a definition at the test, if it has one behind a service.
 func (w *Webhook) wireConversion(crd *unstructured.Unstructured) error {
-	at := []string{"spec", "conversion", "webhook", "clientConfig"}
-	config, found, err := unstructured.NestedMap(crd.Object, at...)
-	if err != nil || !found {
+	if !converts(crd) {
+		return nil
+	}
+	at := atService[:len(atService)-1]
+	config, _, err := unstructured.NestedMap(crd.Object, at...)
+	if err != nil {
 		return err
 	}
 	wired, err := w.local(config)

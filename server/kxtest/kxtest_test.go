@@ -104,10 +104,13 @@ func TestBadInput(t *testing.T) {
 		"a directory without any":      {[]kxtest.Option{kxtest.CRDs("testdata/rbac")}, []string{"testdata/rbac has no CustomResourceDefinition"}},
 		"a definition that is invalid": {[]kxtest.Option{kxtest.CRDs("testdata/bad/definition.yaml")}, []string{"testdata/bad/definition.yaml", `"gadgets.example.com"`, "spec.scope", "Everywhere"}},
 		"a file that is no YAML":       {[]kxtest.Option{kxtest.Objects("testdata/bad/broken.yaml")}, []string{"testdata/bad/broken.yaml"}},
+		"a misspelt apiVersion":        {[]kxtest.Option{kxtest.Objects("testdata/bad/apiversion.yaml")}, []string{"testdata/bad/apiversion.yaml", `"misspelt"`, "no apiVersion"}},
+		"no objects":                   {[]kxtest.Option{kxtest.Objects("testdata/crd")}, []string{"testdata/crd has no objects"}},
 		"an object of no kind":         {[]kxtest.Option{kxtest.Objects("testdata/bad/object.yaml")}, []string{"testdata/bad/object.yaml", "Gadget"}},
 		"a webhook elsewhere":          {[]kxtest.Option{kxtest.Webhooks("testdata/bad/webhook.yaml")}, []string{"testdata/bad/webhook.yaml", `"elsewhere.example.com"`, "url", "no service"}},
 		"no webhooks":                  {[]kxtest.Option{kxtest.Webhooks("testdata/crd/bases")}, []string{"testdata/crd/bases has no MutatingWebhookConfiguration and no Validating"}},
 		"a flag":                       {[]kxtest.Option{kxtest.Flags("--no-such-flag")}, []string{"serve ended", "no-such-flag"}},
+		"a conversion of no service":   {[]kxtest.Option{kxtest.CRDs("testdata/bad/conversion.yaml")}, []string{"testdata/bad/conversion.yaml", `"gizmos.example.com"`, "url"}},
 		"a shared one with more":       {[]kxtest.Option{kxtest.Shared(), kxtest.CRDs("testdata/crd")}, []string{"kxtest.Main"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,7 +78,11 @@ func filesOf(path string) (files []string, err error) {
 	return files, nil
 }
 
-// readFile reads the documents of a file. An object without a kind, such as kustomize's files have, is left out.
+// kustomizeGroup is the group of files that tell kustomize what to do with those beside them.
+const kustomizeGroup = "kustomize.config.k8s.io"
+
+// readFile reads the documents of a file. Those for kustomize and other tools are left out: they have its group, or
+// neither version nor kind.
 func readFile(file string) (all []*manifest, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -94,8 +98,11 @@ func readFile(file string) (all []*manifest, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		if object.GetKind() == "" || object.GetAPIVersion() == "" {
+		switch kind := object.GroupVersionKind(); {
+		case kind.Empty() || kind.Group == kustomizeGroup:
 			continue
+		case kind.Kind == "" || kind.Version == "":
+			return nil, fmt.Errorf("%s: %q has no apiVersion or no kind", file, object.GetName())
 		}
 		if !strings.HasSuffix(object.GetKind(), "List") || object.Object["items"] == nil {
 			all = append(all, &manifest{file, object})

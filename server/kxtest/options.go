@@ -2,8 +2,10 @@ package kxtest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Option says what a server has from its start.
@@ -48,8 +50,8 @@ func isDir(path string) bool {
 }
 
 // Webhooks creates the webhook configurations of files and directories, and points them at this test: at the host and
-// the port of [Server.Webhook], with the certificate of its directory. So it does with the conversion webhooks of CRDs.
-// Objects of other kinds in the files are left out.
+// the port of [Server.Webhook], with the certificate of its directory. Conversion webhooks of CRDs that name a service
+// are pointed there too, also without this option. Objects of other kinds in the files are left out.
 func Webhooks(paths ...string) Option {
 	return func(o *options) error {
 		found, err := readOf(paths, webhookGroup, mutating, validating)
@@ -62,6 +64,9 @@ func Webhooks(paths ...string) Option {
 func Objects(paths ...string) Option {
 	return func(o *options) error {
 		found, err := readAll(paths)
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("%s has no objects", strings.Join(paths, ", "))
+		}
 		for _, m := range found {
 			switch {
 			case m.is(crdGroup, crdKind):

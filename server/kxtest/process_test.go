@@ -20,6 +20,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -218,6 +219,24 @@ func refuse(t *testing.T, w kxtest.Webhook) (stop func()) {
 	server := &http.Server{Handler: mux}
 	go func() { _ = server.Serve(listener) }()
 	return func() { server.Close() }
+}
+
+// TestConversion: a conversion webhook behind a service is asked where the test serves it.
+func TestConversion(t *testing.T) {
+	t.Parallel()
+	s := kxtest.Start(t, kxtest.CRDs("testdata/conversion"))
+	if _, err := os.Stat(filepath.Join(s.Webhook.LocalServingCertDir, "tls.crt")); err != nil || s.Webhook.LocalServingPort == 0 {
+		t.Fatalf("%+v: %v", s.Webhook, err)
+	}
+	client, err := dynamic.NewForConfig(s.Config())
+	must(t, err)
+	gizmos := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gizmos"}
+	gizmo := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": map[string]any{"name": "one"}}}
+	_, err = client.Resource(gizmos).Create(within(t), gizmo, metav1.CreateOptions{})
+	address := net.JoinHostPort(s.Webhook.LocalServingHost, strconv.Itoa(s.Webhook.LocalServingPort))
+	if want := "https://" + address + "/convert"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v does not name %s", err, want)
+	}
 }
 
 // TestWebhooks: the webhooks of the manifests are asked where the test serves them. A webhook that is gone keeps no

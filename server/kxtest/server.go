@@ -16,7 +16,8 @@ import (
 
 // Server is an API server for one test.
 type Server struct {
-	// Webhook says where the test has to serve its webhooks, if [Webhooks] were given.
+	// Webhook says where the test has to serve its webhooks, if [Webhooks] were given, or [CRDs] with a conversion
+	// webhook.
 	Webhook Webhook
 
 	*instance
