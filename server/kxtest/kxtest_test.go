@@ -254,6 +254,14 @@ func TestAs(t *testing.T) {
 	if s.As("testdata/rbac").CertData == nil || s.Count(t, "user:widget-manager-* !code:403") != 2 {
 		t.Errorf("%v", s.Journeys(t, "user:widget-manager-*"))
 	}
+	// Roles of one name in other files are other roles.
+	reader := clientOf(t, s.As("testdata/rbac-of-reader/role.yaml"))
+	_, err = reader.CoreV1().ConfigMaps("default").List(within(t), metav1.ListOptions{})
+	must(t, err)
+	if err := reader.CoreV1().RESTClient().Get().AbsPath("/apis/example.com/v1/widgets").Do(within(t)).Error(); !apierrors.IsForbidden(err) {
+		t.Errorf("what the role of another file allows: %v", err)
+	}
+	must(t, manager.CoreV1().RESTClient().Get().AbsPath("/apis/example.com/v1/widgets").Do(within(t)).Error())
 	first := s.Config()
 	first.Host = "changed"
 	if config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig()); err != nil || config.Host != s.Config().Host {

@@ -20,6 +20,9 @@ import (
 // system:masters, the user has all rights.
 func (s *Server) User(name string, groups ...string) *rest.Config {
 	s.t.Helper()
+	if name == "" {
+		s.fatal(s.t, errors.New("a user needs a name"))
+	}
 	if err := s.waitRoles(); err != nil {
 		s.fatal(s.t, err)
 	}
@@ -56,7 +59,8 @@ func (i *instance) waitRoles() error {
 
 // As returns the configuration of a new user who has the rights of the roles and cluster roles in files and
 // directories, and no others. A Role counts in its namespace, which is made if it is missing. Bindings and all else in
-// the files are left out. The user's name begins with that of the first role.
+// the files are left out. The user's name begins with that of the first role. The roles are copies for this user, so
+// that a role of the same name in another file is another one.
 func (s *Server) As(files ...string) *rest.Config {
 	s.t.Helper()
 	roles, err := readOf(files, rbacv1.GroupName, "Role", "ClusterRole")
@@ -66,9 +70,11 @@ func (s *Server) As(files ...string) *rest.Config {
 	if len(roles) == 0 {
 		s.fatal(s.t, errors.New("As needs the file of a role"))
 	}
-	name := fmt.Sprintf("%s-%d", roles[0].object.GetName(), s.named.Add(1))
+	number := s.named.Add(1)
+	name := fmt.Sprintf("%s-%d", roles[0].object.GetName(), number)
 	ctx := context.Background()
 	for _, role := range roles {
+		role.object.SetName(fmt.Sprintf("%s-%d", role.object.GetName(), number))
 		if err := s.grant(ctx, role, name); err != nil {
 			s.fatal(s.t, err)
 		}
