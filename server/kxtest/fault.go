@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -129,6 +130,12 @@ func (f Fault) String() string { return fmt.Sprintf("%s on %s %s", f.name, f.ver
 // check finds what no server need be asked for.
 func (f Fault) check() error {
 	watches := f.effect == effectDrop || f.name == "gone"
+	reads := ""
+	for _, verb := range []string{"get", "list", watchVerb} {
+		if slices.Contains(strings.Split(f.verb, ","), verb) {
+			reads = verb
+		}
+	}
 	switch {
 	case f.problem != nil:
 		return f.problem
@@ -136,6 +143,8 @@ func (f Fault) check() error {
 		return errors.New("a fault needs On(verb, resource)")
 	case watches && f.verb != watchVerb:
 		return fmt.Errorf("it is about watches: On(%q, …)", watchVerb)
+	case f.effect == effectTimeout && reads != "":
+		return fmt.Errorf("%s commits nothing: AfterCommit is about writes", reads)
 	}
 	return nil
 }
@@ -239,6 +248,9 @@ func (in *Injected) Hits() int {
 // MustHit waits until the fault has hit n requests or more, and fails the test if that takes too long.
 func (in *Injected) MustHit(t testing.TB, n int) {
 	t.Helper()
+	if most := in.fault.times; most > 0 && int64(n) > most {
+		t.Fatalf("kxtest: the fault %v can't hit %d requests: it has Times(%d)", in.fault, n, most)
+	}
 	for deadline := time.Now().Add(waitMost); ; time.Sleep(lookEvery) {
 		now, err := in.status()
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -155,14 +156,44 @@ func number(id string) (int, bool) {
 
 // Journeys returns the requests since the start of the test that match a filter of kx's language, in the order in which
 // they began: "verb:update code:409", "agent:manager !verb:get,list,watch". Those of this package are not among them.
-// An empty filter matches all.
+// An empty filter matches all. If none matches, the resources that the filter names have to exist.
 func (s *Server) Journeys(t testing.TB, filter string) []Journey {
 	t.Helper()
-	found, err := s.find(filter)
+	found, err := s.look(filter)
 	if err != nil {
 		s.fatal(t, err)
 	}
 	return found
+}
+
+// look is find, and refuses a filter that matches nothing because the server has no such resource.
+func (s *Server) look(filter string) ([]Journey, error) {
+	found, err := s.find(filter)
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	return nil, s.checkNames(filter)
+}
+
+// resourceTerms finds the resources in a filter.
+var resourceTerms = regexp.MustCompile(`\bresource[:=]"?([a-zA-Z0-9.,*-]+)`)
+
+func (s *Server) checkNames(filter string) error {
+	for _, term := range resourceTerms.FindAllStringSubmatch(filter, -1) {
+		for _, plural := range strings.Split(term[1], ",") {
+			name, group, qualified := strings.Cut(plural, ".")
+			if strings.Contains(plural, "*") {
+				continue
+			}
+			if qualified {
+				return fmt.Errorf("%q: the group of a resource is a term of its own: resource:%s group:%s", filter, name, group)
+			}
+			if err := s.client.checkResource("*", plural); err != nil {
+				return fmt.Errorf("%q: %w", filter, err)
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Server) find(filter string) (found []Journey, err error) {
@@ -194,8 +225,9 @@ func (s *Server) Count(t testing.TB, filter string) int {
 // MustSee waits until a request matches a filter, and returns all that do. It fails the test if that takes too long.
 func (s *Server) MustSee(t testing.TB, filter string) []Journey {
 	t.Helper()
+	look := s.look // once, since no later look knows better which resources there are
 	for deadline := time.Now().Add(waitMost); ; time.Sleep(lookEvery) {
-		found, err := s.find(filter)
+		found, err := look(filter)
 		if err != nil {
 			s.fatal(t, err)
 		}
@@ -205,6 +237,7 @@ func (s *Server) MustSee(t testing.TB, filter string) []Journey {
 		if time.Now().After(deadline) {
 			t.Fatalf("kxtest: no request matched %q in %v", filter, waitMost)
 		}
+		look = s.find
 	}
 }
 
@@ -237,7 +270,7 @@ func (s *Server) settled(filter string) ([]Journey, error) {
 	if err := s.settle(); err != nil {
 		return nil, err
 	}
-	found, err := s.find(filter)
+	found, err := s.look(filter)
 	if err != nil {
 		return nil, err
 	}

@@ -144,6 +144,7 @@ func TestRefusedFaults(t *testing.T) {
 		"a status":      {kxtest.Status(200).On("get", "widgets"), "from 400 to 599"},
 		"a delay":       {kxtest.Delay(0).On("get", "widgets"), "more than 0"},
 		"no timeout":    {kxtest.Forbidden().AfterCommit().On("create", "widgets"), "AfterCommit goes with Timeout"},
+		"a read":        {kxtest.Timeout().AfterCommit().On("create,get", "widgets"), "get commits nothing"},
 		"no watch":      {kxtest.Gone().On("list", "widgets"), `On("watch"`},
 		"a condition":   {kxtest.Conflict().On("update", "widgets").Where("nmae:web"), `"nmae"`},
 		"never":         {kxtest.Conflict().On("update", "widgets").Times(0), "Times(0)"},
@@ -156,7 +157,27 @@ func TestRefusedFaults(t *testing.T) {
 	if said := failing(t, func(t testing.TB) { s.Journeys(t, "code:409 vreb:update") }); !strings.Contains(said, "column") || !strings.Contains(said, `"vreb"`) {
 		t.Errorf("a filter: %q", said)
 	}
-	said := failing(t, func(t testing.TB) { s.Fault(t, kxtest.Conflict().On("update", "widgets")) })
+	for filter, want := range map[string]string{
+		"code:403 resource:widgest":             `no resource "widgest"; near are widgets.example.com`,
+		"!resource:configmaps,widgest code:200": `no resource "widgest"`,
+		"resource:widgets.example.com":          "resource:widgets group:example.com",
+		"resource:widgets,config* verb:list":    "",
+	} {
+		if said := failing(t, func(t testing.TB) { s.MustNotSee(t, filter) }); !strings.Contains(said, want) || (want == "") != (said == "") {
+			t.Errorf("%s: %q lacks %q", filter, said, want)
+		}
+	}
+	said := failing(t, func(t testing.TB) { s.MustSee(t, "resource:widgest") })
+	if !strings.Contains(said, `no resource "widgest"`) {
+		t.Errorf("what can't come: %q", said)
+	}
+	said = failing(t, func(t testing.TB) {
+		s.Fault(t, kxtest.Conflict().On("update", "widgets").Times(2).Optional()).MustHit(t, 3)
+	})
+	if !strings.Contains(said, "can't hit 3 requests") {
+		t.Errorf("more hits than it may have: %q", said)
+	}
+	said = failing(t, func(t testing.TB) { s.Fault(t, kxtest.Conflict().On("update", "widgets")) })
 	if !strings.Contains(said, "conflict on update widgets hit no request") {
 		t.Errorf("a fault that hit nothing: %q", said)
 	}
