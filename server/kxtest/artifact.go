@@ -72,6 +72,9 @@ func (s *Server) worthKeeping(ctx context.Context) (filter, what string, err err
 	return fmt.Sprintf("%s | after:%s code>=400", latest, since), what, nil
 }
 
+// nameMost limits the name of a file, for which systems have 255 bytes, without its ends.
+const nameMost = 200
+
 // page makes an empty file with a name of its own.
 func (s *Server) page() (string, error) {
 	name := strings.Map(func(r rune) rune {
@@ -80,6 +83,7 @@ func (s *Server) page() (string, error) {
 		}
 		return r
 	}, s.t.Name())
+	name = strings.ToValidUTF8(name[:min(len(name), nameMost)], "")
 	dir := os.Getenv(artifacts)
 	if with, ok := s.t.(interface{ ArtifactDir() string }); ok && dir == "" && keepsArtifacts() {
 		dir = with.ArtifactDir()

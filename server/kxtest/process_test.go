@@ -67,6 +67,27 @@ func TestSceneFailsLate(t *testing.T) {
 	t.Error("as it must be")
 }
 
+func TestScenePanics(t *testing.T) {
+	onlyAsScene(t)
+	s := kxtest.Start(t)
+	_, err := clientOf(t, s.Config()).CoreV1().ConfigMaps("default").Create(within(t), configMap("of-the-scene"), metav1.CreateOptions{})
+	must(t, err)
+	panic("as it must be")
+}
+
+func TestSceneFailsInPart(t *testing.T) {
+	onlyAsScene(t)
+	for _, name := range []string{"one", strings.Repeat("a long name, Ω ", 30)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := kxtest.Start(t)
+			_, err := clientOf(t, s.Config()).CoreV1().ConfigMaps("default").Create(within(t), configMap("of-the-scene"), metav1.CreateOptions{})
+			must(t, err)
+			t.Error("as it must be")
+		})
+	}
+}
+
 func TestScenePasses(t *testing.T) {
 	onlyAsScene(t)
 	kxtest.Start(t, kxtest.CRDs("testdata/crd"))
@@ -105,6 +126,21 @@ func TestFailureLeavesAPage(t *testing.T) {
 	page, readErr := os.ReadFile(filepath.Join(pages, "TestSceneFailsLate.html"))
 	if err == nil || readErr != nil || strings.Contains(string(page), "POST /api") || !strings.Contains(string(page), "configmaps/refused-early") {
 		t.Errorf("%v, %v, %d bytes: %s", err, readErr, len(page), out)
+	}
+	for name, count := range map[string]int{"TestScenePanics": 1, "TestSceneFailsInPart": 2} {
+		out, err := scene(t, name, "KXTEST_ARTIFACTS="+pages).CombinedOutput()
+		if named := strings.Count(string(out), "kx tui -r: "+filepath.Join(pages, name)); err == nil || named != count {
+			t.Errorf("%v, %d pages: %s", err, named, out)
+		}
+		kept, _ := filepath.Glob(filepath.Join(pages, name+"*.html"))
+		if len(kept) != count {
+			t.Errorf("%s left %v", name, kept)
+		}
+		for _, page := range kept {
+			if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "of-the-scene") {
+				t.Errorf("%s has %d bytes: %v", page, len(text), err)
+			}
+		}
 	}
 	out, err = scene(t, "TestScenePasses", "KXTEST_ARTIFACTS="+pages).CombinedOutput()
 	if err != nil || string(out) != "PASS\n" {

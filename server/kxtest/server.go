@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,8 +84,9 @@ func (s *Server) Kubeconfig() string { return s.process.kubeconfig }
 
 // end ends the server with its test. What a failed test leaves is written before the server stops, and named last.
 func (s *Server) end() {
+	failed := s.t.Failed() || panicking()
 	page := ""
-	if s.t.Failed() {
+	if failed {
 		page = s.keep()
 	}
 	if !s.shared {
@@ -92,13 +94,29 @@ func (s *Server) end() {
 			s.t.Errorf("kxtest: %v", err)
 		}
 	}
-	if log := s.process.log.text(); log != "" && (s.t.Failed() || testing.Verbose()) {
+	if log := s.process.log.text(); log != "" && (failed || s.t.Failed() || testing.Verbose()) {
 		s.t.Logf("the log of kx serve:\n%s", log)
 	}
 	if page != "" {
 		s.t.Log(page)
 	}
 }
+
+// panicking reports whether the test ends with a panic. Package testing counts it as failed only after its cleanups.
+func panicking() bool {
+	callers := make([]uintptr, callersMost)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
+	for more := true; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); f.Function == "runtime.gopanic" {
+			return true
+		}
+	}
+	return false
+}
+
+// callersMost limits the callers of a cleanup.
+const callersMost = 64
 
 // fatal fails the test, and says so if the server is gone.
 func (s *Server) fatal(t testing.TB, err error) {
