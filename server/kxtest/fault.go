@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -193,6 +194,10 @@ type Injected struct {
 	s     *Server
 	fault Fault
 	name  string
+
+	mu    sync.Mutex
+	last  status // what the server said last
+	ended bool   // the server has forgotten the fault
 }
 
 // Fault has requests go wrong until the end of the test. The verb, the resource and the filter have to exist. A fault
@@ -205,7 +210,7 @@ func (s *Server) Fault(t testing.TB, f Fault) *Injected {
 	if s.shared {
 		s.fatal(t, fmt.Errorf("the fault %v would hit other tests too: it needs a server of its own, so Start without Shared", f))
 	}
-	in := &Injected{s, f, fmt.Sprintf("%s-%d", f.name, s.named.Add(1))}
+	in := &Injected{s: s, fault: f, name: fmt.Sprintf("%s-%d", f.name, s.named.Add(1))}
 	ctx, cancel := context.WithTimeout(context.Background(), callMost)
 	defer cancel()
 	if err := s.client.call(ctx, "POST", kxPath+"faults", f.object(in.name), nil); err != nil {
@@ -226,12 +231,20 @@ type status struct {
 }
 
 func (in *Injected) status() (status, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
+		return in.last, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), callMost)
 	defer cancel()
 	var answer struct {
 		Status status `json:"status"`
 	}
 	err := in.s.client.call(ctx, "GET", kxPath+"faults/"+in.name, nil, &answer)
+	if err == nil {
+		in.last = answer.Status
+	}
 	return answer.Status, err
 }
 
@@ -266,9 +279,23 @@ func (in *Injected) MustHit(t testing.TB, n int) {
 	}
 }
 
+// Lift ends the fault before the end of the test: requests pass again, and those that it delays go on at once. A test
+// can hold something back with a long [Delay], and let it go at the right moment.
+func (in *Injected) Lift(t testing.TB) {
+	t.Helper()
+	in.end(t)
+}
+
 // end deletes the fault, which lets go on what it delays.
 func (in *Injected) end(t testing.TB) {
+	t.Helper()
 	now, err := in.status()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
+		return
+	}
+	in.ended = true
 	if err == nil && now.Hits == 0 && !in.fault.optional {
 		t.Errorf("kxtest: the fault %v hit no request; its filter is %s (with Optional, that is no failure)",
 			in.fault, in.fault.filter())

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 )
 
 // servedMost limits the wait until the resources of a definition are served.
@@ -34,7 +35,8 @@ type Webhook struct {
 
 // install creates what the options ask for.
 func (i *instance) install(o *options) error {
-	if len(o.webhooks) > 0 || slices.ContainsFunc(o.crds, func(m *manifest) bool { return converts(m.object) }) {
+	wires := len(o.webhooks) > 0 || slices.ContainsFunc(o.crds, func(m *manifest) bool { return converts(m.object) })
+	if wires && i.webhook.bundle == nil {
 		if err := i.serveWebhooks(); err != nil {
 			return err
 		}
@@ -70,20 +72,38 @@ func (i *instance) install(o *options) error {
 	return nil
 }
 
-// create creates an object. If it is there already, as the namespace default is, it gets the fields of the file.
+// create creates an object. If it is there already, a definition or a configuration becomes that of the file. Others,
+// such as the namespace default, get the fields of the file.
 func (c *client) create(ctx context.Context, m *manifest) error {
 	resource, err := c.resourceOf(m)
 	if err != nil {
 		return fmt.Errorf("%v: %w", m, err)
 	}
 	_, err = resource.Create(ctx, m.object, metav1.CreateOptions{FieldManager: "kxtest"})
-	if apierrors.IsAlreadyExists(err) {
+	switch {
+	case !apierrors.IsAlreadyExists(err):
+	case m.is(crdGroup, crdKind) || m.is(webhookGroup, mutating, validating):
+		err = replace(ctx, resource, m.object)
+	default:
 		_, err = resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: "kxtest", Force: true})
 	}
 	if err != nil {
 		return fmt.Errorf("%v: %w", m, err)
 	}
 	return nil
+}
+
+// replace changes a stored object into that of a file. The server's controllers write to it too.
+func replace(ctx context.Context, resource dynamic.ResourceInterface, object *unstructured.Unstructured) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		stored, err := resource.Get(ctx, object.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		object.SetResourceVersion(stored.GetResourceVersion())
+		_, err = resource.Update(ctx, object, metav1.UpdateOptions{FieldManager: "kxtest"})
+		return err
+	})
 }
 
 // resourceOf returns the resource of an object, in its namespace.

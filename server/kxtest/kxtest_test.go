@@ -322,6 +322,10 @@ func TestShared(t *testing.T) {
 	if !strings.Contains(said, "a server of its own") {
 		t.Errorf("%q", said)
 	}
+	said = failing(t, func(t testing.TB) { first.Install(t, kxtest.Objects("testdata/objects")) })
+	if !strings.Contains(said, "other tests") {
+		t.Errorf("%q", said)
+	}
 	if _, err := os.Stat(first.Kubeconfig()); errors.Is(err, os.ErrNotExist) {
 		t.Error("the server stopped with a test")
 	}

@@ -76,6 +76,26 @@ func newInstance(o *options) (_ *instance, err error) {
 	return i, nil
 }
 
+// Install gives a server that runs what [Start] can give it: [CRDs], [Webhooks] and [Objects]. So a test upgrades a
+// definition whose objects are stored. What is there already is changed to what the file has.
+func (s *Server) Install(t testing.TB, opts ...Option) {
+	t.Helper()
+	o, err := optionsOf(opts)
+	switch {
+	case err != nil:
+	case s.shared:
+		err = errors.New("what is installed on a shared server is there for other tests too: Start without Shared")
+	case o.shared || len(o.flags) > 0:
+		err = errors.New("Install is for CRDs, Webhooks and Objects: give flags to Start")
+	default:
+		err = s.install(o)
+	}
+	if err != nil {
+		s.fatal(t, err)
+	}
+	s.Webhook = s.webhook
+}
+
 // Config returns the administrator's configuration: a new copy for each call.
 func (s *Server) Config() *rest.Config { return rest.CopyConfig(s.process.admin) }
 
