@@ -37,6 +37,9 @@
 // gets its options, and [Start] with [Shared] returns it. A shared server refuses faults, which would hit
 // the requests of other tests.
 //
+// [Server.As], [Server.User] and [Injected.Hits] fail the test that called Start, and a test can't be failed from a
+// subtest that runs in parallel to it. Such a subtest starts a server of its own, or gets its users before it starts.
+//
 // # The end
 //
 // The server stops at the end of its test. Webhook configurations and faults go first, so that no request waits for
