@@ -69,3 +69,30 @@ func TestPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestGoBlocks finds the Go of testing.md in tests, which a module compiles and runs.
+func TestGoBlocks(t *testing.T) {
+	var tests strings.Builder
+	for _, room := range []string{"server/kxtest", "server/testdata/controllerruntime"} {
+		files, err := filepath.Glob(filepath.Join(root, room, "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(room, files, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tests.Write(text)
+		}
+	}
+	blocks := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(read(t, "testing.md"), -1)
+	if len(blocks) == 0 {
+		t.Error("testing.md has no Go")
+	}
+	for _, block := range blocks {
+		if !strings.Contains(tests.String(), block[1]) {
+			t.Errorf("no test has\n%s", block[1])
+		}
+	}
+}
