@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -67,9 +68,12 @@ func open(c Config, now func() time.Time) (*File, error) {
 	return f, nil
 }
 
-// begin opens the file, and creates it with mode if it is new.
+// begin opens the file, and creates it with mode if it is new. It does not wait for the reader of a pipe.
 func (f *File) begin(mode fs.FileMode) error {
-	file, err := os.OpenFile(f.config.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, mode)
+	file, err := os.OpenFile(f.config.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NONBLOCK, mode)
+	if errors.Is(err, syscall.ENXIO) {
+		return fmt.Errorf("%w: nothing reads this pipe: start its reader first", err)
+	}
 	if err != nil {
 		return err
 	}
