@@ -77,6 +77,9 @@ func ParseAPIServer(args []string, controllers string) (*APIServer, error) {
 func (a *APIServer) addFlags() {
 	a.flags = pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	a.flags.Usage = func() {}
+	a.flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-")) // as a kube-apiserver takes them
+	})
 	a.flags.IPVar(&a.address, "bind-address", a.address, "address to serve on; 0.0.0.0 for all of this machine")
 	a.flags.IntVar(&a.port, "secure-port", a.port, "port to serve on")
 	a.flags.StringVar(&a.certDir, "cert-dir", a.certDir, "directory of the serving certificate "+certFile+" and its key "+keyFile+
@@ -186,8 +189,11 @@ func (a *APIServer) certificate() error {
 	serving.TLSCertFile, serving.TLSPrivateKeyFile = filepath.Join(a.certDir, certFile), filepath.Join(a.certDir, keyFile)
 	_, certErr := os.Stat(serving.TLSCertFile)
 	_, keyErr := os.Stat(serving.TLSPrivateKeyFile)
-	if !errors.Is(certErr, fs.ErrNotExist) && !errors.Is(keyErr, fs.ErrNotExist) {
+	switch noCert, noKey := errors.Is(certErr, fs.ErrNotExist), errors.Is(keyErr, fs.ErrNotExist); {
+	case !noCert && !noKey:
 		return errors.Join(certErr, keyErr)
+	case noCert != noKey:
+		return fmt.Errorf("--cert-dir: %s has only one of %s and %s: add the other, or remove it", a.certDir, certFile, keyFile)
 	}
 	host := a.address.String()
 	if a.address.IsUnspecified() {

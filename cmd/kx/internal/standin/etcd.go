@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 // sooner lets an etcd without other members lead 100 ms after its start, instead of up to a second.
 var sooner = []string{"--heartbeat-interval=20", "--election-timeout=100"}
 
-// timed are the flags whose users choose the ticks, or have several members.
+// timed are the flags, also as variables, whose users choose the ticks, or have several members.
 var timed = []string{
 	"heartbeat-interval", "election-timeout", "config-file", "initial-cluster-state", "discovery-endpoints", "discovery-srv",
 }
@@ -41,12 +42,23 @@ func EtcdArgs(args []string) ([]string, error) {
 		}
 		return args, nil // etcd explains it, or prints its help
 	}
+	addVariables(flags)
 	alone := !strings.Contains(flags.Lookup("initial-cluster").Value.String(), ",")
 	flags.Visit(func(f *flag.Flag) { alone = alone && !slices.Contains(timed, f.Name) })
 	if alone {
 		return slices.Concat(sooner, args), nil
 	}
 	return args, nil
+}
+
+// addVariables sets flags from the environment, as etcd does: ETCD_DATA_DIR stands for --data-dir. etcd itself refuses
+// flags that are given both ways, and values that can't be parsed.
+func addVariables(flags *flag.FlagSet) {
+	flags.VisitAll(func(f *flag.Flag) {
+		if value := os.Getenv("ETCD_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))); value != "" {
+			_ = flags.Set(f.Name, value)
+		}
+	})
 }
 
 // etcdFlags are the flags of etcd's configuration, and those of its command.
