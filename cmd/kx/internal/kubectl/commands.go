@@ -131,7 +131,7 @@ func NewCommands(dataDir string, streams Streams, own ...Own) []*cobra.Command {
 	for _, cmd := range all {
 		w.adopt(cmd)
 		cmd.PersistentFlags().AddFlagSet(connection) // this skips flags that the command has already
-		completeConnection(cmd, f, connection)
+		completeConnection(cmd, f)
 	}
 	return all
 }
@@ -152,9 +152,9 @@ func NewRoot(streams Streams) *cobra.Command {
 	root.PersistentFlags().AddFlagSet(connection)
 	for _, cmd := range append(w.newCommands(f), newVersion(f, streams)) {
 		w.adopt(cmd)
-		completeConnection(cmd, f, connection)
 		root.AddCommand(cmd)
 	}
+	completeConnection(root, f)
 	return root
 }
 
@@ -195,7 +195,7 @@ func addVerbosity(connection *pflag.FlagSet) {
 }
 
 // completeConnection adds the completion of the common flags to a command.
-func completeConnection(cmd *cobra.Command, f cmdutil.Factory, connection *pflag.FlagSet) {
+func completeConnection(cmd *cobra.Command, f cmdutil.Factory) {
 	for name, complete := range map[string]func(string) []string{
 		"namespace": func(prefix string) []string { return completion.CompGetResource(f, "namespace", prefix) },
 		"context":   completion.ListContextsInConfig,
