@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,9 +69,13 @@ is no YAML. The rest is checked all the same.`,
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
+	defer outliveReaders()()
 	err := o.check(cmd, args)
 	var coded *exitError
-	if err != nil && !errors.As(err, &coded) {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return &exitError{code: checkUnchecked} // whoever read the output wants no more of it
+	case err != nil && !errors.As(err, &coded):
 		return &exitError{code: checkUnchecked, err: err}
 	}
 	return err

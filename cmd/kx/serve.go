@@ -159,6 +159,14 @@ func ephemeral(o *options.Options) (leaveNothing func(), err error) {
 	}, nil
 }
 
+// outliveReaders has writes to a standard output that nothing reads any more fail, until restored: the signal that
+// ends a process there by default leaves its temporary directory behind.
+func outliveReaders() (restore func()) {
+	ignored := make(chan os.Signal, 1) // the signal is only ignored if nothing inherits that
+	signal.Notify(ignored, syscall.SIGPIPE)
+	return func() { signal.Stop(ignored) }
+}
+
 // interruptible cancels ctx at the first signal. At the second it calls atOnce and ends the process.
 func interruptible(ctx context.Context, log *slog.Logger, atOnce func()) (_ context.Context, stop func()) {
 	ctx, interrupt := context.WithCancelCause(ctx)
