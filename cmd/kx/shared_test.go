@@ -197,6 +197,23 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// TestOwnerSignaled sends a signal to the first command alone, as scripts do. It passes it on to its other process.
+func TestOwnerSignaled(t *testing.T) {
+	t.Parallel()
+	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 1, syscall.SIGTERM: 128 + 15} { // kubectl's code ends interrupted watches
+		m := newMachine(t)
+		l := m.begin("get", "namespaces", "-w")
+		l.see("kube-system")
+		if err := l.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		if code := l.ended(); code != want {
+			t.Errorf("%s: exit code %d, want %d: %s", sig, code, want, l.stderr)
+		}
+		m.free()
+	}
+}
+
 // TestAtOnce starts many commands where nothing runs: one of them has the server, and all are answered.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()

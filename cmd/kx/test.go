@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -15,8 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/child"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/export"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -26,6 +30,8 @@ const (
 	testJourneys = 4096
 	// testStopWait limits the time for requests to end after the command.
 	testStopWait = 10 * time.Second
+	// testKeepWait limits the time to write the page of a failed test.
+	testKeepWait = time.Minute
 	// artifactsVariable names the directory for the pages of failed tests, here and in package kxtest.
 	artifactsVariable = "KXTEST_ARTIFACTS"
 )
@@ -35,7 +41,8 @@ func newTestCommand() *cobra.Command {
 		Use:   "test [--] COMMAND [ARG...]",
 		Short: "Run a command with an API server of its own, and keep the requests if it fails",
 		Long: `Run a command with an API server of its own, which keeps nothing and allows breakpoints and faults. The command finds
-it by the variable KUBECONFIG, and its exit code is that of kx test.
+it by the variable KUBECONFIG, and its exit code is that of kx test: 128 plus the number of the signal if one ended it, 127 if there is no
+such command, 126 if it can't be started. An interrupt or SIGTERM goes to the command, and the server stops after it.
 
 If the command fails, its requests are kept as a page for a browser and for kx tui -r, in the directory that the variable
 KXTEST_ARTIFACTS names or in that for temporary files, and one line says where.
@@ -56,8 +63,11 @@ Tests in Go have a server a test with the package server/kxtest.`,
 
 // runTest runs the command beside a server. The error has the command's exit code.
 func runTest(ctx context.Context, command *exec.Cmd) (err error) {
+	if command.Err == nil {
+		_, command.Err = exec.LookPath(command.Path)
+	}
 	if command.Err != nil {
-		return fmt.Errorf("test: %w", command.Err)
+		return notStarted(command.Err)
 	}
 	o := options.New()
 	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
@@ -65,66 +75,91 @@ func runTest(ctx context.Context, command *exec.Cmd) (err error) {
 	o.Limits.MaxJourneys = testJourneys
 	log := slog.New(slog.NewTextHandler(command.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	proc.SendLogs(log.Handler())
+	defer outliveReaders()()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
 	leaveNothing, err := ephemeral(o)
 	if err != nil {
 		return err
 	}
 	defer leaveNothing()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	s, err := server.Start(ctx, o, log)
-	if err != nil {
-		return err
+	starting, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	s, err := server.Start(starting, o, log)
+	stop()
+	early := interrupted(signals)
+	if s == nil {
+		return cmp.Or(early, err)
 	}
-	defer func() {
-		stopCtx, cancel := context.WithTimeout(context.Background(), testStopWait)
-		defer cancel()
-		err = errors.Join(err, s.Stop(stopCtx))
-	}()
+	if err = early; err == nil {
+		err = testBeside(ctx, s, command, signals)
+	}
+	stopCtx, cancel := context.WithTimeout(context.Background(), testStopWait)
+	defer cancel()
+	if stopErr := s.Stop(stopCtx); stopErr != nil {
+		err = addTo(err, stopErr)
+	}
+	return err
+}
+
+// interrupted returns an error if a signal came while the server started.
+func interrupted(signals <-chan os.Signal) error {
+	select {
+	case sig := <-signals:
+		return &exitError{code: child.Signaled(sig), err: fmt.Errorf("test: %s before the command began", sig)}
+	default:
+		return nil
+	}
+}
+
+// addTo adds an error to that of the command, whose exit code stays.
+func addTo(err, more error) error {
+	var coded *exitError
+	if errors.As(err, &coded) {
+		return &exitError{code: coded.code, err: errors.Join(coded.err, more)}
+	}
+	return errors.Join(err, more)
+}
+
+// testBeside runs the command, and keeps its requests if it fails.
+func testBeside(ctx context.Context, s *server.Server, command *exec.Cmd, signals <-chan os.Signal) error {
 	command.Env = append(command.Environ(), "KUBECONFIG="+s.Kubeconfig)
-	code, err := runWith(command, signals)
+	c, err := child.Start(command, signals)
 	if err != nil {
-		return fmt.Errorf("test: %w", err)
+		return notStarted(err)
+	}
+	code, err := c.Wait()
+	if err != nil {
+		err = fmt.Errorf("test: %w", err)
 	}
 	if code == 0 {
 		return nil
 	}
-	fmt.Fprintf(command.Stderr, "kx: %s\n", keepRequests(ctx, s.Kubeconfig))
-	return &exitError{code: code}
+	fmt.Fprintf(command.Stderr, "kx: %s\n", escape.Line(keepRequests(ctx, s.Kubeconfig)))
+	return &exitError{code: code, err: err}
 }
 
-// runWith runs a command and returns its exit code. It passes signals on, except interrupts: a terminal sends these to
-// both processes.
-func runWith(command *exec.Cmd, signals <-chan os.Signal) (code int, err error) {
-	if err := command.Start(); err != nil {
-		return 0, err
+// The exit codes of a command that can't be started, as in a shell.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
+
+// notStarted is the error of a command that can't be started.
+func notStarted(err error) error {
+	code := exitNotExecutable
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		code = exitNotFound
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	for {
-		select {
-		case sig := <-signals:
-			if sig != os.Interrupt {
-				_ = command.Process.Signal(sig)
-			}
-		case err := <-ended:
-			var exit *exec.ExitError
-			switch {
-			case err == nil:
-				return 0, nil
-			case errors.As(err, &exit) && exit.ExitCode() > 0:
-				return exit.ExitCode(), nil
-			case errors.As(err, &exit):
-				return 1, nil // a signal ended it
-			}
-			return 0, err
-		}
-	}
+	return &exitError{code: code, err: fmt.Errorf("test: the command can't be started: %w: check its name and its mode", err)}
 }
 
-// keepRequests writes the requests of a server to a page, and says where that is.
+// keepRequests writes the requests of a server to a page, and says where that is. A signal ends it.
 func keepRequests(ctx context.Context, kubeconfig string) string {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, testKeepWait)
+	defer cancel()
 	e := &traceExport{journeySource: journeySource{traceOptions: &traceOptions{}}}
 	e.kubeconfig, e.format = kubeconfig, export.HTML
 	wanted, made, err := worthKeeping(ctx, e.traceOptions)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/child"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
@@ -41,23 +42,27 @@ func own(ctx context.Context, dir string, say func(string)) (code int, err error
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	proc.SendLogs(log.Handler())
-	command, err := start(dir)
-	if err != nil {
-		return 0, err
-	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	command, err := start(dir, signals)
+	if err != nil {
+		return 0, err
+	}
 	s, err := startServer(ctx, o, log, command)
-	if s == nil || err != nil {
-		return command.end(err)
+	if err != nil {
+		command.Kill()
+	}
+	if s == nil {
+		code, waitErr := command.Wait()
+		return code, errors.Join(err, waitErr)
 	}
 	say(fmt.Sprintf("no server runs: started one over %s for this command", dir))
-	code = command.wait(signals)
+	code, err = command.Wait()
 	users := waitForOthers(dir, signals, say)
 	stopCtx, cancel := context.WithTimeout(context.Background(), stopWait)
 	defer cancel()
-	err = s.Stop(stopCtx)
+	err = errors.Join(err, s.Stop(stopCtx))
 	if users != nil {
 		err = errors.Join(err, users.Close())
 	}
@@ -66,14 +71,14 @@ func own(ctx context.Context, dir string, say func(string)) (code int, err error
 
 // startServer starts the server. It retries while another process owns the directory: either that process serves, and
 // the command joins it, or it releases the directory. The server is nil if the command has ended meanwhile.
-func startServer(ctx context.Context, o *options.Options, log *slog.Logger, c *command) (*server.Server, error) {
+func startServer(ctx context.Context, o *options.Options, log *slog.Logger, c *child.Child) (*server.Server, error) {
 	for pause := lookEvery; ; pause = min(2*pause, pauseMost) {
 		s, err := server.Start(ctx, o, log)
 		if !errors.Is(err, identity.ErrInUse) {
 			return s, err
 		}
 		select {
-		case <-c.done:
+		case <-c.Done():
 			return nil, nil
 		case <-time.After(pause):
 		}
@@ -115,15 +120,9 @@ func stillUsed(users []string) string {
 	return fmt.Sprintf("other commands still use the server of this one: waiting for %s (interrupt to stop it)", strings.Join(users, ", "))
 }
 
-// command is this command, run by another process.
-type command struct {
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the command has ended
-	err  error         // the result of the command, set before done is closed
-}
-
-// start starts this process's command line again, as a user of the server that this process starts.
-func start(dir string) (*command, error) {
+// start starts this process's command line again, as a user of the server that this process starts. The command gets
+// the signals.
+func start(dir string, signals <-chan os.Signal) (*child.Child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -131,48 +130,9 @@ func start(dir string) (*command, error) {
 	cmd := exec.Command(self, os.Args[1:]...)
 	cmd.Env = append(os.Environ(), onlyVariable+"="+dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Start(); err != nil {
+	c, err := child.Start(cmd, signals)
+	if err != nil {
 		return nil, fmt.Errorf("start the command: %w", err)
 	}
-	c := &command{cmd: cmd, done: make(chan struct{})}
-	go func() {
-		c.err = cmd.Wait()
-		close(c.done)
-	}()
 	return c, nil
-}
-
-// end kills a command whose server could not start, unless the command has ended itself.
-func (c *command) end(err error) (int, error) {
-	if err != nil {
-		_ = c.cmd.Process.Kill()
-	}
-	<-c.done
-	return c.code(), err
-}
-
-// wait returns the command's exit code. It passes signals on, except interrupts: a terminal sends these to both
-// processes.
-func (c *command) wait(signals <-chan os.Signal) int {
-	for {
-		select {
-		case <-c.done:
-			return c.code()
-		case sig := <-signals:
-			if sig != os.Interrupt {
-				_ = c.cmd.Process.Signal(sig)
-			}
-		}
-	}
-}
-
-func (c *command) code() int {
-	var exit *exec.ExitError
-	switch {
-	case c.err == nil:
-		return 0
-	case errors.As(c.err, &exit) && exit.ExitCode() >= 0:
-		return exit.ExitCode()
-	}
-	return 1 // it was killed
 }
