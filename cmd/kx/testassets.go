@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +41,7 @@ With --archive it writes an archive for setup-envtest instead, and enters it int
   kx testassets --archive dist --url https://example.com/kx       # then setup-envtest use --index https://example.com/kx/` + assets.IndexName,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			made, err := o.run(cmd.Flags().Changed("platform"))
+			made, err := o.run(cmd.Context())
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), made)
 			}
@@ -47,17 +50,18 @@ With --archive it writes an archive for setup-envtest instead, and enters it int
 	}
 	cmd.Flags().StringVar(&o.archive, "archive", "", "directory to write an archive and the index to")
 	cmd.Flags().StringVar(&o.binary, "binary", "", "kx to put into the archive (default: this one)")
-	cmd.Flags().StringVar(&o.platform, "platform", runtime.GOOS+"/"+runtime.GOARCH, "what that kx runs on")
+	cmd.Flags().StringVar(&o.platform, "platform", "",
+		"what that kx must have been built for, such as linux/amd64 (default: whatever it was built for)")
 	cmd.Flags().StringVar(&o.url, "url", "",
 		"where the archive will be downloaded from: the URL of the directory (default: that of the release)")
 	return cmd
 }
 
-func (o *testassetsOptions) run(platformGiven bool) (string, error) {
+func (o *testassetsOptions) run(ctx context.Context) (string, error) {
 	if o.archive != "" {
-		return o.writeArchive()
+		return o.writeArchive(ctx)
 	}
-	if o.binary != "" || o.url != "" || platformGiven {
+	if o.binary != "" || o.url != "" || o.platform != "" {
 		return "", errors.New("--binary, --platform and --url are of archives: give --archive too")
 	}
 	kx, err := os.Executable()
@@ -75,24 +79,32 @@ func (o *testassetsOptions) run(platformGiven bool) (string, error) {
 	return dir, nil
 }
 
-func (o *testassetsOptions) writeArchive() (string, error) {
-	goos, arch, ok := strings.Cut(o.platform, "/")
-	if !ok || goos == "" || arch == "" {
-		return "", fmt.Errorf("--platform: %q is not a system and an architecture such as linux/amd64", o.platform)
-	}
+func (o *testassetsOptions) writeArchive(ctx context.Context) (string, error) {
 	kubernetes, _, _ := strings.Cut(version.Info().GitVersion, "+")
-	a := &assets.Archive{KX: o.binary, Version: kubernetes, OS: goos, Arch: arch, URL: o.url}
+	a := &assets.Archive{KX: o.binary, Version: kubernetes, URL: o.url}
 	if a.URL == "" {
 		if version.Release == "devel" {
 			return "", errors.New("--url is missing: this kx is no release, so nothing says where the archive will be downloaded from")
 		}
 		a.URL = releasesURL + "/v" + strings.TrimPrefix(version.Release, "v")
 	}
+	if at, err := url.Parse(a.URL); err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
+		return "", fmt.Errorf("--url: %q is not a URL such as https://example.com/kx", a.URL)
+	}
+	var err error
 	if a.KX == "" {
-		var err error
 		if a.KX, err = os.Executable(); err != nil {
 			return "", err
 		}
 	}
-	return a.Write(o.archive)
+	if a.OS, a.Arch, err = assets.Platform(a.KX); err != nil {
+		return "", fmt.Errorf("find what the kx of the archive was built for: %w", err)
+	}
+	if built := a.OS + "/" + a.Arch; o.platform != "" && o.platform != built {
+		return "", fmt.Errorf("--platform is %s, but %s was built for %s: give another --binary, or leave --platform out",
+			o.platform, a.KX, built)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // so that no half of an archive stays
+	defer stop()
+	return a.Write(ctx, o.archive)
 }

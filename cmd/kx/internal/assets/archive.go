@@ -4,7 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha512"
+	"debug/buildinfo"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"sigs.k8s.io/yaml"
@@ -33,6 +36,31 @@ type Archive struct {
 	URL string
 }
 
+// kxPath begins the path of kx's command, also in a test of it.
+const kxPath = "github.com/kx-apiserver/kx/cmd/kx"
+
+// Platform returns the system and the architecture that a kx was built for.
+func Platform(kx string) (goos, arch string, err error) {
+	if info, err := os.Stat(kx); err != nil {
+		return "", "", err
+	} else if !info.Mode().IsRegular() {
+		return "", "", fmt.Errorf("%s is no file: name the file of a kx", kx) // a pipe might never have a writer
+	}
+	build, err := buildinfo.ReadFile(kx)
+	if err != nil || !strings.HasPrefix(build.Path, kxPath) {
+		return "", "", fmt.Errorf("%s is no kx: name the file of one", kx)
+	}
+	for _, setting := range build.Settings {
+		switch setting.Key {
+		case "GOOS":
+			goos = setting.Value
+		case "GOARCH":
+			arch = setting.Value
+		}
+	}
+	return goos, arch, nil
+}
+
 // index lists archives by version and name.
 type index struct {
 	Releases map[string]map[string]entry `json:"releases"`
@@ -49,42 +77,88 @@ func (a *Archive) Name() string {
 }
 
 // Write writes the archive to dir and enters it into the index there. It returns the path of the archive.
-func (a *Archive) Write(dir string) (string, error) {
+func (a *Archive) Write(ctx context.Context, dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	file := filepath.Join(dir, a.Name())
-	hash, err := a.write(file)
+	temporary, hash, err := a.write(ctx, dir)
 	if err != nil {
 		return "", fmt.Errorf("write %s: %w", file, err)
 	}
-	if err := a.enter(filepath.Join(dir, IndexName), hash); err != nil {
+	defer os.Remove(temporary) // fails once it is renamed
+	// Of two archives of one name, the index must have the hash of the one that stays.
+	index := filepath.Join(dir, IndexName)
+	lock, err := lock(ctx, index+".lock")
+	if err != nil {
+		return "", fmt.Errorf("lock %s: %w", index, err)
+	}
+	defer lock.Close()
+	entered := index + ".new"
+	defer os.Remove(entered) // likewise
+	if err := a.enter(index, entered, hash); err != nil {
 		return "", err
 	}
-	return file, nil
+	if err := os.Rename(temporary, file); err != nil {
+		return "", err
+	}
+	return file, os.Rename(entered, index)
 }
 
-// write writes the archive and returns its hash.
-func (a *Archive) write(file string) (hash string, err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(file), ".archive-")
-	if err != nil {
-		return "", err
+// lockPause is the time between attempts to lock the index.
+const lockPause = 10 * time.Millisecond
+
+// lock waits until no other process holds the lock of a file.
+func lock(ctx context.Context, name string) (*fileutil.LockedFile, error) {
+	for {
+		f, err := fileutil.TryLockFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+		if !errors.Is(err, fileutil.ErrLocked) {
+			return f, err
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
-	defer os.Remove(temporary.Name()) // fails once it is renamed
+}
+
+// reader is a reader that fails once ctx is done.
+type reader struct {
+	io.Reader
+	ctx context.Context
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := context.Cause(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
+
+// write writes the archive to a new file in dir, and returns its hash.
+func (a *Archive) write(ctx context.Context, dir string) (temporary, hash string, err error) {
+	f, err := os.CreateTemp(dir, ".archive-")
+	if err != nil {
+		return "", "", err
+	}
 	sum := sha512.New()
-	packed := gzip.NewWriter(io.MultiWriter(temporary, sum))
+	packed := gzip.NewWriter(io.MultiWriter(f, sum))
 	all := tar.NewWriter(packed)
-	err = a.pack(all)
-	err = errors.Join(err, all.Close(), packed.Close(), temporary.Chmod(0o644), temporary.Close())
-	if err != nil {
-		return "", err
+	err = a.pack(ctx, all)
+	if err == nil {
+		err = errors.Join(all.Close(), packed.Close(), f.Chmod(0o644))
 	}
-	return hex.EncodeToString(sum.Sum(nil)), os.Rename(temporary.Name(), file)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(f.Name())
+		return "", "", err
+	}
+	return f.Name(), hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // pack adds kx as kube-apiserver, and scripts that call it by the other names: three copies would make the archive
 // three times as large, and what unpacks it skips links. Windows has no such scripts, so it gets copies.
-func (a *Archive) pack(all *tar.Writer) error {
+func (a *Archive) pack(ctx context.Context, all *tar.Writer) error {
 	kx, err := os.ReadFile(a.KX)
 	if err != nil {
 		return err
@@ -100,20 +174,15 @@ func (a *Archive) pack(all *tar.Writer) error {
 		if err := all.WriteHeader(header); err != nil {
 			return err
 		}
-		if _, err := io.Copy(all, bytes.NewReader(content)); err != nil {
+		if _, err := io.Copy(all, reader{bytes.NewReader(content), ctx}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// enter adds the archive to the index, or replaces its entry.
-func (a *Archive) enter(file, hash string) error {
-	lock, err := fileutil.LockFile(file+".lock", os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return fmt.Errorf("lock %s: %w", file, err)
-	}
-	defer lock.Close()
+// enter writes an index to a new file, with the archive as an entry.
+func (a *Archive) enter(file, to, hash string) error {
 	var all index
 	data, err := os.ReadFile(file)
 	if err == nil {
@@ -132,8 +201,5 @@ func (a *Archive) enter(file, hash string) error {
 	if data, err = yaml.Marshal(all); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file+".new", data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	return os.WriteFile(to, data, 0o644)
 }

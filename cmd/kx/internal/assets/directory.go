@@ -43,9 +43,11 @@ func Directory(parent, release, kx string) (string, error) {
 		return "", err
 	}
 	for _, name := range names {
-		if err := place(kx, filepath.Join(dir, name+suffix(runtime.GOOS))); err != nil {
+		made := filepath.Join(dir, name+suffix(runtime.GOOS))
+		if err := place(kx, made); err != nil {
 			return "", fmt.Errorf("make %s in %s: %w", name, dir, err)
 		}
+		kx = made // if it is a copy, the others are links to it
 	}
 	return dir, nil
 }
