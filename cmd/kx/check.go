@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"os/signal"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -99,7 +101,13 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer leaveNothing()
-	ctx, stopListening := interruptible(cmd.Context(), log, leaveNothing)
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP) // the terminal was closed: clean up
+	defer stop()
+	// Without a listener for it, a write to a pipe that nobody reads ends the process, and the directory stays.
+	closed := make(chan os.Signal, 1)
+	signal.Notify(closed, syscall.SIGPIPE)
+	defer signal.Stop(closed)
+	ctx, stopListening := interruptible(ctx, log, leaveNothing)
 	defer stopListening()
 	out := render.NewCheck(cmd.OutOrStdout(), o.format, render.CheckOptions{All: o.all, Changes: o.changes, Colored: colored})
 	summary, err := o.emit(ctx, cmd, check.Config{

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -390,53 +392,89 @@ func TestCheckMany(t *testing.T) {
 // TestCheckLeavesNothing looks for sockets and files of a check that waits for its input and is interrupted.
 func TestCheckLeavesNothing(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
-	cmd := m.command("check", "-")
-	temporary := ""
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			cmd := newMachine(t).command("check", "-")
+			temporary := temporaryOf(cmd)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+				if files, _ := serving(temporary); files > 0 {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatal("it starts no server")
+				}
+			}
+			if _, sockets := serving(temporary); len(sockets) > 0 {
+				t.Errorf("it listens on %v", sockets)
+			}
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 2 {
+				t.Errorf("interrupted: %v", err)
+			}
+			if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+				t.Errorf("it left %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// temporaryOf returns the directory for temporary files of a command.
+func temporaryOf(cmd *exec.Cmd) string {
 	for _, setting := range cmd.Env {
 		if dir, ok := strings.CutPrefix(setting, "TMPDIR="); ok {
-			temporary = dir
+			return dir
 		}
 	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	serving := func() (files int, sockets []string) {
-		_ = filepath.WalkDir(temporary, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.Type()&fs.ModeSocket != 0 {
-				sockets = append(sockets, path)
+	return ""
+}
+
+// serving returns what a check that serves has in its directory for temporary files.
+func serving(temporary string) (files int, sockets []string) {
+	_ = filepath.WalkDir(temporary, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type()&fs.ModeSocket != 0 {
+			sockets = append(sockets, path)
+		}
+		if err == nil && entry.Name() == "kubeconfig" {
+			files++
+		}
+		return nil
+	})
+	return files, sockets
+}
+
+// TestCheckClosedPipe checks for a reader that has gone, as head does.
+func TestCheckClosedPipe(t *testing.T) {
+	t.Parallel()
+	for _, form := range []string{"text", "json", "junit", "sarif", "github"} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			cmd := newMachine(t).command("check", "--all", "-o", form, manifests(t, map[string]string{"a.yaml": goodMap + "dat: {}\n"}))
+			reader, writer, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
 			}
-			if err == nil && entry.Name() == "kubeconfig" {
-				files++
+			cmd.Stdout = writer
+			_ = reader.Close()
+			err = cmd.Run()
+			_ = writer.Close()
+			if err == nil || cmd.ProcessState.ExitCode() != 2 {
+				t.Errorf("want exit code 2: %v", err)
 			}
-			return nil
+			if left, err := os.ReadDir(temporaryOf(cmd)); err != nil || len(left) > 0 {
+				t.Errorf("it left %v, %v", left, err)
+			}
 		})
-		return files, sockets
-	}
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if files, _ := serving(); files > 0 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("it starts no server")
-		}
-	}
-	if _, sockets := serving(); len(sockets) > 0 {
-		t.Errorf("it listens on %v", sockets)
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 2 {
-		t.Errorf("interrupted: %v", err)
-	}
-	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
-		t.Errorf("it left %v, %v", left, err)
 	}
 }
 
