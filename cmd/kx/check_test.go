@@ -180,6 +180,31 @@ var checks = []struct {
 		"DIR/a:1:1: document: not checked: kustomize can't build it: ", "cycle detected", "kx kustomize DIR/a builds it alone", "DIR/none:1:1: document: not checked: ", "accepted: 1;"}},
 	{name: "objects of a refused definition", files: map[string]string{"a.yaml": strings.Replace(cronTabs, "scope: Namespaced", "scope: Everywhere", 1) + "---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\n"}, code: 1, want: []string{
 		"DIR/a.yaml:14:1: CronTab a: refused: no matches for kind \"CronTab\" in version \"example.com/v1\": its CustomResourceDefinition is refused: DIR/a.yaml:1:1\n", "refused: 2;"}, not: []string{"not in the set"}},
+	{name: "rules of the whole and of a field", files: map[string]string{"a.yaml": strings.Replace(cronTabs, "{type: object, properties: {spec: {type: object,", "{type: object, x-kubernetes-validations: [{rule: 'self.spec.size < 3', message: whole}], properties: {spec: {type: object, x-kubernetes-validations: [{rule: 'self.size < 2', message: part}],", 1) +
+		"---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\nspec: {size: 5}\n"}, code: 1, want: []string{
+		"DIR/a.yaml:14:1: CronTab a: refused: Invalid value: whole\n", "DIR/a.yaml:17:1: CronTab a: refused: spec: Invalid value: part\n"}},
+	{name: "JSON that is no YAML", files: map[string]string{"a.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"\ud83d\ude00` + "\x7f" + `"}} {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"},"data":{"a":"éé"},` + "\"dat\":{}}\n" +
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"é"},` + ",}"}, code: 2, want: []string{
+		"DIR/a.json:1:173: ConfigMap b: warning: unknown field \"dat\"\n", "DIR/a.json:2:63: document: not checked: this is no JSON: ", "accepted: 2;"}},
+	{name: "ends of documents", files: map[string]string{"a.yaml": "---\t\n" + goodMap + "...\n" + strings.Replace(goodMap, "good", "second", 1) + "...\n# done\n"}, args: "--all DIR", want: []string{
+		"DIR/a.yaml:2:1: ConfigMap good: accepted\n", "DIR/a.yaml:7:1: ConfigMap second: accepted\n", "documents: 2;"}},
+	{name: "text that looks like a directive", files: map[string]string{"a.yaml": "%YAML 1.1\n---\n" + strings.Replace(goodMap, "{name: good}", "\n  name: \"x\n%y\"", 1)}, code: 1, want: []string{"DIR/a.yaml:6:3: ConfigMap x %y: refused: metadata.name: Invalid value: \"x %y\""}},
+	{name: "keys that occur twice", files: map[string]string{"a.yaml": "# first\n---\n" + strings.Replace(goodMap, "{a: b}", "{a: b}\n\"c\\\"d\": e\n\"c\\\"d\": f\n1: a\n1: b\nyes: a\nyes: b", 1), "b.yaml": "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n" +
+		"  metadata: {name: a, labels: {a: b, # first\n    a: c}}\n  spec:\n    ports:\n    - {name: a,\n\n      port: 80, port: 81}\n    - name: b\n      port: 80\n      port: 82\n"}, want: []string{
+		"DIR/a.yaml:8:1: ConfigMap good: warning: key \"c\\\"d\" already set in map\n", "DIR/a.yaml:10:1: ConfigMap good: warning: key 1 already set in map\n", "DIR/a.yaml:12:1: ConfigMap good: warning: key true already set in map\n",
+		"DIR/b.yaml:7:5: Service a: warning: key \"a\" already set in map\n", "DIR/b.yaml:12:17: Service a: warning: key \"port\" already set in map\n", "DIR/b.yaml:15:7: Service a: warning: key \"port\" already set in map\n"}},
+	{name: "custom kinds with names of built-in ones", files: map[string]string{"a.yaml": "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\n---\napiVersion: example.com/v1\nkind: Tab\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Deployment\nmetadata: {name: a}\n", "b.yaml": cronTabs}, code: 1, want: []string{
+		"DIR/a.yaml:1:1: Service a: refused: no matches for kind \"Service\" in version \"serving.knative.dev/v1\": add its CustomResourceDefinition to the set\n", "DIR/a.yaml:2:1: not in the set: the definition of Service in serving.knative.dev/v1\n",
+		"DIR/a.yaml:6:1: not in the set: the definition of Tab in example.com/v1\n", "no matches for kind \"Deployment\" in version \"v1\": it is served in apps/v1\n"}},
+	{name: "braces beside an error", files: map[string]string{"a.yaml": strings.Replace(goodMap, "{a: b}", "\n  a: '{{ $labels.x }}'\n  c: d\n\n\n  e: f: g", 1)}, code: 2, want: []string{"DIR/a.yaml:9:1: document: not checked: this is no YAML: mapping values are not allowed in this context"}},
+	{name: "lines of errors", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a\ndata: {}\n---\n" + goodMap + "a: [*b]\n"}, code: 2, want: []string{
+		"DIR/a.yaml:3:1: document: not checked: this is no YAML: did not find expected ',' or '}'", "DIR/a.yaml:10:5: document: not checked: this is no YAML: unknown anchor 'b' referenced"}},
+	{name: "lists of lists and of one kind", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMapList\n  items:\n  - metadata: {name: a}\n  - apiVersion: v1\n    kind: Secret\n    metadata: {name: b}\n---\napiVersion: v1\nkind: List\nitems:\n"}, args: "--all DIR", want: []string{
+		"DIR/a.yaml:7:5: ConfigMap a: accepted\n", "DIR/a.yaml:8:5: Secret b: accepted\n", "documents: 2; accepted: 2;"}},
+	{name: "merged lists of anchors", files: map[string]string{"a.yaml": strings.Replace(goodApp, "spec:\n", "x-a: &a {terminationMessagePath: x}\nx-b: &b {imag: y}\nspec:\n", 1) + "        <<: [*a, *b]\n"}, want: []string{
+		"DIR/a.yaml:5:10: Deployment web: warning: unknown field \"spec.template.spec.containers[0].imag\"\n"}},
+	{name: "line separators in text", files: map[string]string{"a.yaml": strings.Replace(goodMap, "{a: b}", "{a: \"b\u2028c\u2029d\u0085e\"}\ndat: {}", 1)}, want: []string{"DIR/a.yaml:5:1: ConfigMap good: warning: unknown field \"dat\"\n"}},
+	{name: "a namespace that can't be", files: map[string]string{"a.yaml": strings.Replace(goodMap, "good}", "good, namespace: Bad_One}", 1)}, code: 1, want: []string{"DIR/a.yaml:3:24: ConfigMap Bad_One/good: refused: namespaces \"Bad_One\" not found\n"}},
 	{name: "a flag that is none", args: "--nothing DIR", code: 2, want: []string{"unknown flag: --nothing (kx help check says how it is used)"}},
 	{name: "nothing there", files: map[string]string{"a.txt": "x"}, code: 2, want: []string{"there is no manifest in what was named"}},
 	{name: "nothing named", args: " ", code: 2, want: []string{"nothing to check: name files or directories"}},
@@ -226,6 +251,27 @@ func TestCheck(t *testing.T) {
 				t.Errorf("it left %v in the home directory", left)
 			}
 		})
+	}
+}
+
+// TestCheckLinks checks directories that are reached by symbolic links.
+func TestCheckLinks(t *testing.T) {
+	t.Parallel()
+	dir := manifests(t, map[string]string{"real/a.yaml": goodMap, "tree/b.yaml": goodMap})
+	for link, target := range map[string]string{"link": "real", "tree/in": "../real", "tree/loop": "."} {
+		if err := os.Symlink(target, filepath.Join(dir, filepath.FromSlash(link))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := newMachine(t).run("", "check", "--all", filepath.Join(dir, "link"), filepath.Join(dir, "tree"))
+	said := strings.ReplaceAll(a.out, dir, "DIR")
+	for _, want := range []string{
+		"DIR/link/a.yaml:1:1: ConfigMap good: accepted\n", "DIR/tree/in:1:1: left out: a link to a directory, which is not followed: kx check DIR/tree/in\n",
+		"DIR/tree/loop:1:1: left out: ", "documents: 2; accepted: 2;",
+	} {
+		if a.code != 0 || !strings.Contains(said, want) {
+			t.Errorf("exit code %d, not %q: %s%s", a.code, want, said, a.err)
+		}
 	}
 }
 

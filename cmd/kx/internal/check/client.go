@@ -28,6 +28,8 @@ type client struct {
 	// whole asks for answers with the whole object.
 	whole bool
 
+	// groups are those that the server has of itself.
+	groups map[string]bool
 	// lock guards kinds.
 	lock  sync.RWMutex
 	kinds map[schema.GroupVersionKind]served
@@ -44,7 +46,7 @@ func newClient(config *rest.Config, whole bool) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{http: c, base: config.Host, whole: whole, kinds: map[schema.GroupVersionKind]served{}}, nil
+	return &client{http: c, base: config.Host, whole: whole, groups: map[string]bool{}, kinds: map[schema.GroupVersionKind]served{}}, nil
 }
 
 // answer is the answer to a request.
@@ -131,6 +133,7 @@ func (c *client) discover(ctx context.Context) error {
 }
 
 func (c *client) addGroup(group *apidiscoveryv2.APIGroupDiscovery) {
+	c.groups[group.Name] = true
 	for _, version := range group.Versions {
 		for _, resource := range version.Resources {
 			if kind := resource.ResponseKind; kind != nil {

@@ -19,7 +19,9 @@ var (
 	// strictField matches the warning about a field that is unknown, or there twice in JSON.
 	strictField = regexp.MustCompile(`^(?:unknown|duplicate) field "(.+)"$`)
 	// strictLine matches the warning about a field that is there twice in YAML. The line is that of the document.
-	strictLine = regexp.MustCompile(`^line (\d+): (key "(.+)" already set in map)$`)
+	strictLine = regexp.MustCompile(`^line (\d+): (key (.+) already set in map)$`)
+	// absent matches an error about the namespace of an object.
+	absent = regexp.MustCompile(`^namespaces ".*" not found$`)
 	// decoding matches an error of a decoder of JSON. The path has no indexes.
 	decoding = regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type`)
 	// leading matches a message that begins with a field.
@@ -29,12 +31,14 @@ var (
 )
 
 // refusals returns the findings of an answer that refuses a document: one for each cause that names a field, or else
-// one for all.
+// one for all. Causes without a field follow if what comes before does not say them: the second policy that refuses.
 func (d *document) refusals(status *metav1.Status) []Finding {
 	var all []Finding
+	var rest []string
 	if status.Details != nil {
 		for _, cause := range status.Details.Causes {
 			if cause.Field == "" || cause.Field == "<nil>" {
+				rest = append(rest, cause.Message)
 				continue
 			}
 			all = append(all, Finding{
@@ -43,10 +47,15 @@ func (d *document) refusals(status *metav1.Status) []Finding {
 			})
 		}
 	}
-	if len(all) > 0 {
-		return all
+	if len(all) == 0 {
+		all = append(all, d.finding(Refusal, status.Message))
 	}
-	return []Finding{d.finding(Refusal, status.Message)}
+	for _, message := range rest {
+		if !slices.ContainsFunc(all, func(f Finding) bool { return strings.Contains(f.Message, message) }) {
+			all = append(all, d.finding(Refusal, message))
+		}
+	}
+	return all
 }
 
 // finding returns a finding about the field that a message names, or about the document.
@@ -59,7 +68,7 @@ func (d *document) finding(level Level, message string) Finding {
 	if m := strictLine.FindStringSubmatch(message); m != nil {
 		f.Message = m[2]
 		line, _ := strconv.Atoi(m[1])
-		if n := twice(d.root, m[3], line); n != nil && d.source == nil {
+		if n := d.twice(m[3], line); n != nil && d.source == nil {
 			f.Position = d.at(n)
 		}
 		return f
@@ -72,8 +81,11 @@ func (d *document) finding(level Level, message string) Finding {
 		f.Field, f.Position = m[1], d.field(m[1], nil)
 		return f
 	}
-	if deprecation.MatchString(message) {
+	switch {
+	case deprecation.MatchString(message):
 		f.Field, f.Position = "apiVersion", d.field("apiVersion", nil)
+	case absent.MatchString(message):
+		f.Field, f.Position = "metadata.namespace", d.field("metadata.namespace", nil)
 	}
 	return f
 }
@@ -106,12 +118,11 @@ func (c *checker) unserved(d *document) Finding {
 	message := fmt.Sprintf("no matches for kind %q in version %q", d.Kind, d.APIVersion)
 	field := "apiVersion"
 	var versions, kinds []string
-	group := false
+	custom := !c.client.groups[kind.Group] && kind.Group != "extensions" // whose kinds went to other groups
 	c.client.lock.RLock()
 	for k := range c.client.kinds {
-		group = group || k.Group == kind.Group
 		switch {
-		case k.Kind == kind.Kind && !slices.Contains(versions, k.GroupVersion().String()):
+		case k.Kind == kind.Kind && (k.Group == kind.Group || !custom):
 			versions = append(versions, k.GroupVersion().String())
 		case k.GroupVersion() == kind.GroupVersion():
 			kinds = append(kinds, k.Kind)
@@ -128,7 +139,7 @@ func (c *checker) unserved(d *document) Finding {
 		message += ": did you mean " + strings.Join(close, " or ") + "?"
 	case c.definition(kind) != nil:
 		message += ": its CustomResourceDefinition is refused: " + c.definition(kind).position.String()
-	case !group:
+	case custom:
 		message += ": add its CustomResourceDefinition to the set"
 		c.missing(d.field("kind", nil), fmt.Sprintf("the definition of %s in %s", d.Kind, d.APIVersion))
 	}

@@ -2,13 +2,17 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,17 +32,48 @@ type document struct {
 	// root is the mapping of the object. It is nil if there is none, and failure says why.
 	root    *yaml.Node
 	failure *Finding
+	// sent has the nodes of text, and expanded those that they were written from, if these are not those of root.
+	sent, expanded *yaml.Node
+	// separators has the lines that begin after a separator which ends a line in YAML, but not in a file.
+	separators []int
 	// source is the document in another file that a kustomization made this one from, or nil.
 	source *document
 }
 
 // at returns the position of a node of the document.
 func (d *document) at(n *yaml.Node) Position {
-	p := Position{File: d.file, Line: d.line + n.Line, Column: n.Column}
+	p := Position{File: d.file, Line: d.lineOf(n.Line), Column: n.Column}
 	if n.Line == 1 {
 		p.Column += d.column
 	}
 	return p
+}
+
+// lineOf returns the line in the file of a line that the YAML library counts, from 1.
+func (d *document) lineOf(line int) int {
+	passed, _ := slices.BinarySearch(d.separators, line+1)
+	return d.line + line - passed
+}
+
+// separators are the characters that end lines in YAML alone.
+var separators = []string{"\u0085", "\u2028", "\u2029"}
+
+// separated returns the lines of YAML that begin after a separator.
+func separated(text []byte) (lines []int) {
+	if !slices.ContainsFunc(separators, func(s string) bool { return bytes.Contains(text, []byte(s)) }) {
+		return nil
+	}
+	line := 1
+	for _, r := range string(text) {
+		switch s := string(r); {
+		case r == '\n':
+			line++
+		case slices.Contains(separators, s):
+			line++
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // field returns the position of a field. Without such a field it is that of the field which would contain it.
@@ -85,26 +120,38 @@ type part struct {
 	line, column int
 }
 
-// splitYAML splits a stream at the markers of its documents. It overwrites markers and directives in data, so that the
-// columns of what follows stay.
+// splitYAML splits a stream at the markers that begin and end its documents. It overwrites markers and directives in
+// data, so that the columns of what follows stay.
 func splitYAML(data []byte) (parts []part) {
 	begin, beginLine, line := 0, 0, 0
+	before := true // there may be directives
 	for at := 0; at < len(data); line++ {
 		end := len(data)
 		if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
 			end = at + i + 1
 		}
 		switch text := data[at:end]; {
-		case bytes.HasPrefix(text, []byte("---")) && (len(text) == 3 || bytes.IndexByte([]byte(" \t\r\n"), text[3]) >= 0):
+		case marked(text, "---"), marked(text, "..."):
 			parts = append(parts, part{data[begin:at], beginLine, 0})
-			copy(text, "   ")
+			before = text[0] == '.'
+			for i := 0; i < len(text) && (i < 3 || text[i] == '\t'); i++ {
+				text[i] = ' ' // a tab may stand after a marker, and not at the beginning of a line
+			}
 			begin, beginLine = at, line
-		case text[0] == '%':
+		case before && text[0] == '%':
 			text[0] = '#'
+		case len(bytes.TrimSpace(text)) > 0 && text[0] != '#':
+			before = false
 		}
 		at = end
 	}
 	return append(parts, part{data[begin:], beginLine, 0})
+}
+
+// marked reports whether a line begins with a marker.
+func marked(line []byte, marker string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(marker))
+	return ok && (len(rest) == 0 || strings.IndexByte(" \t\r\n", rest[0]) >= 0)
 }
 
 // parseJSON parses objects that follow each other. After a syntax error there are no more.
@@ -132,10 +179,10 @@ func parseJSON(file string, data []byte) (all []*document, err error) {
 	}
 }
 
-// place returns the line and the column of an offset, counted from 0.
+// place returns the line and the column of an offset, counted from 0. Columns are counted in characters.
 func place(data []byte, offset int) (line, column int) {
 	before := data[:offset]
-	return bytes.Count(before, []byte("\n")), offset - (bytes.LastIndexByte(before, '\n') + 1)
+	return bytes.Count(before, []byte("\n")), utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 }
 
 // rendered matches the comment by which helm names the template of a document.
@@ -152,20 +199,12 @@ func newDocument(p part, file, media string) []*document {
 		return d.fail(d.position, fmt.Sprintf("the document has %d bytes, and an API server reads %d at most: split it",
 			len(p.text), documentMost))
 	}
-	text := p.text
-	if media == runtime.ContentTypeJSON {
-		text = bytes.ReplaceAll(text, []byte("\t"), []byte(" ")) // between tokens only: within strings they are escaped
-	} else if m := rendered.FindSubmatch(text); m != nil {
-		d.template = string(m[1])
-	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
+	if err := d.read(); err != nil {
 		return d.broken(err)
 	}
-	if len(root.Content) == 0 || root.Content[0].Tag == "!!null" {
+	if d.root == nil || d.root.Tag == "!!null" {
 		return nil
 	}
-	d.root = root.Content[0]
 	d.position = d.at(d.root)
 	if d.root.Kind != yaml.MappingNode {
 		return d.fail(d.position, "this is no object: an object begins with its apiVersion and kind")
@@ -173,13 +212,42 @@ func newDocument(p part, file, media string) []*document {
 	if at := d.unrendered(); at != nil {
 		return d.fail(*at, unrendered)
 	}
-	d.Object = Object{scalar(d.root, "apiVersion"), scalar(d.root, "kind"), scalar(d.root, "metadata", "namespace"),
-		scalar(d.root, "metadata", "name")}
+	return d.objects(Object{}, "the document has no apiVersion and kind, so it is no manifest: leave its file out")
+}
+
+// read fills in root, if there is one, from text.
+func (d *document) read() (err error) {
+	if d.media == runtime.ContentTypeJSON {
+		d.root, err = readJSON(d.text)
+		return err
+	}
+	if len(bytes.TrimSpace(d.text)) == 0 {
+		return nil
+	}
+	if m := rendered.FindSubmatch(d.text); m != nil {
+		d.template = string(m[1])
+	}
+	d.separators = separated(d.text)
+	var root yaml.Node
+	if err := yaml.Unmarshal(d.text, &root); err != nil || len(root.Content) == 0 {
+		return err
+	}
+	d.root = root.Content[0]
+	return nil
+}
+
+// objects returns the document, or if it is a List those of its items. It has the kind and version of inherited if it
+// has none of its own. Without them it fails with the message anonymous.
+func (d *document) objects(inherited Object, anonymous string) []*document {
+	d.Object = Object{
+		cmp.Or(scalar(d.root, "apiVersion"), inherited.APIVersion), cmp.Or(scalar(d.root, "kind"), inherited.Kind),
+		scalar(d.root, "metadata", "namespace"), scalar(d.root, "metadata", "name"),
+	}
 	if d.APIVersion == "" || d.Kind == "" {
-		return d.fail(d.position, "the document has no apiVersion and kind, so it is no manifest: leave its file out")
+		return d.fail(d.position, anonymous)
 	}
 	if _, items, rest := entry(d.root, "items", 1); items != nil && rest == "" && strings.HasSuffix(d.Kind, "List") {
-		if items = resolved(items); items.Kind == yaml.SequenceNode {
+		if items = resolved(items); items.Kind == yaml.SequenceNode || items.Tag == "!!null" {
 			return d.items(items)
 		}
 	}
@@ -197,20 +265,45 @@ const unrendered = "{{ begins an expression of helm, which is not rendered here:
 // braces begin an expression of helm.
 var braces = []byte("{{")
 
-// broken returns the document with the error of the YAML library.
+// unknownAnchor matches the error about an alias, which has no line.
+var unknownAnchor = regexp.MustCompile(`^unknown anchor '(.+)' referenced$`)
+
+// broken returns the document with the error of the YAML library. If a template stands where the error is, it fails
+// with that.
 func (d *document) broken(err error) []*document {
-	if i := bytes.Index(d.text, braces); i >= 0 {
-		line, column := place(d.text, i)
-		return d.fail(Position{d.file, d.line + line + 1, column + 1}, unrendered)
-	}
 	at, message := d.position, err.Error()
 	if m := parseError.FindStringSubmatch(message); m != nil {
-		if line, err := strconv.Atoi(m[1]); err == nil {
-			at.Line, at.Column = d.line+line, 1
-		}
 		message = m[2]
+		if line, err := strconv.Atoi(m[1]); err == nil {
+			if strings.HasPrefix(message, "did not find expected") {
+				line++ // the library counts lines from 0 in the errors of its parser
+			}
+			at.Line, at.Column = d.lineOf(line), 1
+		} else if m := unknownAnchor.FindStringSubmatch(message); m != nil {
+			at = d.offset(bytes.Index(d.text, []byte("*"+m[1])))
+		} else if i := bytes.IndexFunc(d.text, unreadable); i >= 0 {
+			at = d.offset(i)
+		}
+	}
+	line := d.line
+	for text := range bytes.Lines(d.text) {
+		line++
+		if i := bytes.Index(text, braces); i >= 0 && at.Line-1 <= line && line <= at.Line+1 {
+			return d.fail(Position{d.file, line, utf8.RuneCount(text[:i]) + 1}, unrendered)
+		}
 	}
 	return d.fail(at, "this is no YAML: "+strings.ReplaceAll(message, "\n", " ")+": correct it")
+}
+
+// offset returns the position of an offset in the text of a document that begins with a line.
+func (d *document) offset(at int) Position {
+	line, column := place(d.text, max(0, at))
+	return Position{d.file, d.line + line + 1, column + 1}
+}
+
+// unreadable reports whether YAML must not have a character.
+func unreadable(r rune) bool {
+	return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r)
 }
 
 // unrendered returns the position of an expression of helm that is YAML by chance: a mapping with a mapping as key.
@@ -232,33 +325,53 @@ func (d *document) unrendered() (at *Position) {
 	return at
 }
 
-// items returns the items of a List as documents of their own.
+// items returns the items of a List as documents of their own. Those of a list of one kind may leave out that kind.
 func (d *document) items(list *yaml.Node) []*document {
+	inherited := Object{}
+	if kind := strings.TrimSuffix(d.Kind, "List"); kind != "" {
+		inherited = Object{APIVersion: d.APIVersion, Kind: kind}
+	}
 	var all []*document
 	for _, item := range list.Content {
 		budget := nodesMost
 		root := expand(item, &budget)
-		of := &document{file: d.file, line: d.line, column: d.column, media: yamlMedia, root: item, position: d.at(item)}
+		of := &document{file: d.file, line: d.line, column: d.column, separators: d.separators, template: d.template, media: yamlMedia,
+			position: d.at(item), root: resolved(item), expanded: root}
 		switch {
 		case budget < 0:
 			of.fail(of.position, "the aliases of this item stand for more than an API server reads: write them out")
-		case resolved(item).Kind != yaml.MappingNode:
+		case of.root.Kind != yaml.MappingNode:
 			of.fail(of.position, "this item is no object: an object begins with its apiVersion and kind")
 		default:
-			of.root = resolved(item)
-			var err error
-			if of.text, err = yaml.Marshal(root); err != nil {
-				of.fail(of.position, "this item is no YAML: "+err.Error()+": correct it")
-				break
-			}
-			of.Object = Object{scalar(of.root, "apiVersion"), scalar(of.root, "kind"), scalar(of.root, "metadata", "namespace"),
-				scalar(of.root, "metadata", "name")}
-			if of.APIVersion == "" || of.Kind == "" {
-				of.fail(of.position, "the item has no apiVersion and kind, so it is no manifest: take it out of the list")
-			}
+			all = append(all, of.item(inherited)...)
+			continue
 		}
 		all = append(all, of)
 	}
+	return all
+}
+
+// item returns the documents of an item of a List.
+func (d *document) item(inherited Object) []*document {
+	all := d.objects(inherited, "the item has no apiVersion and kind, so it is no manifest: take it out of the list")
+	if len(all) != 1 || all[0] != d || d.failure != nil {
+		return all
+	}
+	for _, field := range [][2]string{{"kind", d.Kind}, {"apiVersion", d.APIVersion}} {
+		if scalar(d.root, field[0]) == "" {
+			d.expanded.Content = append(d.expanded.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: field[0]},
+				&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: field[1]})
+		}
+	}
+	var sent yaml.Node
+	var err error
+	if d.text, err = yaml.Marshal(d.expanded); err == nil {
+		err = yaml.Unmarshal(d.text, &sent)
+	}
+	if err != nil {
+		return d.fail(d.position, "this item is no YAML: "+err.Error()+": correct it")
+	}
+	d.sent = sent.Content[0]
 	return all
 }
 
@@ -272,7 +385,7 @@ func expand(n *yaml.Node, budget *int) *yaml.Node {
 	if *budget--; *budget < 0 {
 		return n
 	}
-	c := &yaml.Node{Kind: n.Kind, Style: n.Style, Tag: n.Tag, Value: n.Value}
+	c := &yaml.Node{Kind: n.Kind, Style: n.Style, Tag: n.Tag, Value: n.Value, Line: n.Line, Column: n.Column}
 	for _, child := range n.Content {
 		c.Content = append(c.Content, expand(child, budget))
 	}

@@ -93,8 +93,20 @@ func entry(mapping *yaml.Node, path string, depth int) (key, value *yaml.Node, r
 			key, value, rest, longest = k, mapping.Content[i+1], remaining, len(k.Value)
 		}
 	}
-	if key == nil && merged != nil && merged.Kind == yaml.MappingNode && depth > 1 {
-		return entry(merged, path, depth-1)
+	if key != nil || merged == nil || depth <= 1 {
+		return key, value, rest
+	}
+	from := []*yaml.Node{merged}
+	if merged.Kind == yaml.SequenceNode {
+		from = merged.Content
+	}
+	for _, n := range from {
+		if n = resolved(n); n.Kind != yaml.MappingNode {
+			continue
+		}
+		if key, value, rest = entry(n, path, depth-1); key != nil {
+			break
+		}
 	}
 	return key, value, rest
 }
@@ -143,26 +155,37 @@ func scalar(root *yaml.Node, names ...string) string {
 	return ""
 }
 
-// twice returns the second key of a name in a mapping. Of several mappings the one with the key in line counts, or
-// else the first.
-func twice(n *yaml.Node, name string, line int) (found *yaml.Node) {
-	visit(n, func(n *yaml.Node) {
-		if n.Kind != yaml.MappingNode {
+// twice returns the key in a line of the text of a document that its mapping has already. Name is the key as Go writes
+// it: names of other types than text may be spelled in several ways.
+func (d *document) twice(name string, line int) (found *yaml.Node) {
+	sent, written := d.sent, d.expanded
+	if sent == nil {
+		sent, written = d.root, d.root
+	}
+	text, err := strconv.Unquote(name)
+	isText := err == nil
+	pairs(sent, written, func(sent, written *yaml.Node) {
+		if sent.Kind != yaml.MappingNode {
 			return
 		}
-		seen := false
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if key.Value != name {
-				continue
+		earlier := map[string]bool{}
+		for i := 0; i+1 < len(sent.Content); i += 2 {
+			key := sent.Content[i]
+			if key.Line == line && (earlier[key.Value] && (key.Value == text || !isText) || !isText && i > 0 && found == nil) {
+				found = written.Content[i]
 			}
-			if seen && (found == nil || key.Line == line) {
-				found = key
-			}
-			seen = true
+			earlier[key.Value] = true
 		}
 	})
 	return found
+}
+
+// pairs calls f for two trees of the same shape, and all nodes below them.
+func pairs(a, b *yaml.Node, f func(a, b *yaml.Node)) {
+	f(a, b)
+	for i := range min(len(a.Content), len(b.Content)) {
+		pairs(a.Content[i], b.Content[i], f)
+	}
 }
 
 // visit calls f for n and all nodes below it. It does not follow aliases.

@@ -38,7 +38,7 @@ func read(in Inputs) *reader {
 			r.stream("stdin", in.In)
 			continue
 		}
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if isDir(path) {
 			r.directory(path)
 			continue
 		}
@@ -98,11 +98,14 @@ var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Ku
 
 // directory reads the manifests below a directory. Hidden directories and the templates of charts are none.
 func (r *reader) directory(dir string) {
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	root := dir + string(filepath.Separator) // so that a link is followed
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		inside := path != root
+		path = filepath.Clean(path)
 		switch name := entry; {
 		case err != nil:
 			r.fail(path, "the directory can't be read: "+reason(err)+": mend its mode")
-		case name.IsDir() && path != dir && strings.HasPrefix(name.Name(), "."):
+		case inside && name.IsDir() && strings.HasPrefix(name.Name(), "."):
 			return filepath.SkipDir
 		case name.IsDir() && isFile(filepath.Join(path, "Chart.yaml")):
 			r.leaveOut(path, fmt.Sprintf("a chart, which is not rendered here: helm template %s | kx check -", path))
@@ -110,6 +113,8 @@ func (r *reader) directory(dir string) {
 		case name.IsDir():
 		case slices.Contains(kustomizationNames, name.Name()):
 			r.leaveOut(path, "a kustomization, which is not built here: kx check -k "+filepath.Dir(path))
+		case name.Type()&fs.ModeSymlink != 0 && !strings.HasPrefix(name.Name(), ".") && isDir(path):
+			r.leaveOut(path, "a link to a directory, which is not followed: kx check "+path)
 		case slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) && isFile(path):
 			r.file(path)
 		}
@@ -118,6 +123,11 @@ func (r *reader) directory(dir string) {
 	if err != nil {
 		r.fail(dir, "the directory can't be read: "+reason(err)+": mend its mode")
 	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func isFile(path string) bool {
