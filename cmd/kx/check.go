@@ -38,7 +38,7 @@ func newCheckCommand() *cobra.Command {
 		Long: `Say what an API server says about manifests, without one that runs.
 
 kx starts a server in its own process, which listens nowhere and keeps nothing, and creates every object of the files, directories,
-kustomizations and of standard input in it: namespaces first, then definitions, policies, classes, roles, quotas and all else. So
+kustomizations and of standard input in it: namespaces first, then definitions, policies, classes, quotas, roles and all else. So
 defaults, validation, admission, quotas, policies and definitions of the set hold, and objects may refer to each other.
 
 Each refusal and warning has the file, line and column of the field that it is about. Namespaces that are not in the set are assumed;

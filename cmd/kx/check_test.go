@@ -74,6 +74,25 @@ kind: MutatingAdmissionPolicyBinding
 metadata: {name: team}
 spec: {policyName: team}
 `
+	// labelled refuses objects of all kinds without a label.
+	labelled = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: labelled}
+spec:
+  matchConstraints: {resourceRules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*']}]}
+  validations: [{expression: "has(object.metadata.labels) && 'team' in object.metadata.labels", message: no team}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: labelled}
+spec: {policyName: labelled, validationActions: [Deny]}
+`
+	converting = cronTabs + `  - name: v2
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object}}
+  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://127.0.0.1:1/'}}}
+`
 	hook = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: gate}
@@ -180,6 +199,20 @@ var checks = []struct {
 		"DIR/a:1:1: document: not checked: kustomize can't build it: ", "cycle detected", "kx kustomize DIR/a builds it alone", "DIR/none:1:1: document: not checked: ", "accepted: 1;"}},
 	{name: "objects of a refused definition", files: map[string]string{"a.yaml": strings.Replace(cronTabs, "scope: Namespaced", "scope: Everywhere", 1) + "---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\n"}, code: 1, want: []string{
 		"DIR/a.yaml:14:1: CronTab a: refused: no matches for kind \"CronTab\" in version \"example.com/v1\": its CustomResourceDefinition is refused: DIR/a.yaml:1:1\n", "refused: 2;"}, not: []string{"not in the set"}},
+	{name: "a converting definition that occurs twice", files: map[string]string{"a.yaml": converting + "---\n" + converting + "---\napiVersion: example.com/v2\nkind: CronTab\nmetadata: {name: a}\n"}, want: []string{
+		"DIR/a.yaml:19:1: CustomResourceDefinition crontabs.example.com: updated, as the object is there already: DIR/a.yaml:1:1\n", "accepted: 3;"}, not: []string{"conversion webhook"}},
+	{name: "a definition whose second version is refused", files: map[string]string{"a.yaml": cronTabs + "---\n" + strings.NewReplacer("scope: Namespaced", "scope: Everywhere", "name: v1", "name: v2").Replace(cronTabs)}, code: 1, want: []string{
+		"DIR/a.yaml:19:3: CustomResourceDefinition crontabs.example.com: refused: spec.scope: "}, not: []string{"is not served"}},
+	{name: "refusals count once under policies", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n  labels: {a: 'b c'}\n", "z.yaml": teamLabels}, args: "-o github DIR", code: 1, want: []string{
+		"refused::metadata.labels: Invalid value: \"b c\"", "\ndocuments: 4; accepted: 3;"}, not: []string{"\n::error"}},
+	{name: "a policy that fails for the objects of others", files: map[string]string{"a.yaml": strings.Replace(goodMap, "{a: b}", "{team: red}", 1) + "---\n" + strings.Replace(goodMap, "good", "bad", 1), "z.yaml": strings.NewReplacer("'blue'", "object.data.team",
+		"apiGroups: ['']", "apiGroups: ['*']", "resources: [configmaps]", "resources: ['*']").Replace(teamLabels)}, code: 1, want: []string{
+		"DIR/a.yaml:6:1: ConfigMap bad: refused: policy 'team' with binding 'team' denied request: ", "accepted: 3;"}},
+	{name: "policies and what the check makes", files: map[string]string{"a.yaml": strings.Replace(pod("a", "priorityClassName: system-node-critical"), "name: a}", "name: a, labels: {team: red}}", 1), "z.yaml": labelled}, want: []string{"accepted: 3;"}},
+	{name: "a quota of accounts and roles", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: b}\n", "q.yaml": "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {count/serviceaccounts: 1}}\n"}, code: 1, want: []string{
+		"DIR/a.yaml:5:1: ServiceAccount b: refused: serviceaccounts \"b\" is forbidden: exceeded quota: few"}},
+	{name: "a cluster's object with a namespace", files: map[string]string{"a.yaml": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r, namespace: foo}\nrules: []\n"}, want: []string{
+		"DIR/a.yaml:6:1: ClusterRole foo/r: updated, as the object is there already: DIR/a.yaml:1:1\n"}},
 	{name: "rules of the whole and of a field", files: map[string]string{"a.yaml": strings.Replace(cronTabs, "{type: object, properties: {spec: {type: object,", "{type: object, x-kubernetes-validations: [{rule: 'self.spec.size < 3', message: whole}], properties: {spec: {type: object, x-kubernetes-validations: [{rule: 'self.size < 2', message: part}],", 1) +
 		"---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\nspec: {size: 5}\n"}, code: 1, want: []string{
 		"DIR/a.yaml:14:1: CronTab a: refused: Invalid value: whole\n", "DIR/a.yaml:17:1: CronTab a: refused: spec: Invalid value: part\n"}},

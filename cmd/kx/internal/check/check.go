@@ -118,7 +118,7 @@ func (c *checker) work(ctx context.Context) {
 	for _, at := range before {
 		c.each(ctx, at, func(ctx context.Context, i int) {
 			submit(ctx, i)
-			if at == definitions && c.exists(i) {
+			if at == definitions && c.results[i].stored {
 				c.serve(ctx, c.documents[i], c.results[i])
 			}
 		})
@@ -126,9 +126,13 @@ func (c *checker) work(ctx context.Context) {
 			c.assume(ctx)
 		}
 	}
+	c.equip(ctx)
 	if len(c.stages[policies]) > 0 {
+		err := c.prepareProbe(ctx)
 		c.each(ctx, policies, submit)
-		err := c.enforce(ctx)
+		if err == nil {
+			err = c.enforce(ctx)
+		}
 		for _, i := range c.stages[policies] {
 			if err != nil {
 				c.unenforced(c.results[i], err)
@@ -145,9 +149,6 @@ func (c *checker) work(ctx context.Context) {
 		}
 	}
 	for at := classes; at < stages; at++ {
-		if at == others {
-			c.equip(ctx)
-		}
 		c.each(ctx, at, func(ctx context.Context, i int) {
 			submit(ctx, i)
 			if at == limits {

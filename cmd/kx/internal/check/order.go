@@ -19,8 +19,8 @@ const (
 	params // of policies
 	policies
 	classes
-	roles
 	limits
+	roles
 	others
 	stages // how many there are
 )
@@ -69,11 +69,21 @@ func isDefinition(d *document) bool {
 }
 
 // identity names the object of a document, whatever its version. Without a name each document is an object of its own.
-func (d *document) identity() string {
+func (c *checker) identity(d *document) string {
 	if d.Name == "" {
 		return d.position.String()
 	}
-	return strings.Join([]string{d.group(), d.Kind, d.namespace(), d.Name}, "/")
+	namespace := d.namespace()
+	if c.ofCluster(d) {
+		namespace = "" // the server overlooks one
+	}
+	return strings.Join([]string{d.group(), d.Kind, namespace, d.Name}, "/")
+}
+
+// ofCluster reports whether the kind of a document is served and has no namespaces.
+func (c *checker) ofCluster(d *document) bool {
+	as, ok := c.client.kind(d.groupVersionKind())
+	return ok && !as.namespaced
 }
 
 // namespace is where the object is if its kind has namespaces.
@@ -158,7 +168,7 @@ func (c *checker) lane(d *document) string {
 	if c.quotas[d.namespace()] || d.group() == "" && d.Kind == "Service" {
 		return ordered
 	}
-	return d.identity()
+	return c.identity(d)
 }
 
 // each calls f for the documents of a stage, several at once.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,12 +31,12 @@ func (c *checker) assume(ctx context.Context) {
 		known[name] = true
 	}
 	for _, i := range c.stages[namespaces] {
-		if c.exists(i) {
+		if c.results[i].stored {
 			known[c.documents[i].Name] = true
 		}
 	}
 	for _, d := range c.documents {
-		if d.root == nil || d.Namespace == "" || known[d.Namespace] || d.group() == "" && d.Kind == "Namespace" {
+		if d.root == nil || d.Namespace == "" || known[d.Namespace] || c.ofCluster(d) {
 			continue
 		}
 		known[d.Namespace] = true
@@ -104,14 +105,6 @@ func (c *checker) awaitServed(ctx context.Context, name string, as served) (prob
 	return problem
 }
 
-// exists reports whether the server has the object of a document.
-func (c *checker) exists(i int) bool {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	_, ok := c.made[c.documents[i].identity()]
-	return ok
-}
-
 // briefList asks for the metadata of a list.
 const briefList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
@@ -134,45 +127,76 @@ func until(ctx context.Context, done func() (bool, error)) error {
 // probe is the name of the objects by which a check finds out that the policies of the set are in force.
 const probe = "kx-check-probe"
 
+// prepareProbe creates the namespace that is asked about while policies come into force. It can't be a param of theirs.
+func (c *checker) prepareProbe(ctx context.Context) error {
+	return c.make(ctx, "/api/v1/namespaces", probeObject)
+}
+
+var probeObject = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": probe}}
+
+// make creates an object of the check itself.
+func (c *checker) make(ctx context.Context, path string, object any) error {
+	a, err := c.client.write(ctx, http.MethodPost, path, runtime.ContentTypeJSON, nil, object)
+	if err == nil && a.status != nil {
+		err = errors.New(a.status.Message)
+	}
+	return err
+}
+
 // enforce waits until the policies of the set are in force. The server follows policies by a watch, in the order in
-// which they were written. So a policy that is created last, and of which a write is warned, shows that all are known.
+// which they were written. So policies that are created last, and of which the answers speak, show that all are known.
+// The answers do so whatever the policies of the set say of the same requests: a policy that changes objects fails, as
+// all failures are reported, and one that only refuses warns of a deletion, which policies of the other kind don't see.
 func (c *checker) enforce(ctx context.Context) error {
-	rules := map[string]any{"resourceRules": []any{map[string]any{
-		"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{"configmaps"},
-		"resourceNames": []string{probe}, "operations": []string{"CREATE"},
-	}}}
-	metadata := map[string]any{"name": probe}
-	for kind, spec := range map[string]map[string]any{
-		"ValidatingAdmissionPolicy": {"matchConstraints": rules, "validations": []any{map[string]any{
-			"expression": "false", "messageExpression": "'" + probe + " ' + string(has(object.metadata.annotations))",
-		}}},
-		"ValidatingAdmissionPolicyBinding": {"policyName": probe, "validationActions": []string{"Warn"}},
-		"MutatingAdmissionPolicy": {"matchConstraints": rules, "reinvocationPolicy": "Never", "mutations": []any{map[string]any{
-			"patchType":          "ApplyConfiguration",
-			"applyConfiguration": map[string]any{"expression": "Object{metadata: Object.metadata{annotations: {'" + probe + "': 'yes'}}}"},
-		}}},
-		"MutatingAdmissionPolicyBinding": {"policyName": probe},
+	rules := func(operation string) map[string]any {
+		return map[string]any{"resourceRules": []any{map[string]any{
+			"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{"namespaces"},
+			"resourceNames": []string{probe}, "operations": []string{operation},
+		}}}
+	}
+	fails := "Object{metadata: Object.metadata{name: object.metadata.annotations['" + probe + "']}}"
+	for _, policy := range []struct {
+		kind string
+		spec map[string]any
+	}{
+		{"MutatingAdmissionPolicy", map[string]any{
+			"matchConstraints": rules("CREATE"), "reinvocationPolicy": "Never",
+			"mutations": []any{map[string]any{"patchType": "ApplyConfiguration", "applyConfiguration": map[string]any{"expression": fails}}},
+		}},
+		{"MutatingAdmissionPolicyBinding", map[string]any{"policyName": probe}},
+		{"ValidatingAdmissionPolicy", map[string]any{
+			"matchConstraints": rules("DELETE"), "validations": []any{map[string]any{"expression": "false"}},
+		}},
+		{"ValidatingAdmissionPolicyBinding", map[string]any{"policyName": probe, "validationActions": []string{"Warn"}}},
 	} {
-		as, _ := c.client.kind(schema.GroupVersionKind{Group: groupPolicies, Version: "v1", Kind: kind})
-		object := map[string]any{"apiVersion": groupPolicies + "/v1", "kind": kind, "metadata": metadata, "spec": spec}
-		if a, err := c.client.write(ctx, http.MethodPost, as.collection(""), runtime.ContentTypeJSON, nil, object); err != nil {
+		as, _ := c.client.kind(schema.GroupVersionKind{Group: groupPolicies, Version: "v1", Kind: policy.kind})
+		if err := c.make(ctx, as.collection(""), map[string]any{"apiVersion": groupPolicies + "/v1", "kind": policy.kind,
+			"metadata": map[string]any{"name": probe}, "spec": policy.spec}); err != nil {
 			return err
-		} else if a.status != nil {
-			return fmt.Errorf("%s", a.status.Message)
 		}
 	}
-	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-	return until(ctx, func() (bool, error) {
-		a, err := c.client.write(ctx, http.MethodPost, "/api/v1/namespaces/default/configmaps", runtime.ContentTypeJSON,
-			url.Values{"dryRun": {metav1.DryRunAll}}, object)
-		return err != nil || slices.ContainsFunc(a.warnings, func(w string) bool { return strings.Contains(w, probe+" true") }), err
-	})
+	dryRun := url.Values{"dryRun": {metav1.DryRunAll}}
+	changing := func() (bool, error) {
+		a, err := c.client.write(ctx, http.MethodPost, "/api/v1/namespaces", runtime.ContentTypeJSON, dryRun, probeObject)
+		if err != nil || a.status == nil || a.status.Details == nil {
+			return err != nil, err
+		}
+		return slices.ContainsFunc(a.status.Details.Causes, func(c metav1.StatusCause) bool { return strings.Contains(c.Message, probe) }), nil
+	}
+	refusing := func() (bool, error) {
+		a, err := c.client.do(ctx, call{method: http.MethodDelete, path: "/api/v1/namespaces/" + probe, query: dryRun})
+		return err != nil || slices.ContainsFunc(a.warnings, func(w string) bool { return strings.Contains(w, probe) }), err
+	}
+	if err := until(ctx, changing); err != nil {
+		return err
+	}
+	return until(ctx, refusing)
 }
 
 // reconsider asks again about documents that were created before the policies of the set were in force.
 func (c *checker) reconsider(ctx context.Context, i int) {
 	d, r := c.documents[i], c.results[i]
-	if !c.exists(i) {
+	if !r.stored {
 		return
 	}
 	as, _ := c.client.kind(d.groupVersionKind())
@@ -190,7 +214,7 @@ func (c *checker) reconsider(ctx context.Context, i int) {
 }
 
 // equip creates what controllers of a cluster make and admission asks for: the accounts and the classes of priority of
-// pods.
+// pods. The policies of the set are not in force yet: they are to judge the set alone.
 func (c *checker) equip(ctx context.Context) {
 	in := map[string]bool{}
 	for _, d := range c.documents {
@@ -200,6 +224,11 @@ func (c *checker) equip(ctx context.Context) {
 	}
 	if len(in) == 0 {
 		return
+	}
+	for _, i := range c.stages[roles] {
+		if d := c.documents[i]; d.Kind == "ServiceAccount" && d.Name == "default" {
+			delete(in, d.namespace())
+		}
 	}
 	for name, value := range systemClasses {
 		class := &schedulingv1.PriorityClass{Value: int32(value)}

@@ -74,6 +74,8 @@ type Result struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Changes has the object before and after defaults and policies, if they changed it.
 	Changes *Changes `json:"changes,omitempty"`
+	// stored is true if the server took the object. Warnings may make it a refusal all the same.
+	stored bool
 }
 
 // Changes are an object as its document has it, and as the server keeps it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -42,7 +43,7 @@ func (c *checker) submit(ctx context.Context, d *document) *Result {
 	if isServer(d) || isWebhook(d) {
 		c.notAsked(d)
 	}
-	a, err := c.create(ctx, d, sent)
+	a, err := c.send(ctx, d, sent)
 	if err != nil {
 		return c.unanswered(r, d, err)
 	}
@@ -58,15 +59,16 @@ func (c *checker) submit(ctx context.Context, d *document) *Result {
 	return r
 }
 
-// create sends a document. Definitions are created without the webhooks that convert their objects; before that, the
+// send sends a document. Definitions are stored without the webhooks that convert their objects; before that, the
 // server is asked about the whole one.
-func (c *checker) create(ctx context.Context, d *document, sent call) (*answer, error) {
+func (c *checker) send(ctx context.Context, d *document, sent call) (*answer, error) {
 	if !isDefinition(d) || scalar(d.root, "spec", "conversion", "strategy") != "Webhook" {
 		return c.client.do(ctx, sent)
 	}
 	c.notAsked(d)
 	kept := sent
-	sent.query = url.Values{"fieldValidation": sent.query["fieldValidation"], "dryRun": {metav1.DryRunAll}}
+	sent.query = maps.Clone(sent.query)
+	sent.query.Set("dryRun", metav1.DryRunAll)
 	asked, err := c.client.do(ctx, sent)
 	if err != nil || asked.status != nil {
 		return asked, err
@@ -81,7 +83,9 @@ func (c *checker) create(ctx context.Context, d *document, sent call) (*answer, 
 	if kept.body, err = json.Marshal(object); err != nil {
 		return nil, err
 	}
-	kept.media = runtime.ContentTypeJSON
+	if kept.method == http.MethodPost {
+		kept.media = runtime.ContentTypeJSON
+	}
 	if made, err := c.client.do(ctx, kept); err != nil || made.status != nil {
 		return made, err
 	}
@@ -97,14 +101,14 @@ func (c *checker) update(ctx context.Context, d *document, sent call) (*answer, 
 	}
 	sent.method, sent.media, sent.body = http.MethodPatch, string(types.MergePatchType), body
 	sent.path += "/" + url.PathEscape(d.Name)
-	return c.client.do(ctx, sent)
+	return c.send(ctx, d, sent)
 }
 
 // origin returns the place of the document that created the object of d.
 func (c *checker) origin(d *document) string {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	if at, ok := c.made[d.identity()]; ok {
+	if at, ok := c.made[c.identity(d)]; ok {
 		return at.String()
 	}
 	return "the server's own"
@@ -115,9 +119,10 @@ func (c *checker) answered(r *Result, d *document, a *answer, warnings []string)
 	if a.status != nil {
 		c.judge(r, d.refusals(a.status)...)
 	} else {
+		r.stored = true
 		c.lock.Lock()
-		if _, ok := c.made[d.identity()]; !ok {
-			c.made[d.identity()] = d.position
+		if at := c.identity(d); c.made[at] == (Position{}) {
+			c.made[at] = d.position
 		}
 		c.lock.Unlock()
 		if c.client.whole {
