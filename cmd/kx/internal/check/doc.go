@@ -4,9 +4,9 @@
 // every object of them in it, and passes on a [Result] for each document: whether the server accepted it, its warnings,
 // and the place in the file of each field that the server names. A [Summary] says what was missing.
 //
-// source.go and kustomize.go read, parse.go splits files into documents, and position.go finds fields in them. order.go
-// decides what is created first. client.go talks to the server, server.go starts it. submit.go creates one object,
-// prepare.go makes what objects need beside the set, and finding.go reads the answers.
+// source.go and kustomize.go read, parse.go splits files into documents, json.go reads those in JSON, and position.go
+// finds fields in them. order.go decides what is created first. client.go talks to the server, server.go starts it.
+// submit.go creates one object, prepare.go makes what objects need beside the set, and finding.go reads the answers.
 //
 // # Invariants
 //

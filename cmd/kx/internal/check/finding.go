@@ -62,7 +62,11 @@ func (d *document) refusals(status *metav1.Status) []Finding {
 func (d *document) finding(level Level, message string) Finding {
 	f := Finding{Level: level, Position: d.position, Message: message}
 	if m := strictField.FindStringSubmatch(message); m != nil {
-		f.Field, f.Position = m[1], d.field(m[1], nil)
+		f.Field = m[1]
+		if path, err := strconv.Unquote(`"` + f.Field + `"`); err == nil {
+			f.Field = path // for built-in kinds it is written as Go writes text
+		}
+		f.Position = d.field(f.Field, nil)
 		return f
 	}
 	if m := strictLine.FindStringSubmatch(message); m != nil {

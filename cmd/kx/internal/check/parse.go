@@ -127,8 +127,11 @@ func splitYAML(data []byte) (parts []part) {
 	before := true // there may be directives
 	for at := 0; at < len(data); line++ {
 		end := len(data)
-		if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
+		if i := bytes.IndexAny(data[at:], "\r\n"); i >= 0 {
 			end = at + i + 1
+		}
+		if end < len(data) && data[end-1] == '\r' && data[end] == '\n' {
+			end++
 		}
 		switch text := data[at:end]; {
 		case marked(text, "---"), marked(text, "..."):
