@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -101,16 +102,22 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer leaveNothing()
-	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP) // the terminal was closed: clean up
-	defer stop()
+	ctx := cmd.Context()
+	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup
+		var stop func()
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: clean up
+		defer stop()
+	}
 	// Without a listener for it, a write to a pipe that nobody reads ends the process, and the directory stays.
 	closed := make(chan os.Signal, 1)
 	signal.Notify(closed, syscall.SIGPIPE)
 	defer signal.Stop(closed)
 	ctx, stopListening := interruptible(ctx, log, leaveNothing)
 	defer stopListening()
-	out := render.NewCheck(cmd.OutOrStdout(), o.format, render.CheckOptions{All: o.all, Changes: o.changes, Colored: colored})
-	summary, err := o.emit(ctx, cmd, check.Config{
+	progress := render.NewProgress(cmd.ErrOrStderr(), func(done int64) string { return render.Count(done).String() + " documents" })
+	defer progress.Clear()
+	out := render.NewCheck(clearing{cmd.OutOrStdout(), progress}, o.format, render.CheckOptions{All: o.all, Changes: o.changes, Colored: colored})
+	summary, err := emit(ctx, progress, check.Config{
 		Inputs: check.Inputs{Paths: args, Kustomizations: o.kustomizations, In: cmd.InOrStdin()},
 		Server: server, Log: log, Strict: o.strict, Changes: o.changes,
 	}, out)
@@ -142,13 +149,21 @@ const (
 // progressAfter limits the time that a check runs without showing its progress.
 const progressAfter = time.Second
 
+// clearing removes the progress before something is written in its place.
+type clearing struct {
+	io.Writer
+	progress *render.Progress
+}
+
+func (c clearing) Write(data []byte) (int, error) {
+	c.progress.Clear()
+	return c.Writer.Write(data)
+}
+
 // emit runs the check. After a while it shows on a terminal how many documents are done.
-func (o *checkOptions) emit(ctx context.Context, cmd *cobra.Command, config check.Config, out render.Check) (*check.Summary, error) {
-	progress := render.NewProgress(cmd.ErrOrStderr(), func(done int64) string { return render.Count(done).String() + " documents" })
-	defer progress.Clear()
+func emit(ctx context.Context, progress *render.Progress, config check.Config, out render.Check) (*check.Summary, error) {
 	begun, done := time.Now(), 0
 	return check.Run(ctx, config, func(r *check.Result) error {
-		progress.Clear()
 		if err := out.Result(r); err != nil {
 			return err
 		}
