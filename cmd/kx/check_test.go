@@ -195,6 +195,8 @@ var checks = []struct {
 		"over/kustomization.yaml": "resources: [../base]\nnamePrefix: my-\nconfigMapGenerator: [{name: made, literals: [a=b]}]\n"}, args: "--all -k DIR/over", code: 1, want: []string{
 		"DIR/base/a.yaml:1:1: ConfigMap my-good: accepted\n", "DIR/base/a.yaml:15:9: Deployment my-web: refused: spec.template.spec.containers[0].image: Required value\n",
 		"DIR/base/a.yaml:16:9: Deployment my-web: warning: unknown field \"spec.template.spec.containers[0].imag\"\n", "DIR/over/kustomization.yaml:1:1: ConfigMap my-made-", "documents: 3;"}},
+	{name: "kustomize with options", files: map[string]string{"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": goodMap + "dat: {}\n", "over/kustomization.yaml": "{resources: [../base], buildMetadata: [managedByLabel]}\n"}, args: "-o json --show-changes -k DIR/over", want: []string{
+		"\"file\": \"DIR/base/a.yaml\"", "\"line\": 5", "\"app.kubernetes.io/managed-by\": \"kustomize"}, not: []string{"config.kubernetes.io/origin"}},
 	{name: "kustomize cycle", files: map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n", "m.yaml": goodMap}, args: "DIR/m.yaml -k DIR/a -k DIR/none", code: 2, want: []string{
 		"DIR/a:1:1: document: not checked: kustomize can't build it: ", "cycle detected", "kx kustomize DIR/a builds it alone", "DIR/none:1:1: document: not checked: ", "accepted: 1;"}},
 	{name: "objects of a refused definition", files: map[string]string{"a.yaml": strings.Replace(cronTabs, "scope: Namespaced", "scope: Everywhere", 1) + "---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\n"}, code: 1, want: []string{

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,11 +61,21 @@ type withOrigins struct {
 
 func (w withOrigins) ReadFile(path string) ([]byte, error) {
 	data, err := w.FileSystem.ReadFile(path)
-	if err != nil || !slices.Contains(kustomizationNames, filepath.Base(path)) || !sameFile(filepath.Dir(path), w.dir) ||
-		bytes.Contains(data, []byte("buildMetadata")) || bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+	if err != nil || !slices.Contains(kustomizationNames, filepath.Base(path)) || !sameFile(filepath.Dir(path), w.dir) {
 		return data, err
 	}
-	return append(bytes.Clone(data), "\nbuildMetadata: [originAnnotations]\n"...), nil
+	var file yaml.Node
+	if yaml.Unmarshal(data, &file) != nil || len(file.Content) == 0 || file.Content[0].Kind != yaml.MappingNode {
+		return data, nil // kustomize says what is wrong
+	}
+	root := file.Content[0]
+	_, options, _ := entry(root, "buildMetadata", 1)
+	if options == nil {
+		options = &yaml.Node{Kind: yaml.SequenceNode}
+		root.Content = append(root.Content, text("buildMetadata"), options)
+	}
+	options.Content = append(options.Content, text("originAnnotations"))
+	return yaml.Marshal(&file)
 }
 
 func sameFile(a, b string) bool {

@@ -362,8 +362,7 @@ func (d *document) item(inherited Object) []*document {
 	}
 	for _, field := range [][2]string{{"kind", d.Kind}, {"apiVersion", d.APIVersion}} {
 		if scalar(d.root, field[0]) == "" {
-			d.expanded.Content = append(d.expanded.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: field[0]},
-				&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: field[1]})
+			d.expanded.Content = append(d.expanded.Content, text(field[0]), text(field[1]))
 		}
 	}
 	var sent yaml.Node
@@ -376,6 +375,10 @@ func (d *document) item(inherited Object) []*document {
 	}
 	d.sent = sent.Content[0]
 	return all
+}
+
+func text(value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 }
 
 // nodesMost limits an item of a List after its aliases are replaced.

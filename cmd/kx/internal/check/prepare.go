@@ -181,7 +181,8 @@ func (c *checker) enforce(ctx context.Context) error {
 		if err != nil || a.status == nil || a.status.Details == nil {
 			return err != nil, err
 		}
-		return slices.ContainsFunc(a.status.Details.Causes, func(c metav1.StatusCause) bool { return strings.Contains(c.Message, probe) }), nil
+		failed := func(cause metav1.StatusCause) bool { return strings.Contains(cause.Message, probe) }
+		return slices.ContainsFunc(a.status.Details.Causes, failed), nil
 	}
 	refusing := func() (bool, error) {
 		a, err := c.client.do(ctx, call{method: http.MethodDelete, path: "/api/v1/namespaces/" + probe, query: dryRun})
