@@ -116,7 +116,8 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 	defer stopListening()
 	progress := render.NewProgress(cmd.ErrOrStderr(), func(done int64) string { return render.Count(done).String() + " documents" })
 	defer progress.Clear()
-	out := render.NewCheck(clearing{cmd.OutOrStdout(), progress}, o.format, render.CheckOptions{All: o.all, Changes: o.changes, Colored: colored})
+	out := render.NewCheck(clearing{cmd.OutOrStdout(), progress}, o.format,
+		render.CheckOptions{All: o.all, Changes: o.changes, Colored: colored})
 	summary, err := emit(ctx, progress, check.Config{
 		Inputs: check.Inputs{Paths: args, Kustomizations: o.kustomizations, In: cmd.InOrStdin()},
 		Server: server, Log: log, Strict: o.strict, Changes: o.changes,

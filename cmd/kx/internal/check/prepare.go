@@ -161,7 +161,9 @@ func (c *checker) enforce(ctx context.Context) error {
 	}{
 		{"MutatingAdmissionPolicy", map[string]any{
 			"matchConstraints": rules("CREATE"), "reinvocationPolicy": "Never",
-			"mutations": []any{map[string]any{"patchType": "ApplyConfiguration", "applyConfiguration": map[string]any{"expression": fails}}},
+			"mutations": []any{map[string]any{
+				"patchType": "ApplyConfiguration", "applyConfiguration": map[string]any{"expression": fails},
+			}},
 		}},
 		{"MutatingAdmissionPolicyBinding", map[string]any{"policyName": probe}},
 		{"ValidatingAdmissionPolicy", map[string]any{
