@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
@@ -108,10 +107,6 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: clean up
 		defer stop()
 	}
-	// Without a listener for it, a write to a pipe that nobody reads ends the process, and the directory stays.
-	closed := make(chan os.Signal, 1)
-	signal.Notify(closed, syscall.SIGPIPE)
-	defer signal.Stop(closed)
 	ctx, stopListening := interruptible(ctx, log, leaveNothing)
 	defer stopListening()
 	progress := render.NewProgress(cmd.ErrOrStderr(), func(done int64) string { return render.Count(done).String() + " documents" })

@@ -559,36 +559,3 @@ func TestCheckClosedPipe(t *testing.T) {
 		})
 	}
 }
-
-// TestCheckUnread closes the output of a check before its end, as head does. Nothing is left behind.
-func TestCheckUnread(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	var all strings.Builder
-	for i := range 300 { // more than a pipe holds
-		fmt.Fprintf(&all, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m%d%s}\n", i, strings.Repeat("x", 240))
-	}
-	cmd := m.command("check", "--all", manifests(t, map[string]string{"all.yaml": all.String()}))
-	temporary := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+temporary)
-	said := &buffer{}
-	cmd.Stderr = said
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	out.Close()
-	_ = cmd.Wait()
-	if cmd.ProcessState.ExitCode() != 2 || said.String() != "" {
-		t.Errorf("%v: %s", cmd.ProcessState, said)
-	}
-	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
-		t.Errorf("it left %v, %v", left, err)
-	}
-}
