@@ -19,10 +19,7 @@ func (in *Journey) DeepCopy() *Journey {
 	out.Status.Marks = slices.Clone(in.Status.Marks)
 	out.Status.Deliveries = slices.Clone(in.Status.Deliveries)
 	out.Status.Effects = slices.Clone(in.Status.Effects)
-	if in.Status.Cause != nil {
-		cause := *in.Status.Cause
-		out.Status.Cause = &cause
-	}
+	out.Status.Cause = copyOf(in.Status.Cause)
 	out.Status.Touched = slices.Clone(in.Status.Touched)
 	out.Status.Interventions = slices.Clone(in.Status.Interventions)
 	out.Status.Held = slices.Clone(in.Status.Held)
@@ -34,8 +31,8 @@ func (in *Journey) DeepCopy() *Journey {
 		s := &out.Status.Steps[i]
 		s.Attributes = slices.Clone(s.Attributes)
 		s.Before, s.After = s.Before.DeepCopy(), s.After.DeepCopy()
-		if s.Reason != nil {
-			s.Reason = &Reason{Kind: s.Reason.Kind, Values: slices.Clone(s.Reason.Values)}
+		if s.Reason = copyOf(s.Reason); s.Reason != nil {
+			s.Reason.Values = slices.Clone(s.Reason.Values)
 		}
 	}
 	return &out

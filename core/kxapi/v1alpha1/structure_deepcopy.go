@@ -20,6 +20,7 @@ func (in *Structure) DeepCopy() *Structure {
 		out.Spec.Server.GroupVersions = slices.Clone(in.Spec.Server.GroupVersions)
 	}
 	out.Spec.Resource, out.Spec.Definition = in.Spec.Resource.deepCopy(), in.Spec.Definition.deepCopy()
+	out.Spec.Controller = copyOf(in.Spec.Controller)
 	return &out
 }
 
