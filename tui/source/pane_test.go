@@ -96,6 +96,20 @@ func TestGolden(t *testing.T) {
 	screentest.Shows(t, "none", p.Render(false), "here x.go:3", "upstream nothing of the same name", "the server has no source of it")
 }
 
+// TestOtherRound: a line that did not run after the shown one is dim, unless it ran for another step.
+func TestOtherRound(t *testing.T) {
+	look := theme.Plain()
+	look.Dim = func(text string) string { return "dim:" + text }
+	p := NewPane(func() theme.Theme { return look })
+	p.SetSize(60, 14)
+	const text = "package p\n\nfunc f() error {\n\tfor {\n\t\tif done() {\n\t\t\treturn nil\n\t\t}\n\t\twork()\n\t\twait()\n\t}\n}\n"
+	p.Show(Place{File: "p/f.go", Line: 6}, read(t, text), []StepLine{{Line: 8, Step: 4}}, "")
+	drawn := strings.Join(p.Render(true), "\n")
+	if strings.Contains(drawn, "dim: *") || !strings.Contains(drawn, "dim:    9") {
+		t.Errorf("drawn\n%s", drawn)
+	}
+}
+
 func TestFind(t *testing.T) {
 	p := shown(t)
 	if p.Cursor() != 5 {

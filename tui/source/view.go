@@ -266,7 +266,7 @@ func (v *View) line(i, numbers int, look [function + 1]theme.Style, focused bool
 	if n == v.place.Line {
 		out = v.look().Notice(marks)
 	}
-	if !v.branches.Ran(n) {
+	if !ran && !v.branches.Ran(n) { // another round of a loop may have run it
 		return v.look().Dim(draw.Fit(out+number+" "+v.cut(v.file.lines[i].text), w) + note)
 	}
 	var code strings.Builder
