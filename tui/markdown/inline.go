@@ -61,7 +61,7 @@ var marks = []struct {
 
 // spans splits a paragraph by style, and cleans its text.
 func spans(text string) row {
-	text = draw.Clean(text)
+	text = strings.ReplaceAll(draw.Clean(text), unbroken, "\uFFFD")
 	var out row
 	add := func(k kind, s string) {
 		if n := len(out); n > 0 && out[n-1].kind == k {
@@ -148,7 +148,7 @@ func link(text string) (label, target string, n int) {
 }
 
 // unbroken stands for a hyphen in code while a text is wrapped: a line may end after other hyphens. It is a private
-// character of one cell, which draw.Clean leaves in no text.
+// character of one cell, which spans leaves in no text.
 const unbroken = "\uE000"
 
 // wrap breaks spans into lines of at most w cells.

@@ -30,6 +30,20 @@ func TestLines(t *testing.T) {
 	})
 }
 
+// TestPrivateCharacters: no text is lost around a character that stands for a hyphen while a text is wrapped, and it is
+// no hyphen of the text's.
+func TestPrivateCharacters(t *testing.T) {
+	for text, want := range map[string]string{
+		"a \uE000b then the rest": "a \uFFFDb then the rest",
+		"`a\uE000b-c` and d-e":    "`a\uFFFDb-c` and d-e",
+		"icons \uE0A0 stay":       "icons \uE0A0 stay",
+	} {
+		if lines := Lines(text, 40, theme.Plain()); len(lines) != 1 || lines[0].Text != want {
+			t.Errorf("%q is laid out as %+v", text, lines)
+		}
+	}
+}
+
 // TestColours: painted, the text is the same.
 func TestColours(t *testing.T) {
 	text := "# A **head**\n\nSome `code` and *more*, [a link](https://kx.dev/x) too.\n\n| a | b |\n|---|---|\n| `x` | y |\n\n> quoted\n"
