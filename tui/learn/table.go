@@ -2,6 +2,7 @@ package learn
 
 import (
 	"regexp"
+	"unicode/utf8"
 
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/markdown"
@@ -61,7 +62,7 @@ func listed(head, row string, w int) []string {
 	for i, cell := range cells {
 		column := i
 		if len(cells) != len(names) { // some are empty
-			column = columnAt(names, cell[0])
+			column = columnAt(names, utf8.RuneCountInString(row[:cell[0]])) // tables of kubectl count characters, not cells
 		}
 		pair := head[names[column][0]:names[column][1]] + " " + row[cell[0]:cell[1]]
 		switch {

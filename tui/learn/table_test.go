@@ -13,6 +13,9 @@ http://127.0.0.1:26204  3.7.3    28.0 KiB  20.0 KiB  follower`
 	const parts = `NAME     STATUS    MESSAGE   ERROR
 etcd-0   Healthy   ok
 done`
+	const wide = `NAME   TITLE    STATUS   MESSAGE
+甲      秋天的第一个   Ready
+乙      冬天       Healthy  下雪了`
 	for name, test := range map[string]struct {
 		in   string
 		w    int
@@ -24,8 +27,15 @@ done`
 ENDPOINT http://127.0.0.1:26204
     VERSION 3.7.3  DB 28.0 KiB
     IN USE 20.0 KiB  STATE follower`},
-		"room":                     {status, 80, status},
-		"an empty cell":            {parts, 30, "NAME etcd-0  STATUS Healthy\n    MESSAGE ok\ndone"},
+		"room":          {status, 80, status},
+		"an empty cell": {parts, 30, "NAME etcd-0  STATUS Healthy\n    MESSAGE ok\ndone"},
+		"an empty cell behind wide characters": {wide, 20, `NAME 甲
+    TITLE 秋天的第一
+    个
+    STATUS Ready
+NAME 乙  TITLE 冬天
+    STATUS Healthy
+    MESSAGE 下雪了`},
 		"a line of capitals alone": {"NOT  FOUND\n\nNAME  STATUS\n\nrow  of", 8, "NOT\nFOUND\n\nNAME\nSTATUS\n\nrow  of"},
 	} {
 		got := strings.Join(fitted(strings.Split(test.in, "\n"), test.w), "\n")
