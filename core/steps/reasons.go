@@ -1,12 +1,19 @@
 package steps
 
 import (
+	"bytes"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"io/fs"
-	"iter"
 	"path"
-	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Saying is a place at which code gives a reason for a step.
@@ -21,123 +28,243 @@ type Sayings map[string][]Saying
 
 // ReadSayings finds the places in the source of the rooms that take steps.
 func ReadSayings(source fs.FS) (Sayings, error) {
-	r := sayings{source: source, declared: map[string][]declared{}, found: Sayings{}}
-	for _, read := range []func(name string, text string){r.declare, r.say} {
-		for _, room := range []string{"core", "server", "store"} {
-			if err := r.walk(room, read); err != nil {
-				return nil, fmt.Errorf("find the reasons in the source of %s: %w", room, err)
-			}
+	r := sayings{set: token.NewFileSet(), declared: map[string]map[string]string{}, found: Sayings{}}
+	for _, room := range []string{"core", "server", "store"} {
+		if err := r.walk(source, room); err != nil {
+			return nil, fmt.Errorf("find the reasons in the source of %s: %w", room, err)
+		}
+	}
+	for i := range r.files {
+		if err := r.say(&r.files[i]); err != nil {
+			return nil, fmt.Errorf("find the reasons in %s: %w", r.files[i].name, err)
 		}
 	}
 	return r.found, nil
 }
 
-// sayings reads the source twice: first the declarations of reasons, then their uses.
+// sayings reads the files once, with the declarations of reasons. The code that gives them can be told apart from other
+// code when all are known.
 type sayings struct {
-	source fs.FS
-	// declared lists the reasons by the names of their variables.
-	declared map[string][]declared
+	set   *token.FileSet
+	files []file
+	// declared names the reasons by the directories and the names of their variables.
+	declared map[string]map[string]string
 	found    Sayings
 }
 
-// declared is the declaration of a reason: its name, and the directory of its variable.
-type declared struct{ reason, dir string }
+// file is a file that may give reasons. Most give none, and need not be parsed.
+type file struct {
+	name   string
+	text   []byte
+	parsed *ast.File
+}
 
-func (r *sayings) walk(room string, read func(name, text string)) error {
-	return fs.WalkDir(r.source, room, func(name string, entry fs.DirEntry, err error) error {
+func (r *sayings) walk(source fs.FS, room string) error {
+	return fs.WalkDir(source, room, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") {
 			return err
 		}
-		text, err := fs.ReadFile(r.source, name)
-		if err == nil {
-			read(name, string(text))
+		f := file{name: name}
+		if f.text, err = fs.ReadFile(source, name); err != nil {
+			return err
 		}
-		return err
+		if bytes.Contains(f.text, []byte("Because(")) {
+			if err := r.declare(&f); err != nil {
+				return err
+			}
+		}
+		if room != "core" { // it gives none
+			r.files = append(r.files, f)
+		}
+		return nil
 	})
 }
 
-// declaration is a variable with the name of its reason.
-var declaration = regexp.MustCompile(`(?m)^\s*(?:var )?(\w+)\s*=\s*(?:trace\.)?Because\(\s*"([^"]+)"`)
-
-func (r *sayings) declare(name, text string) {
-	if !strings.Contains(text, "Because(") {
-		return
+func (r *sayings) parse(f *file) (err error) {
+	if f.parsed == nil {
+		f.parsed, err = parser.ParseFile(r.set, f.name, f.text, parser.SkipObjectResolution)
 	}
-	for _, m := range declaration.FindAllStringSubmatch(text, -1) {
-		r.declared[m[1]] = append(r.declared[m[1]], declared{m[2], path.Dir(name)})
-	}
+	return err
 }
 
-func (r *sayings) say(file, text string) {
-	if strings.HasPrefix(file, "core/") || !strings.Contains(text, "trace.") {
-		return
+// declare finds the reasons that a file declares.
+func (r *sayings) declare(f *file) error {
+	if err := r.parse(f); err != nil {
+		return err
 	}
-	dir, function, n := path.Dir(file), "", 0
-	for line := range strings.Lines(text) {
-		n++
-		if strings.HasPrefix(line, "func ") {
-			function = functionAt(dir, line)
-		}
-		if function == dir+".Reasons" { // lists the reasons of a package, and gives none
+	for _, declaration := range f.parsed.Decls {
+		group, ok := declaration.(*ast.GenDecl)
+		if !ok || group.Tok != token.VAR {
 			continue
 		}
-		code, _, _ := strings.Cut(line, "// ")
-		for before, name := range words(code) {
-			for _, d := range r.declared[name] {
-				if before != path.Base(d.dir) && (before != "" || d.dir != dir || declaration.MatchString(line)) {
-					continue
+		for _, spec := range group.Specs {
+			v := spec.(*ast.ValueSpec)
+			for i, value := range v.Values {
+				if reason, ok := because(value); ok {
+					dir := path.Dir(f.name)
+					if r.declared[dir] == nil {
+						r.declared[dir] = map[string]string{}
+					}
+					r.declared[dir][v.Names[i].Name] = reason
 				}
-				r.found[d.reason] = append(r.found[d.reason], Saying{Function: function, File: file, Line: n})
 			}
 		}
 	}
+	return nil
 }
 
-// words are the names in a line of code, each with the name before its dot.
-func words(code string) iter.Seq2[string, string] {
-	return func(yield func(before, name string) bool) {
-		before, begin := "", -1
-		for i := 0; i <= len(code); i++ {
-			if i < len(code) && (code[i] == '_' || code[i]|0x20 >= 'a' && code[i]|0x20 <= 'z' || code[i] >= '0' && code[i] <= '9') {
-				if begin < 0 {
-					begin = i
-				}
-				continue
+// because returns the name of the reason that an expression declares.
+func because(value ast.Expr) (reason string, ok bool) {
+	call, ok := value.(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 || !slices.Contains([]string{"Because", "trace.Because"}, types.ExprString(call.Fun)) {
+		return "", false
+	}
+	literal, ok := call.Args[0].(*ast.BasicLit)
+	if !ok {
+		return "", false
+	}
+	reason, err := strconv.Unquote(literal.Value)
+	return reason, err == nil
+}
+
+// say finds the places of a file, in its functions and in the variables of the package.
+func (r *sayings) say(f *file) error {
+	dir := path.Dir(f.name)
+	if !r.mayGive(dir, f.text) {
+		return nil
+	}
+	if err := r.parse(f); err != nil {
+		return err
+	}
+	imports := directories(f.parsed)
+	for _, declaration := range f.parsed.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			if name := functionName(d); name != "Reasons" { // it lists the reasons of a package, and gives none
+				r.add(dir, name, d, imports)
 			}
-			name := ""
-			if begin >= 0 {
-				name, begin = code[begin:i], -1
-				if !yield(before, name) {
-					return
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok {
+					r.add(dir, v.Names[0].Name, v, imports)
 				}
-			}
-			if before = ""; i < len(code) && code[i] == '.' {
-				before = name
 			}
 		}
 	}
+	return nil
 }
 
-// head is the first line of a function: its receiver's star and type, and its name.
-var head = regexp.MustCompile(`^func (?:\(\w* ?(\*?)(\w+)(\[[^)]*\])?\) )?(\w+)`)
+// mayGive reports whether a file has the name of a reason's variable.
+func (r *sayings) mayGive(dir string, text []byte) bool {
+	for of, variables := range r.declared {
+		for name := range variables {
+			if (of == dir || ast.IsExported(name)) && bytes.Contains(text, []byte(name)) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
-// functionAt returns the name of the function that begins in a line, as journeys write it.
-func functionAt(dir, line string) string {
-	m := head.FindStringSubmatch(line)
-	if m == nil {
-		return ""
+// directories returns the directories of the packages that a file imports, by their names.
+func directories(f *ast.File) map[string]string {
+	imports := map[string]string{}
+	for _, i := range f.Imports {
+		at := strings.TrimPrefix(strings.Trim(i.Path.Value, `"`), trace.Module)
+		name := path.Base(at)
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		imports[name] = at
 	}
-	receiver := m[2]
-	if m[3] != "" {
-		receiver += "[...]"
+	return imports
+}
+
+// add adds the places of a declaration.
+func (r *sayings) add(dir, function string, declaration ast.Node, imports map[string]string) {
+	others := otherNames(declaration)
+	found := func(of string, name *ast.Ident) {
+		if reason := r.declared[of][name.Name]; reason != "" {
+			at := r.set.Position(name.Pos())
+			r.found[reason] = append(r.found[reason], Saying{Function: dir + "." + function, File: at.Filename, Line: at.Line})
+		}
 	}
-	switch {
-	case m[1] != "":
-		receiver = "(*" + receiver + ")."
-	case receiver != "":
-		receiver += "."
+	ast.Inspect(declaration, func(n ast.Node) bool {
+		if others[n] {
+			return false
+		}
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if of, ok := n.X.(*ast.Ident); ok && imports[of.Name] != "" {
+				found(imports[of.Name], n.Sel)
+			}
+		case *ast.Ident:
+			found(dir, n)
+		}
+		return true
+	})
+}
+
+// otherNames returns the names in a declaration that give no reason: those of fields and methods, both sides of
+// comparisons, and all that the declaration gives to something else.
+func otherNames(declaration ast.Node) map[ast.Node]bool {
+	others := map[ast.Node]bool{}
+	add := func(all ...ast.Expr) {
+		for _, n := range all {
+			switch n.(type) {
+			case *ast.Ident, *ast.SelectorExpr:
+				others[n] = true
+			}
+		}
 	}
-	return dir + "." + receiver + m[4]
+	local := map[string]bool{}
+	declare := func(all ...ast.Expr) {
+		for _, n := range all {
+			if n, ok := n.(*ast.Ident); ok {
+				local[n.Name] = true
+			}
+		}
+	}
+	ast.Inspect(declaration, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			add(n.Name)
+		case *ast.SelectorExpr:
+			add(n.Sel)
+		case *ast.KeyValueExpr:
+			add(n.Key)
+		case *ast.BinaryExpr:
+			if n.Op == token.EQL || n.Op == token.NEQ {
+				add(n.X, n.Y)
+			}
+		case *ast.CaseClause:
+			add(n.List...)
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				declare(n.Lhs...)
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.DEFINE {
+				declare(n.Key, n.Value)
+			}
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				declare(name)
+			}
+		case *ast.Field:
+			for _, name := range n.Names {
+				declare(name)
+			}
+		}
+		return true
+	})
+	ast.Inspect(declaration, func(n ast.Node) bool {
+		if n, ok := n.(*ast.Ident); ok && local[n.Name] {
+			add(n)
+		}
+		return true
+	})
+	return others
 }
 
 // Of returns the place at which a step gave a reason. Most reasons are given at one place. If there are several, it is

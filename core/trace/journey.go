@@ -349,14 +349,14 @@ func (id ID) Site() Site {
 	}
 	frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
 	return Site{
-		Function: strings.TrimPrefix(frame.Function, module),
+		Function: strings.TrimPrefix(frame.Function, Module),
 		File:     strings.TrimPrefix(frame.File, sourceRoot()),
 		Line:     frame.Line,
 	}
 }
 
-// module is the prefix of functions' names.
-const module = "github.com/kx-apiserver/kx/"
+// Module is the prefix of functions' names, and of packages' paths.
+const Module = "github.com/kx-apiserver/kx/"
 
 // sourceRoot is the prefix of files' names in this binary: the checkout that it was built in or, with -trimpath, the
 // module's path.

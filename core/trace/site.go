@@ -18,7 +18,7 @@ func siteAt(pc uintptr) Site {
 		return Site{}
 	}
 	file, line := f.FileLine(pc)
-	return Site{Function: strings.TrimPrefix(f.Name(), module), File: strings.TrimPrefix(file, sourceRoot()), Line: line}
+	return Site{Function: strings.TrimPrefix(f.Name(), Module), File: strings.TrimPrefix(file, sourceRoot()), Line: line}
 }
 
 // noFile is the file of methods that the compiler made, such as those that a type has from one that it embeds.

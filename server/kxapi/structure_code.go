@@ -165,15 +165,13 @@ func (c *code) typeOf(t reflect.Type) v1alpha1.CodePlace {
 	return v1alpha1.CodePlace{Name: name}
 }
 
-const modulePath = "github.com/kx-apiserver/kx/"
-
 // typeName returns the name of a type with its package, without type parameters.
 func typeName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	name, _, _ := strings.Cut(t.Name(), "[")
-	return strings.TrimPrefix(t.PkgPath(), modulePath) + "." + name
+	return strings.TrimPrefix(t.PkgPath(), trace.Module) + "." + name
 }
 
 // method returns the place of a method of v, which may belong to a type that v embeds.

@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/crd"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -224,7 +225,7 @@ func (m *drawing) strategies(one *endpoint.Installation) []v1alpha1.StructureStr
 // strategy returns the place of a type, or of the resource's declaration if the type only carries that out.
 func (m *drawing) strategy(storage rest.Storage, t reflect.Type) v1alpha1.CodePlace {
 	if declared, ok := storage.(interface{ Declaration() string }); ok && typeName(t) == "server/builtin.Strategy" {
-		if place, ok := m.code.byName[strings.TrimPrefix(declared.Declaration(), modulePath)]; ok {
+		if place, ok := m.code.byName[strings.TrimPrefix(declared.Declaration(), trace.Module)]; ok {
 			return place
 		}
 	}
