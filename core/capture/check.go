@@ -186,23 +186,28 @@ func nesting(data []byte) (most int) {
 	return most
 }
 
-// Size is about how many bytes a journey takes in memory.
+// Size is about how many bytes a journey takes in memory. Captures of others may have metadata of any size.
 func Size(j *v1alpha1.Journey) int64 {
 	s := &j.Status
-	size := sizeOf[v1alpha1.Journey]() + listOf(s.Steps) + listOf(s.Sentences) + listOf(s.Marks) + listOf(s.Deliveries) +
-		listOf(s.Effects) + listOf(s.Interventions) +
-		listOf(s.Held) + listOf(s.Touched) + listOf(j.OwnerReferences) + listOf(j.ManagedFields)
+	size := sizeOf[v1alpha1.Journey]() + int64(len(j.Kind)+len(j.APIVersion)) +
+		int64(j.ObjectMeta.Size()) + listOf(j.OwnerReferences) + listOf(j.ManagedFields) + listOf(j.Finalizers) +
+		int64(len(j.Labels)+len(j.Annotations))*2*sizeOf[[2]string]() +
+		listOf(s.Steps) + listOf(s.Sentences) + listOf(s.Marks) + listOf(s.Deliveries) +
+		listOf(s.Effects) + listOf(s.Interventions) + listOf(s.Held) + listOf(s.Touched)
 	for i := range s.Steps {
 		step := &s.Steps[i]
 		size += listOf(step.Attributes)
 		if step.Reason != nil {
-			size += listOf(step.Reason.Values)
+			size += sizeOf[v1alpha1.Reason]() + listOf(step.Reason.Values)
 		}
 		for _, object := range []*runtime.RawExtension{step.Before, step.After} {
 			if object != nil {
-				size += int64(cap(object.Raw))
+				size += sizeOf[runtime.RawExtension]() + int64(cap(object.Raw))
 			}
 		}
+	}
+	for i := range s.Held {
+		size += listOf(s.Held[i].Actions)
 	}
 	j.Texts(func(text string) string {
 		size += int64(len(text))
