@@ -170,7 +170,7 @@ func (s selection) pickInstalls(version string) []v1alpha1.Journey {
 	for _, one := range s.installs.present() {
 		j := one.whole(version)
 		if s.resource.selects(s.options, j) && s.filter.Match(subject.NewSubject(j)) {
-			j.Status.Steps = nil
+			j.Status.Steps, j.Status.Sentences = nil, nil
 			picked = append(picked, *j)
 		}
 	}

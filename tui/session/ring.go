@@ -170,7 +170,7 @@ func (r *Ring) put(j *v1alpha1.Journey) {
 // Insert adds a journey that did not come through a batch, at its place by time. It stays while it is kept.
 func (r *Ring) Insert(j *v1alpha1.Journey) {
 	row := *j
-	row.Status.Steps, row.Status.Marks, row.Status.Deliveries = nil, nil, nil
+	row.Status.Steps, row.Status.Sentences, row.Status.Marks, row.Status.Deliveries = nil, nil, nil, nil
 	if r.Index(j.Name) >= 0 || r.head == len(r.rows) || !row.Status.Started.Before(&r.rows[r.head].Status.Started) {
 		r.put(&row)
 		r.Version++

@@ -94,3 +94,15 @@ func forgetOne(r *Ring, plain []string) []string {
 	}
 	return plain
 }
+
+// TestInsertWithoutSteps: a row of the list takes no memory for the steps and the sentences of a whole journey.
+func TestInsertWithoutSteps(t *testing.T) {
+	r := NewRing(3)
+	whole := journey("a")
+	whole.Status.Steps = []v1alpha1.Step{{ID: "etcd3.get"}}
+	whole.Status.Sentences = []v1alpha1.Sentence{{Kind: "key-moved"}}
+	r.Insert(whole)
+	if s := &r.At(0).Status; len(s.Steps)+len(s.Sentences) > 0 || len(whole.Status.Sentences) != 1 {
+		t.Errorf("the row has %+v, and the journey %+v", s, whole.Status)
+	}
+}
