@@ -162,20 +162,30 @@ func (l *List[T]) yaml(row T) error {
 		}
 		return l.write("---\n" + string(data))
 	}
-	data, err := asYAML([]T{row})
+	data, err := asItem(row)
 	if err != nil {
 		return err
 	}
-	if bytes.HasPrefix(data, []byte("[")) { // hostile characters made it JSON, which can't be an item of a YAML list
-		item, err := asYAML(row)
-		if err != nil {
-			return err
-		}
-		data = append([]byte("- "), bytes.ReplaceAll(item, []byte("\n"), []byte("\n  "))...)
-		data = append(bytes.TrimRight(data, " \n"), '\n')
+	return l.write(string(data))
+}
+
+// asItem encodes a value as an item of a YAML list.
+func asItem(value any) ([]byte, error) {
+	data, err := asYAML([]any{value})
+	if err != nil || !bytes.HasPrefix(data, []byte("[")) {
+		return data, err
 	}
-	_, err = l.out.Write(data)
-	return err
+	return nested("-", value)
+}
+
+// nested encodes a value in the line of its key or its dash: hostile characters made it JSON, and that must not begin a
+// line.
+func nested(before string, value any) ([]byte, error) {
+	data, err := asYAML(value)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(before+" "), append(bytes.ReplaceAll(bytes.TrimSpace(data), []byte("\n"), []byte("\n  ")), '\n')...), nil
 }
 
 // asYAML encodes a value as YAML with hostile characters escaped.

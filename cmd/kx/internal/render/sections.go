@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,7 +23,11 @@ func newSections(out io.Writer, format Format) *sections { return &sections{out:
 // Value writes a part.
 func (s *sections) Value(name string, value any) error {
 	if s.format == YAML {
-		return s.yaml(map[string]any{name: value})
+		data, err := asYAML(map[string]any{name: value})
+		if err == nil && bytes.HasPrefix(data, []byte("{")) {
+			data, err = nested(name+":", value)
+		}
+		return s.yaml(data, err)
 	}
 	return s.json(s.next(name), value, "  ")
 }
@@ -36,7 +41,7 @@ func (s *sections) Row(name string, value any) error {
 				return err
 			}
 		}
-		return s.yaml([]any{value})
+		return s.yaml(asItem(value))
 	}
 	before := ",\n    "
 	if s.rows == 1 {
@@ -85,8 +90,7 @@ func (s *sections) json(before string, value any, indent string) error {
 	return s.write(before + string(escape.JSON(data)))
 }
 
-func (s *sections) yaml(value any) error {
-	data, err := asYAML(value)
+func (s *sections) yaml(data []byte, err error) error {
 	if err != nil {
 		return err
 	}
