@@ -23,6 +23,8 @@ type Library struct {
 	arrived func() tea.Cmd
 	files   map[string]*entry
 	order   []string // the one that was looked at first goes first
+	// ours and theirs are the files that were wanted last.
+	ours, theirs string
 }
 
 // entry is a file, or the reason why it is missing.
@@ -31,7 +33,7 @@ type entry struct {
 	note string
 	// place is the place in a file of another project.
 	place Place
-	// again reports that a retry makes sense: the server did not answer that it lacks the file.
+	// again reports that a retry makes sense once the user comes back to the file: it may be there by then.
 	again bool
 }
 
@@ -51,10 +53,17 @@ func (l *Library) Get(file string) (*File, string) {
 	return nil, ""
 }
 
+// lacks reports whether to look for a file. Screens want a file whenever they draw, so a failure is not repeated until
+// another file was wanted in between.
+func (l *Library) lacks(file string, last *string) bool {
+	e, back := l.files[file], file != *last
+	*last = file
+	return e == nil || e.again && back
+}
+
 // Want fetches a file, unless it is there.
 func (l *Library) Want(file string) tea.Cmd {
-	e := l.files[file]
-	if file == "" || e != nil && !e.again {
+	if file == "" || !l.lacks(file, &l.ours) {
 		return nil
 	}
 	name := v1alpha1.SourceName(file)
@@ -64,6 +73,7 @@ func (l *Library) Want(file string) tea.Cmd {
 	}
 	if why := l.host.API().Absent(); why != "" {
 		l.put(file, &entry{note: why, again: true})
+		l.ours = "" // the server may come
 		return nil
 	}
 	l.put(file, fetching)
@@ -91,10 +101,10 @@ func theirs(p Place) string {
 	return "upstream:" + p.Release + ":" + p.UpstreamFile + ":" + p.Upstream
 }
 
-// WantTheirs looks for the upstream code on this machine, once.
+// WantTheirs looks for the upstream code on this machine.
 func (l *Library) WantTheirs(p Place) tea.Cmd {
 	name := theirs(p)
-	if l.files[name] != nil {
+	if !l.lacks(name, &l.theirs) {
 		return nil
 	}
 	if p.Upstream == "" {

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -65,5 +67,31 @@ func TestLibrary(t *testing.T) {
 	}
 	if f, _ := l.Get("a/b.go"); f != nil || len(l.files) != filesMost {
 		t.Errorf("%d files are kept", len(l.files))
+	}
+}
+
+// TestTheirsLater finds code upstream that came to this machine after it was looked for.
+func TestTheirsLater(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("GOMODCACHE", root)
+	h := screentest.New(t, http.NotFoundHandler())
+	l := NewLibrary(h, func() tea.Cmd { return nil })
+	here := Place{Upstream: "Get", UpstreamFile: "pkg/a.go", Release: "v1.9.1"}
+	other := Place{Upstream: "List", UpstreamFile: "pkg/a.go", Release: "v1.9.1"}
+	h.Run(l.WantTheirs(here))
+	if _, _, note := l.Theirs(here); !strings.Contains(note, "go mod download") || l.WantTheirs(here) != nil {
+		t.Errorf("%q, or it is looked for once more at once", note)
+	}
+	file := filepath.Join(root, "k8s.io/kubernetes@v1.9.1/pkg/a.go")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("package a\n\nfunc Get() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.Run(l.WantTheirs(other))
+	h.Run(l.WantTheirs(here))
+	if f, at, note := l.Theirs(here); f == nil || at.Line != 3 {
+		t.Errorf("%+v, %+v, %q", f, at, note)
 	}
 }

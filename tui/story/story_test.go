@@ -1,6 +1,9 @@
 package story
 
 import (
+	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +103,33 @@ func TestReadOn(t *testing.T) {
 	h.Press(" ")
 	if s.turning != nil || s.sentence() != 0 {
 		t.Errorf("it does not stop, or went on to sentence %d", s.sentence())
+	}
+}
+
+// TestSourceWithoutServer asks once for a file that the server does not give, and again when the user comes back to it.
+func TestSourceWithoutServer(t *testing.T) {
+	var asked []string
+	h := screentest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked = append(asked, path.Base(r.URL.Path)); len(asked) < 10 {
+			http.Error(w, `{"kind":"Status","code":503,"message":"not now"}`, http.StatusServiceUnavailable)
+			return
+		}
+		http.Error(w, `{"kind":"Status","code":404}`, http.StatusNotFound) // ends what would go on for ever
+	}))
+	s := New(h)
+	h.Attach(s)
+	h.Frame(140, 30)
+	a := v1alpha1.Step{ID: "rest.get", Layer: "rest", Title: "gets", Parent: -1, File: "server/a.go", Line: 3}
+	b := a
+	b.File = "server/b.go"
+	j := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Verb: "get"}, Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{a, b}}}
+	h.Show(screen.ToStory{Journey: j, Step: 0})
+	if len(asked) != 1 || !strings.Contains(strings.Join(h.Frame(140, 30), "\n"), "not now") {
+		t.Errorf("the server was asked for %q", asked)
+	}
+	h.Press("n", "p")
+	if want := []string{"server.a.go", "server.b.go", "server.a.go"}; !slices.Equal(asked, want) {
+		t.Errorf("after two keys the server was asked for %q, want %q", asked, want)
 	}
 }
 
