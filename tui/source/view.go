@@ -1,6 +1,7 @@
 package source
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,14 +75,17 @@ func (v *View) Version() uint64 { return v.version }
 // Show shows a place in a file, with the other lines that ran. The file may be nil until it is fetched; note is shown
 // in its place.
 func (v *View) Show(p Place, f *File, ran []StepLine, note string) {
-	same := v.place == p && v.file == f
-	v.place, v.file, v.note = p, f, note
-	v.ran = make(map[int]int, len(ran))
+	steps := make(map[int]int, len(ran))
 	for _, r := range ran {
-		if _, known := v.ran[r.Line]; !known {
-			v.ran[r.Line] = r.Step
+		if _, known := steps[r.Line]; !known {
+			steps[r.Line] = r.Step
 		}
 	}
+	same := v.place == p && v.file == f
+	if same && v.note == note && maps.Equal(v.ran, steps) {
+		return // screens show the file again and again
+	}
+	v.place, v.file, v.note, v.ran = p, f, note, steps
 	v.version++
 	if !same {
 		v.branches = Branches{}

@@ -329,3 +329,47 @@ func BenchmarkRender(b *testing.B) {
 		})
 	}
 }
+
+// TestSourceOfAnotherRequest marks the lines that the shown request ran, and not those of the one before, whose step
+// ran the same line.
+func TestSourceOfAnotherRequest(t *testing.T) {
+	step := func(line int32) v1alpha1.Step {
+		return v1alpha1.Step{ID: "etcd.txn", Layer: "etcd", Parent: -1, File: "store/etcd3/kv.go", Line: line}
+	}
+	request := func(name string, lines ...int32) *v1alpha1.Journey {
+		j := &v1alpha1.Journey{}
+		j.Name = name
+		for _, line := range lines {
+			j.Status.Steps = append(j.Status.Steps, step(line))
+		}
+		return j
+	}
+	p := New(theme.Plain).tabNamed("Source")
+	p.SetSize(100, 40)
+	file := sourceOf(t, "store/etcd3/kv.go")
+	for _, test := range []struct {
+		journey *v1alpha1.Journey
+		at      int
+		want    []int // the steps at the lines that ran
+	}{
+		{request("a", 105, 106, 110), 2, []int{0, 1, 2}},
+		{request("b", 110), 0, []int{0}},
+		{request("b", 110, 112), 0, []int{0, 1}}, // it went on
+	} {
+		p.Show(test.journey, test.at, "")
+		p.GiveSource(file, "")
+		var got []int
+		for p.Handle(keys.Top); ; {
+			if to, ok := p.Leads(); ok {
+				got = append(got, to.Step)
+			}
+			at := p.source.Cursor()
+			if p.Handle(keys.Down); p.source.Cursor() == at {
+				break
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("of %s the steps %v have lines, want %v", test.journey.Name, got, test.want)
+		}
+	}
+}

@@ -57,9 +57,6 @@ func (p *Pane) GiveSource(f *source.File, note string) {
 	if place.File == "" {
 		note = p.look().Words.Phrase("several steps are folded here: unfold them to see one")
 	}
-	if p.source.Place() == place && p.source.File() == f && f != nil {
-		return
-	}
 	p.source.Show(place, f, p.ran(place.File), note)
 }
 
@@ -79,9 +76,7 @@ func (p *Pane) WantsTheirs() (of source.Place, ok bool) { return p.Place(), p.be
 
 // GiveTheirs supplies the upstream code, or the reason why it is missing.
 func (p *Pane) GiveTheirs(f *source.File, at source.Place, note string) {
-	if p.theirs.Place() != at || p.theirs.File() != f || f == nil {
-		p.theirs.Show(at, f, nil, note)
-	}
+	p.theirs.Show(at, f, nil, note)
 }
 
 // Link returns the URL of the upstream code in view; empty if there is none.
