@@ -84,11 +84,36 @@ func TestSource(t *testing.T) {
 	for _, other := range []v1alpha1.Step{
 		{ID: "a", Function: "a.(*store).Get", File: "a/b.go", Line: 8}, {ID: "b", Function: "a.(*store).List", File: "a/b.go", Line: 7},
 		{ID: "c", Function: "a.(*store).Get", File: "a/c.go", Line: 7}, {ID: "d", Function: "a.(*store).Get", File: "a/b.go", Line: 700},
+		{ID: "e", Function: "a.(*store).Get", File: "a/b.go", Line: 7, Reason: &v1alpha1.Reason{Kind: "key-moved", File: "a/b.go", Line: 9}},
+		{ID: "f", Function: "a.(*store).Get", File: "a/b.go", Line: 7, Reason: &v1alpha1.Reason{Kind: "key-moved", File: "a/b.go", Line: 99}},
 	} {
 		j.Status.Steps[0] = other
 		if Fits(j, files) == nil {
 			t.Errorf("%+v fits", other)
 		}
+	}
+}
+
+// TestBody returns the function around a line, or the variable, and not the one before or after.
+func TestBody(t *testing.T) {
+	const text = "package a\n\nvar moved = trace.Because(\n\t\"key-moved\",\n)\n\nfunc before() {\n}\n\n// keep keeps.\nvar keep = with(func() {\n" +
+		"\tstep.Why(keyMoved)\n})\n\n// After is the last.\nfunc after(\n\tstep *trace.Step,\n) {\n\twork()\n}\n"
+	for line, want := range map[int]string{4: "moved", 8: "before", 11: "keep", 12: "keep", 13: "keep", 17: "after", 19: "after"} {
+		first, lines := Body(text, line)
+		body := strings.Join(lines, "\n")
+		for _, name := range []string{"moved =", "before(", "keep =", "after("} {
+			if is := strings.HasPrefix(name, want); strings.Contains(body, name) != is {
+				t.Errorf("line %d is in %s, shown from line %d on\n%s", line, want, first, body)
+			}
+		}
+	}
+	given := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{{ID: "a", Function: "a.f", File: "a.go", Line: 1,
+		Reason: &v1alpha1.Reason{Kind: "key-moved", File: "b.go", Line: 12}}}}}
+	files := func(file string) (string, error) {
+		return map[string]string{"a.go": "trace.Start()", "b.go": text}[file], nil
+	}
+	if err := Fits(given, files); err != nil {
+		t.Error(err)
 	}
 }
 

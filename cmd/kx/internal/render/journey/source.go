@@ -65,20 +65,25 @@ func Body(text string, line int) (first int, lines []string) {
 	return from, all[from-1 : to]
 }
 
-// window returns the first and the last line to show around a line, both in its function. It returns 0 if there is no
-// such line.
+// window returns the first and the last line to show around a line, both in its function or its variable. It returns 0
+// if there is no such line.
 func window(lines []string, line, around int) (from, to int) {
 	if line < 1 || line > len(lines) {
 		return 0, 0
 	}
 	from, to = line, line
-	for from > 1 && line-from < around && !strings.HasPrefix(lines[from-1], "func ") {
+	for from > 1 && line-from < around && !strings.HasPrefix(lines[from-1], "func ") && !ends(lines[from-2]) {
 		from--
 	}
-	for to < len(lines) && to-line < around && lines[to-1] != "}" {
+	for to < len(lines) && to-line < around && !ends(lines[to-1]) {
 		to++
 	}
 	return from, to
+}
+
+// ends reports whether a line ends a declaration. One that ends the parameters of a function begins its body.
+func ends(line string) bool {
+	return (strings.HasPrefix(line, "}") || strings.HasPrefix(line, ")")) && !strings.HasSuffix(line, "{")
 }
 
 // indent returns the common indentation of all lines that are not empty.
@@ -100,24 +105,44 @@ func indent(lines []string) string {
 const call = "trace."
 
 // Fits returns an error if the code in files can't have made the journey. Every step's line must begin a step, in the
-// function that the step names. So one more or one less line in a file fails the check.
+// function that the step names, and the line of a reason must name its variable. So one more or one less line in a file
+// fails the check.
 func Fits(j *v1alpha1.Journey, files Files) error {
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
 		if s.File == "" {
 			continue
 		}
-		text, err := files(s.File)
+		lines, text, err := lineOf(files, s.File, s.Line)
 		if err != nil {
 			return err
 		}
-		lines := strings.Split(text, "\n")
-		if s.Line < 1 || int(s.Line) > len(lines) || !strings.Contains(lines[s.Line-1], call) ||
-			!strings.Contains(s.Function, enclosing(lines, int(s.Line))) {
+		if !strings.Contains(text, call) || !strings.Contains(s.Function, enclosing(lines, int(s.Line))) {
 			return fmt.Errorf("step %s was taken in %s:%d, and there is none here", s.ID, s.File, s.Line)
+		}
+		r := s.Reason
+		if r == nil || r.File == "" {
+			continue
+		}
+		if _, text, err = lineOf(files, r.File, r.Line); err != nil {
+			return err
+		}
+		if variable := strings.ReplaceAll(r.Kind, "-", ""); !strings.Contains(strings.ToLower(text), variable) {
+			return fmt.Errorf("the reason %s was given in %s:%d, and it is not given there here", r.Kind, r.File, r.Line)
 		}
 	}
 	return nil
+}
+
+// lineOf returns the lines of a file, and the text of one; the text is empty if there is no such line.
+func lineOf(files Files, file string, line int32) (lines []string, text string, err error) {
+	if text, err = files(file); err != nil {
+		return nil, "", err
+	}
+	if lines = strings.Split(text, "\n"); line < 1 || int(line) > len(lines) {
+		return lines, "", nil
+	}
+	return lines, lines[line-1], nil
 }
 
 // enclosing returns the name of the function around a line.
