@@ -70,6 +70,7 @@ func TestWhy(t *testing.T) {
 		want string
 	}{
 		{v1alpha1.Step{Why: "the key …", Reason: reason("key-moved", "revision", "9", "expected", "7")}, "该键在修订版本 9，不是 7：没有写入"},
+		{v1alpha1.Step{Why: "the key is at 9", Reason: reason("key-moved", "at", "9")}, "the key is at 9"},
 		{v1alpha1.Step{Why: "x", Reason: reason("allowed", "rule", "RBAC: allowed by {x}")}, "RBAC: allowed by {x}"},
 		{v1alpha1.Step{Why: "x", Reason: reason("allowed", "rule", "system:masters may do all")}, "system:masters 拥有全部权限"},
 		{v1alpha1.Step{Why: "x", Reason: reason("watch-failed", "error", "system:masters may do all")}, "system:masters may do all"},
@@ -124,7 +125,7 @@ func TestFill(t *testing.T) {
 		"没有":          {"没有", "没有"},
 	} {
 		for i, value := range []string{"pods", "对象"} {
-			if got := Fill(sentence, func(string) (string, bool) { return value, true }); got != want[i] {
+			if got := Fill(sentence, func(string) string { return value }); got != want[i] {
 				t.Errorf("%s of %s: %q, want %q", sentence, value, got, want[i])
 			}
 		}

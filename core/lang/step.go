@@ -11,7 +11,7 @@ import (
 
 // Fill replaces what stands in braces. A sentence of Chinese has a space between Chinese and other words; it goes where
 // the value is Chinese too.
-func Fill(sentence string, value func(placeholder string) (text string, ok bool)) string {
+func Fill(sentence string, value func(placeholder string) string) string {
 	var out strings.Builder
 	for {
 		before, rest, found := strings.Cut(sentence, "{")
@@ -20,7 +20,7 @@ func Fill(sentence string, value func(placeholder string) (text string, ok bool)
 			return out.String()
 		}
 		placeholder, after, _ := strings.Cut(rest, "}")
-		text, _ := value(placeholder)
+		text := value(placeholder)
 		written := out.String()
 		if first, _ := utf8.DecodeRuneInString(text); isHan(first) && hanThenSpace(written) {
 			out.Reset()

@@ -29,19 +29,25 @@ func (l Language) Why(j *v1alpha1.Journey, s *v1alpha1.Step) string {
 		return s.Why
 	}
 	words := l.catalogue().words
-	return Fill(text, func(placeholder string) (string, bool) {
+	complete := true
+	filled := Fill(text, func(placeholder string) string {
 		name, kind, _ := strings.Cut(placeholder, ":")
 		for _, v := range s.Reason.Values {
 			if v.Name != name {
 				continue
 			}
 			if word := words[v.Value]; kind == "word" && word != "" { // the server's own, so it may be in the catalogue
-				return word, true
+				return word
 			}
-			return v.Value, true
+			return v.Value
 		}
-		return "", false
+		complete = false
+		return ""
 	})
+	if !complete { // the sentence is of another version of kx than the step
+		return s.Why
+	}
+	return filled
 }
 
 // Complete adds to a journey the sentences that it lacks and the reasons have: older servers did not send them.

@@ -224,7 +224,7 @@ func (t *teller) sentence(s *v1alpha1.Step) string {
 
 // filled puts a step's subject into its sentence. Without a subject it uses the words in the sentence's braces.
 func (t *teller) filled(id trace.ID, about string) string {
-	return lang.Fill(t.language.Text(sentences[id]), func(otherwise string) (string, bool) { return cmp.Or(about, otherwise), true })
+	return lang.Fill(t.language.Text(sentences[id]), func(otherwise string) string { return cmp.Or(about, otherwise) })
 }
 
 // answered says what came of the request.
