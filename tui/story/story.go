@@ -109,6 +109,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 		s.quiet()
 		s.journey, s.told = to.Journey, story.Tell(to.Journey, s.host.Theme().Words, to.Others...)
 		s.lines, s.w = nil, 0
+		s.source.Show(source.Place{}, nil, nil, "") // until supply has the source of this story
 		s.GoTo(textPane)
 		s.text.ToTop()
 		s.fit()

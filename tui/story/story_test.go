@@ -106,6 +106,22 @@ func TestReadOn(t *testing.T) {
 	}
 }
 
+// TestStoryWithoutSteps shows no source of the story before.
+func TestStoryWithoutSteps(t *testing.T) {
+	h, _, all := shown(t)
+	h.Frame(140, 30)
+	h.Show(screen.ToStory{Journey: all["get"], Step: 5})
+	if frame := strings.Join(h.Frame(140, 30), "\n"); !strings.Contains(frame, ".go:") {
+		t.Errorf("there is no source beside\n%s", frame)
+	}
+	empty := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Verb: "get"}}
+	empty.Name = "empty"
+	h.Show(screen.ToStory{Journey: empty, Step: -1})
+	if frame := strings.Join(h.Frame(140, 30), "\n"); !strings.Contains(frame, "empty") || strings.Contains(frame, ".go:") {
+		t.Errorf("beside the story is\n%s", frame)
+	}
+}
+
 // TestSourceWithoutServer asks once for a file that the server does not give, and again when the user comes back to it.
 func TestSourceWithoutServer(t *testing.T) {
 	var asked []string
