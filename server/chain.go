@@ -88,8 +88,9 @@ func (c *chain) CreateServerChain(context.Context) error {
 		return fmt.Errorf("create the kube server: %w", err)
 	}
 	c.kit = &work.Kit{
-		Storages: c.storages, Storage: c.kube.Storage, Scope: c.scope, Etcd: c.storage.below.Live, Decoder: c.storage.below.Decoder, Journeys: c.journeys,
-		Metrics: c.writes, Log: c.log, SignClient: c.home.tls.SignClient, SigningDuration: c.options.ClusterSigningDuration,
+		Storages: c.storages, Storage: c.kube.Storage, Scope: c.scope, Etcd: c.storage.below.Live,
+		Decoder: c.storage.below.Decoder, Journeys: c.journeys, Metrics: c.writes, Log: c.log,
+		SignClient: c.home.tls.SignClient, SigningDuration: c.options.ClusterSigningDuration,
 		SecretTokens: c.authentication.secrets, ServerCA: c.home.tls.ServerCAPEM, Mapper: c.mapper, Schema: c.openAPI.Schema,
 		Shared: len(c.options.Etcd.Servers)+len(c.options.Etcd.EmbeddedListen) > 0,
 	}
