@@ -77,7 +77,7 @@ func (k *kept[T]) Put(p feed.Pair) {
 		k.change(func() { delete(k.objects, name) })
 		return
 	}
-	if k.objects[name].bytes == string(p.Value) { // only the feed writes objects, so that it reads them without the lock
+	if before, ok := k.objects[name]; ok && before.bytes == string(p.Value) { // only the feed writes objects: no lock is needed
 		return
 	}
 	obj, err := k.read(&p)

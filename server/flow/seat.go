@@ -68,7 +68,7 @@ func (s *Seat) take(ctx context.Context, e *Entry, again bool) bool {
 
 	t := &turn{begun: time.Now(), again: again}
 	waiting, giveUp := ctx, func() {}
-	if !rule.exempt { // others never wait
+	if !rule.exempt { // an exempt request never waits
 		t.left = make(chan time.Time, 1)
 		// The library drops a waiting request when its context ends. This one ends only when take gives up: a client
 		// that goes away does not make the library forget a seat that it has just given.
