@@ -19,6 +19,8 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // IndexName is the name of the index beside the archives.
@@ -37,7 +39,7 @@ type Archive struct {
 }
 
 // kxPath begins the path of kx's command, also in a test of it.
-const kxPath = "github.com/kx-apiserver/kx/cmd/kx"
+const kxPath = trace.Module + "cmd/kx"
 
 // Platform returns the system and the architecture that a kx was built for.
 func Platform(kx string) (goos, arch string, err error) {

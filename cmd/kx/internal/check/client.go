@@ -28,7 +28,7 @@ type client struct {
 	// whole asks for answers with the whole object.
 	whole bool
 
-	// groups are those that the server has of itself.
+	// groups has the groups that the server serves before any definition of the set.
 	groups map[string]bool
 	// lock guards kinds.
 	lock  sync.RWMutex

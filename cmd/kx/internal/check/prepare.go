@@ -143,10 +143,10 @@ func (c *checker) make(ctx context.Context, path string, object any) error {
 	return err
 }
 
-// enforce waits until the policies of the set are in force. The server follows policies by a watch, in the order in
-// which they were written. So policies that are created last, and of which the answers speak, show that all are known.
-// The answers do so whatever the policies of the set say of the same requests: a policy that changes objects fails, as
-// all failures are reported, and one that only refuses warns of a deletion, which policies of the other kind don't see.
+// enforce waits until the policies of the set are in force. The server learns of policies by a watch, in the order in
+// which they were written. So it knows all of them once it obeys two more, which enforce creates last. An answer shows
+// these two whatever the policies of the set do: one fails to change an object, and all failures are reported; the
+// other warns of a deletion, and no policy that changes objects sees deletions.
 func (c *checker) enforce(ctx context.Context) error {
 	rules := func(operation string) map[string]any {
 		return map[string]any{"resourceRules": []any{map[string]any{
