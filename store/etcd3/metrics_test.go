@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -114,10 +116,16 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsOfAFailure cancels a request to etcd: its journey says that the failure is counted, and it is.
+// TestMetricsOfAFailure cancels a request to an etcd that does not answer, as one that does may be faster than the
+// cancellation: its journey says that the failure is counted, and it is.
 func TestMetricsOfAFailure(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	s, _, _ := shared(t, func(o *etcd3.Options) {
+	silent, err := clientv3.New(clientv3.Config{Logger: zap.NewNop(), Endpoints: []string{"unix://" + t.TempDir() + "/nobody.sock"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	s := open(t, silent, "/registry", func(o *etcd3.Options) {
 		o.GroupResource, o.Metrics = schema.GroupResource{Resource: "things"}, metrics.New(registry)
 	})
 	ctx, journey := trace.NewRecorder("t", trace.DefaultLimits).Begin(t.Context(), trace.Request{})
