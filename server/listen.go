@@ -48,8 +48,9 @@ func (s *Server) serve(context.Context) error {
 	if err != nil {
 		return err
 	}
+	handler := filter.ByResource(s.chain.aggregator, s.paths())
 	server := &http.Server{
-		Handler:   filter.WithOnFirstRequest(filter.BuildHandlerChain(s.withPaths(), filters)),
+		Handler:   filter.WithOnFirstRequest(filter.BuildHandlerChain(handler, filters)),
 		TLSConfig: s.home.tls.Config,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return authn.ConnContext(withConnection(ctx, conn), conn)

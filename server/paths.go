@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apiserver/pkg/endpoints/request"
-
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -25,16 +23,11 @@ type path struct {
 	handler http.Handler
 }
 
-// withPaths serves the paths beside the resources: health, metrics, the version, OpenAPI and discovery. Requests for
-// resources go to the chain at once, since none of these paths looks like one.
-func (s *Server) withPaths() http.Handler {
-	paths, apis := s.nonAPIPaths(), s.chain.aggregator
-	discovery := s.chain.customResources.WithDiscovery(s.chain.discovery.WithDelegate(apis))
+// paths serves the paths beside the resources: health, metrics, the version, OpenAPI and discovery.
+func (s *Server) paths() http.Handler {
+	paths := s.nonAPIPaths()
+	discovery := s.chain.customResources.WithDiscovery(s.chain.discovery.WithDelegate(s.chain.aggregator))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if info, ok := request.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
-			apis.ServeHTTP(w, r)
-			return
-		}
 		for _, p := range paths {
 			if r.URL.Path == p.pattern || strings.HasSuffix(p.pattern, "/") && len(p.pattern) > 1 &&
 				strings.HasPrefix(r.URL.Path, p.pattern) {

@@ -132,3 +132,14 @@ func dryRunOf(u *url.URL) string {
 	slices.Sort(values)
 	return strings.Join(slices.Compact(values), ",")
 }
+
+// ByResource is where the filters end: what they found out of the path decides who gets the request.
+func ByResource(resources, others http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if info, ok := request.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
+			resources.ServeHTTP(w, r)
+			return
+		}
+		others.ServeHTTP(w, r)
+	})
+}

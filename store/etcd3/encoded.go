@@ -193,23 +193,6 @@ func (s *store) changed(ctx context.Context, e *clientv3.Event) storage.Change {
 // OnWrite registers the one function that is called with each object that this store writes.
 func (s *store) OnWrite(seen func(ctx context.Context, obj *object.Encoded)) { s.onWrite.Store(&seen) }
 
-// wrote is called after a write of in, encoded as data, at revision. It passes the object to the function set by
-// OnWrite, and decodes it into out unless out is nil.
-func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runtime.Object, revision int64) (*object.Encoded, error) {
-	obj := object.NewEncoded(s.format, key, data, revision, false)
-	if c, ok := s.codec.(finalCodec); ok && c.IsFinal(in) {
-		obj.LearnFinal()
-	}
-	if seen := s.onWrite.Load(); seen != nil {
-		(*seen)(ctx, obj)
-	}
-	return obj, s.fill(ctx, key, obj, data, out)
-}
-
-// finalCodec reports whether an object that it has just encoded decodes to the same object. Then its bytes are the
-// answer, and the store need not decode them to compare.
-type finalCodec interface{ IsFinal(obj runtime.Object) bool }
-
 // fill decodes data, which is obj, into out. If out is nil the caller makes its answer of obj.
 func (s *store) fill(ctx context.Context, key string, obj *object.Encoded, data []byte, out runtime.Object) error {
 	if out == nil {

@@ -9,7 +9,9 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
@@ -206,3 +208,23 @@ func (k *kv) watch(ctx context.Context, key string, revision int64, recursive, p
 func (k *kv) requestProgress(ctx context.Context) error {
 	return k.client.RequestProgress(clientv3.WithRequireLeader(onStream(ctx)))
 }
+
+// wrote is called after a write of in, encoded as data, at revision. It passes the object to the function set by
+// OnWrite, and decodes it into out unless out is nil.
+func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runtime.Object, revision int64) (*object.Encoded, error) {
+	obj := object.NewEncoded(s.format, key, data, revision, false)
+	if c, ok := s.codec.(finalCodec); ok && c.IsFinal(in) {
+		obj.LearnFinal()
+	}
+	if seen := s.onWrite.Load(); seen != nil {
+		(*seen)(ctx, obj)
+	}
+	if out == nil {
+		out = obj
+	}
+	return obj, s.decode(ctx, key, data, out, revision)
+}
+
+// finalCodec reports whether an object that it has just encoded decodes to the same object. Then its bytes are the
+// answer, and the store need not decode them to compare.
+type finalCodec interface{ IsFinal(obj runtime.Object) bool }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -155,4 +159,61 @@ func storagePreconditions(p *metav1.Preconditions) *store.Preconditions {
 		return &store.Preconditions{}
 	}
 	return &store.Preconditions{UID: p.UID, ResourceVersion: p.ResourceVersion}
+}
+
+// BeforeUpdate prepares obj to replace old and validates it.
+func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object) (err error) {
+	m, kind, err := objectMetaAndKind(strategy, obj)
+	if err != nil {
+		return err
+	}
+	oldMeta, err := meta.Accessor(old)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	ctx, step := trace.StartObject(ctx, trace.StoreBeforeUpdate, kind.Kind+" "+m.GetName(), obj)
+	defer step.End(&err)
+
+	if err := ensureNamespace(ctx, strategy.NamespaceScoped(), m); err != nil {
+		return err
+	}
+	// Clients can't set the generation. The strategy moves it from the old value if the spec changed.
+	m.SetGeneration(oldMeta.GetGeneration())
+	prepare(ctx, strategy, obj, func(ctx context.Context) { strategy.PrepareForUpdate(ctx, obj, old) })
+	keepSystemFields(m, oldMeta)
+	if errs := validateUpdate(ctx, strategy, obj, old, m, oldMeta); len(errs) > 0 {
+		step.Why(fieldsInvalid, int64(len(errs)))
+		return invalid(ctx, kind.GroupKind(), m.GetName(), errs)
+	}
+	warn(ctx, strategy.WarningsOnUpdate(ctx, obj, old))
+	strategy.Canonicalize(obj)
+
+	step.Why(whyValid)
+	step.After(obj)
+	return nil
+}
+
+// keepSystemFields restores the fields that an update can't change. Validation refuses another UID or grace period;
+// everything else is corrected silently, since clients send back old copies.
+func keepSystemFields(m, old metav1.Object) {
+	if m.GetUID() == "" {
+		m.SetUID(old.GetUID())
+	}
+	if created := old.GetCreationTimestamp(); !created.IsZero() {
+		m.SetCreationTimestamp(created)
+	}
+	if deleted := old.GetDeletionTimestamp(); !deleted.IsZero() {
+		m.SetDeletionTimestamp(deleted)
+	}
+	if m.GetDeletionGracePeriodSeconds() == nil {
+		m.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	}
+}
+
+func validateUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object, m,
+	oldMeta metav1.Object) field.ErrorList {
+	m, oldMeta = validated(m), validated(oldMeta)
+	errs := validation.ValidateObjectMetaAccessor(m, strategy.NamespaceScoped(), validatePathSegment, metadataPath)
+	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, oldMeta, metadataPath)...)
+	return arranged(strategy, append(errs, strategy.ValidateUpdate(ctx, obj, old)...))
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/runtime/serializer/versioning"
+	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
@@ -165,4 +166,50 @@ func (d *decoder) complete(ctx context.Context, u *unstructured.Unstructured,
 		unknown = append(unknown, fmt.Errorf(`unknown field "%s"`, path))
 	}
 	return unknown, d.defaulter.DefaultWithin(ctx, u)
+}
+
+// defaulter sets the defaults of an object by the schema of its version. As a runtime.ObjectDefaulter it can't
+// fail: Default skips defaults that exceed the limit, and DefaultWithin returns an error.
+type defaulter struct {
+	schemas map[string]*schema.Schema
+	kind    apischema.GroupKind
+}
+
+func (d defaulter) Default(obj runtime.Object) {
+	if err := d.DefaultWithin(context.Background(), obj); err != nil {
+		klog.V(2).ErrorS(err, "defaults were left out")
+	}
+}
+
+// DefaultWithin is Default for a request, and fails when a default exceeds the limit.
+func (d defaulter) DefaultWithin(ctx context.Context, obj runtime.Object) error {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	if s := d.of(u); s != nil {
+		return s.Default(ctx, u.Object)
+	}
+	return nil
+}
+
+// Complete fails if Default has skipped something and it still exceeds the limit.
+func (d defaulter) Complete(ctx context.Context, obj runtime.Object) error {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	if s := d.of(u); s != nil {
+		return s.Complete(ctx, u.Object)
+	}
+	return nil
+}
+
+// of returns the schema of an object's version, nil if the object is of another kind.
+func (d defaulter) of(u *unstructured.Unstructured) *schema.Schema {
+	kind := u.GroupVersionKind()
+	if kind.GroupKind() != d.kind {
+		return nil
+	}
+	return d.schemas[kind.Version]
 }

@@ -1,6 +1,10 @@
 package handler
 
+// What a handler reads of a request before it calls rest: here the names and the options, in negotiation the form of
+// the answer.
+
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,23 +13,128 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
-	internalvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// watchList is true because kx supports watches with sendInitialEvents.
-const watchList = true
+// ScopeNamer finds names and namespaces in requests and in objects.
+type ScopeNamer interface {
+	// Namespace returns the request's namespace, "" if it has none.
+	Namespace(req *http.Request) (namespace string, err error)
+	// Name returns the namespace and the name of the requested object. A missing name is an error.
+	Name(req *http.Request) (namespace, name string, err error)
+	// NameIfAny is Name for a request that may lack a name.
+	NameIfAny(req *http.Request) (namespace, name string, err error)
+	// ObjectName returns the namespace and the name in an object's metadata. A missing name is an error.
+	ObjectName(obj runtime.Object) (namespace, name string, err error)
+}
+
+// ContextBasedNaming is the ScopeNamer that takes a request's names from its RequestInfo.
+type ContextBasedNaming struct{}
+
+var _ ScopeNamer = ContextBasedNaming{}
+
+var (
+	errEmptyName     = apierrors.NewBadRequest("name must be provided")
+	errNoRequestInfo = errors.New("missing requestInfo")
+)
+
+func (n ContextBasedNaming) Namespace(req *http.Request) (string, error) {
+	namespace, _, err := n.names(req, false)
+	return namespace, err
+}
+
+func (n ContextBasedNaming) Name(req *http.Request) (namespace, name string, err error) {
+	return n.names(req, true)
+}
+
+func (n ContextBasedNaming) NameIfAny(req *http.Request) (namespace, name string, err error) {
+	return n.names(req, false)
+}
+
+var nothingNamed = trace.Because("nothing-named",
+	"the path has no name that can be part of a key",
+	"路径中没有可以用在键里的名称")
+
+// names reads the names of a request. If needed, a missing name is an error.
+func (ContextBasedNaming) names(req *http.Request, needed bool) (namespace, name string, err error) {
+	info, ok := request.RequestInfoFrom(req.Context())
+	if !ok {
+		return "", "", errNoRequestInfo
+	}
+	_, step := trace.Start(req.Context(), trace.HandlerNamer, info.Name)
+	defer step.End(&err)
+	if needed && info.Name == "" {
+		step.Why(nothingNamed)
+		return "", "", errEmptyName
+	}
+	if namespace, err = namespaceOf(info); err != nil {
+		step.Why(nothingNamed)
+		return "", "", err
+	}
+	whyNamed(step, namespace, info.Name)
+	return namespace, info.Name, nil
+}
+
+var (
+	objectNamed = trace.Because("object-named",
+		"the path names an object, and its namespace",
+		"路径指明一个对象和它的命名空间")
+	objectNamedAlone = trace.Because("object-named-alone",
+		"the path names an object that is in no namespace",
+		"路径指明一个对象，它不属于命名空间")
+	namespaceNamed = trace.Because("namespace-named",
+		"the path names a collection, and a namespace",
+		"路径指明一个集合和一个命名空间")
+	collectionNamed = trace.Because("collection-named",
+		"the path names a collection, in all namespaces or none",
+		"路径指明一个集合，跨所有命名空间，或没有命名空间")
+)
+
+func whyNamed(step *trace.Step, namespace, name string) {
+	if namespace != "" {
+		step.Text("namespace", namespace)
+	}
+	switch {
+	case name != "" && namespace != "":
+		step.Why(objectNamed)
+	case name != "":
+		step.Why(objectNamedAlone)
+	case namespace != "":
+		step.Why(namespaceNamed)
+	default:
+		step.Why(collectionNamed)
+	}
+}
+
+// namespaceOf refuses the namespaces "." and "..", which would change the path of a key. The storage could only report
+// an invalid key, but the mistake is the client's. Any other invalid namespace contains no objects.
+func namespaceOf(info *request.RequestInfo) (string, error) {
+	if ns := info.Namespace; ns == "." || ns == ".." {
+		return "", apierrors.NewBadRequest(fmt.Sprintf("Namespace parameter invalid: %q: may not be '%s'", ns, ns))
+	}
+	return info.Namespace, nil
+}
+
+func (ContextBasedNaming) ObjectName(obj runtime.Object) (namespace, name string, err error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return "", "", err
+	}
+	if m.GetName() == "" {
+		return "", "", errEmptyName
+	}
+	return m.GetNamespace(), m.GetName(), nil
+}
 
 // source is the part of a request that holds its options.
 type source uint8
@@ -165,94 +274,4 @@ func updateToCreateOptions(uo *metav1.UpdateOptions) *metav1.CreateOptions {
 	co := &metav1.CreateOptions{DryRun: uo.DryRun, FieldManager: uo.FieldManager, FieldValidation: uo.FieldValidation}
 	co.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("CreateOptions"))
 	return co
-}
-
-// listOptions returns the options of a list or watch. Its field selector uses the hub's names of the fields.
-func listOptions(req *http.Request, scope *RequestScope) (*metainternalversion.ListOptions, error) {
-	options := &metainternalversion.ListOptions{}
-	err := decodeOptions(req, "ListOptions", func() error { return decodeListOptions(req, scope, options) })
-	return options, err
-}
-
-// These limit the terms of a selector, counting each value, and the labels that it names. Selectors of users and
-// controllers have a few terms; one that lists all names of a large cluster has thousands. For each named label the
-// server looks at each object once.
-const (
-	maxSelectorTerms = 10_000
-	maxSelectorNames = 1_000
-)
-
-// checkTerms refuses a selector with too many terms before it is parsed. It counts commas, because a comma precedes or
-// follows each value.
-func checkTerms(req *http.Request) error {
-	if len(req.URL.RawQuery) < maxSelectorTerms {
-		return nil
-	}
-	query := req.URL.Query()
-	for _, name := range []string{"labelSelector", "fieldSelector"} {
-		for _, text := range query[name] {
-			if n := strings.Count(text, ",") + 1; n > maxSelectorTerms {
-				return apierrors.NewBadRequest(fmt.Sprintf("the %s has %d terms and values, the limit is %d", name, n, maxSelectorTerms))
-			}
-		}
-	}
-	return nil
-}
-
-// checkNames refuses a label selector that names too many labels. A field selector can name only a few fields anyway.
-func checkNames(req *http.Request, selector labels.Selector) error {
-	if selector == nil || len(req.URL.RawQuery) < maxSelectorNames {
-		return nil
-	}
-	requirements, _ := selector.Requirements()
-	names := map[string]bool{}
-	for i := range requirements {
-		names[requirements[i].Key()] = true
-	}
-	if len(names) > maxSelectorNames {
-		return apierrors.NewBadRequest(fmt.Sprintf("the labelSelector names %d labels, the limit is %d", len(names), maxSelectorNames))
-	}
-	return nil
-}
-
-func decodeListOptions(req *http.Request, scope *RequestScope, options *metainternalversion.ListOptions) error {
-	if err := checkTerms(req); err != nil {
-		return err
-	}
-	if err := decodeParameters(req, scope.MetaGroupVersion, options); err != nil {
-		return err
-	}
-	if err := checkNames(req, options.LabelSelector); err != nil {
-		return err
-	}
-	metainternalversion.SetListOptionsDefaults(options, watchList)
-	if err := invalidOptions("ListOptions", internalvalidation.ValidateListOptions(options, watchList)); err != nil {
-		return err
-	}
-	if options.FieldSelector == nil {
-		return nil
-	}
-	selector, err := options.FieldSelector.Transform(func(label, value string) (string, string, error) {
-		return scope.Convertor.ConvertFieldLabel(scope.Kind, label, value)
-	})
-	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
-	}
-	options.FieldSelector = selector
-	return nil
-}
-
-// selectName restricts a list or watch to the name in its path, if there is one.
-func selectName(name string, options *metainternalversion.ListOptions) error {
-	if name == "" {
-		return nil
-	}
-	if options.FieldSelector == nil || options.FieldSelector.Empty() {
-		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", name)
-		return nil
-	}
-	if selected, ok := options.FieldSelector.RequiresExactMatch("metadata.name"); !ok || selected != name {
-		return apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
-	}
-	return nil
 }
