@@ -11,66 +11,91 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// Journey is one request's trip. Its methods may be called from any goroutine. mu guards the fields below it, unless
-// they say otherwise.
+// Journey is one request's trip. Its methods may be called from any goroutine. Each of its parts says what guards it.
 type Journey struct {
 	id      string
 	started time.Time
-	level   atomic.Uint32
-	// confidential says that the request's bodies may hold secrets.
-	confidential atomic.Bool
-	rec          *Recorder
-	change       ChangeType    // the last one; guarded by the recorder's mu
-	changed      uint64        // its number; guarded by the recorder's mu
-	at           int           // where it is in the recorder's kept, -1 if it is not; guarded by the recorder's mu
-	done         chan struct{} // made for the first waiter; closed at the end
+	rec     *Recorder
 
-	span atomic.Pointer[Span] // nil outside of any trace
+	// No lock guards these.
+	level        atomic.Uint32
+	confidential atomic.Bool          // the request's bodies may hold secrets
+	untouchable  atomic.Bool          // no rule applies
+	heldFor      atomic.Int64         // ns of the holds that have ended
+	cut          atomic.Int64         // steps, attributes and objects left out because the journey was full
+	tries        atomic.Int32         // how often the storage asked for the next state
+	span         atomic.Pointer[Span] // nil outside of any trace
+	background   bool                 // see InBackground; set before the first step
 
-	// untouchable exempts the journey from rules.
-	untouchable atomic.Bool
-	heldFor     atomic.Int64 // ns that it was held and goes on
-	pausing     pausing
+	pausing   pausing // guards itself
+	listing           // guarded by the recorder's mu
+	recording         // written by one goroutine at a time
 
-	mu         sync.Mutex
-	request    Request
-	response   Response
-	took       time.Duration // 0 until the request has ended
-	deliveries []Delivery
-	cause      Cause
-	effects    []*Journey
-	marks      []MarkRecord
-	objects    []seen
-	pinned     bool
-	finished   bool
-	ending     bool     // the response is there, and what was left for later is done
-	later      []func() // what Step.Later leaves
-	gone       bool     // nothing is recorded any more
-	keepers    int      // how many still read what was recorded; it is freed when the last one has
-	forgotten  bool     // by the recorder, but not by keepers
-	touched    Touched
+	mu      sync.Mutex // guards what follows
+	request Request
+	outcome
+	consequence
+	handling
+	keeping
+}
 
-	// alone says that only the request's own goroutine writes, so it needs no lock: see log. Only that goroutine
-	// changes it. Others write while they hold mu.
+// listing is the journey's place in its recorder.
+type listing struct {
+	change  ChangeType // the last one
+	changed uint64     // its number
+	at      int        // where it is in the recorder's kept, -1 if it is not
+}
+
+// recording is what the journey's steps recorded. Its writer is the request's own goroutine, without a lock, while the
+// journey is alone: only that goroutine changes alone. From then on a writer holds mu. See log for readers.
+type recording struct {
 	alone    bool
 	root     branch // the request's own
 	log      log
 	free     []Step // what is left of the last block
 	bytes    int
-	reserved int          // of what all that run may take
-	cut      atomic.Int64 // steps, attributes and objects left out because the journey was full
-	tries    atomic.Int32 // how often the storage asked for the next state
+	reserved int // of what all that run may take
+}
 
+// outcome is how the request ended.
+type outcome struct {
+	response   Response
+	took       time.Duration // 0 until the request has ended
+	watchError int           // code of the error that ended its response after that had begun; 0 if none did
+	ending     bool          // the response is there, and what was left for later is done
+	later      []func()      // what Step.Later leaves
+	finished   bool
+	done       chan struct{} // made for the first waiter; closed at the end
+}
+
+// consequence is what the request wrote, and what followed from it.
+type consequence struct {
+	wrote      int32 // index of the step that wrote last, and 1; 0 if none did
+	revision   int64 // what it wrote last; 0 if it wrote nothing
+	objects    []seen
+	marks      []MarkRecord
+	deliveries []Delivery
+	cause      Cause
+	effects    []*Journey
+}
+
+// handling is what users do to the request while it runs.
+type handling struct {
 	interventions []Intervention
+	touched       Touched       // their kinds
 	holds         []*hold       // what holds it now, the oldest first
 	stopped       chan struct{} // made when somebody waits; closed when it is held or ends
 	stepping      *stepping
 	met           []*Rule // the rules that are met once a request, and have been
-	background    bool    // see InBackground
 	end           func()  // ends a watch without a word to its client
-	wrote         int32   // index of the step that wrote last, and 1; 0 if none did
-	revision      int64   // what it wrote last; 0 if it wrote nothing
-	watchError    int     // code of the error that ended its response after that had begun; 0 if none did
+}
+
+// keeping says how long what was recorded stays in memory.
+type keeping struct {
+	pinned    bool
+	gone      bool // nothing is recorded any more
+	keepers   int  // how many still read what was recorded; it is freed when the last one has
+	forgotten bool // by the recorder, but not by keepers
 }
 
 // lock makes the caller the writer of the log until unlock.

@@ -134,7 +134,7 @@ func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context,
 	if r.off.Load() {
 		return ctx, nil
 	}
-	j := &Journey{started: time.Now(), rec: r, request: request, alone: true, free: make([]Step, firstSteps)}
+	j := &Journey{started: time.Now(), rec: r, request: request, recording: recording{alone: true, free: make([]Step, firstSteps)}}
 	j.level.Store(r.level.Load())
 	j.request.URI = mask.URI(j.request.URI)
 	j.request.clip()
