@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"io/fs"
 	"path"
 	"slices"
@@ -116,7 +115,7 @@ func (r *sayings) declare(f *file) error {
 // because returns the name of the reason that an expression declares.
 func because(value ast.Expr) (reason string, ok bool) {
 	call, ok := value.(*ast.CallExpr)
-	if !ok || len(call.Args) == 0 || !slices.Contains([]string{"Because", "trace.Because"}, types.ExprString(call.Fun)) {
+	if !ok || len(call.Args) == 0 || !slices.Contains([]string{"Because", "trace.Because"}, written(call.Fun)) {
 		return "", false
 	}
 	literal, ok := call.Args[0].(*ast.BasicLit)

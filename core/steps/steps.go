@@ -11,10 +11,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -91,8 +89,8 @@ func readTable(source fs.FS) (map[string]trace.ID, error) {
 		}
 		if info, ok := row.Value.(*ast.CompositeLit); ok && len(info.Elts) > 0 {
 			name, ok := info.Elts[0].(*ast.KeyValueExpr)
-			if id, known := trace.Lookup(strings.Trim(types.ExprString(name.Value), `"`)); ok && known {
-				constants[types.ExprString(row.Key)] = id
+			if id, known := trace.Lookup(strings.Trim(written(name.Value), `"`)); ok && known {
+				constants[written(row.Key)] = id
 			}
 		}
 		return false
@@ -145,7 +143,7 @@ func taken(n ast.Node, constants map[string]trace.ID) (trace.ID, bool) {
 		return 0, false
 	}
 	which := 1
-	switch types.ExprString(call.Fun) {
+	switch written(call.Fun) {
 	case "trace.Start", "trace.StartObject", "trace.Note":
 	case "trace.At": // of a goroutine that requests share
 		which = 0
@@ -155,18 +153,36 @@ func taken(n ast.Node, constants map[string]trace.ID) (trace.ID, bool) {
 	if which >= len(call.Args) {
 		return 0, false
 	}
-	id, ok := constants[strings.TrimPrefix(types.ExprString(call.Args[which]), "trace.")]
+	id, ok := constants[strings.TrimPrefix(written(call.Args[which]), "trace.")]
 	return id, ok
 }
 
-var typeParameters = regexp.MustCompile(`\[.*\]`)
+// written is an expression that names something, as the source writes it. Others are empty, and of type parameters it
+// says only that there are some.
+func written(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.BasicLit:
+		return e.Value
+	case *ast.SelectorExpr:
+		return written(e.X) + "." + e.Sel.Name
+	case *ast.StarExpr:
+		return "*" + written(e.X)
+	case *ast.IndexExpr:
+		return written(e.X) + "[...]"
+	case *ast.IndexListExpr:
+		return written(e.X) + "[...]"
+	}
+	return ""
+}
 
 // functionName is the name of a function with its receiver, as journeys write it.
 func functionName(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
 	}
-	receiver := typeParameters.ReplaceAllString(types.ExprString(f.Recv.List[0].Type), "[...]")
+	receiver := written(f.Recv.List[0].Type)
 	if strings.HasPrefix(receiver, "*") {
 		receiver = "(" + receiver + ")"
 	}

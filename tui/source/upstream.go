@@ -1,9 +1,9 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
-	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
@@ -90,7 +90,9 @@ type modules struct {
 func localModules() modules {
 	m := modules{Root: os.Getenv("GOMODCACHE"), Versions: map[string]string{}}
 	if m.Root == "" {
-		m.Root = filepath.Join(filepath.SplitList(build.Default.GOPATH + string(filepath.ListSeparator))[0], "pkg", "mod")
+		home, _ := os.UserHomeDir()
+		paths := filepath.SplitList(cmp.Or(os.Getenv("GOPATH"), filepath.Join(home, "go")))
+		m.Root = filepath.Join(paths[0], "pkg", "mod")
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
