@@ -3,18 +3,26 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/check"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/core/filter"
 )
 
 // The exit codes of kx check, beside 0.
@@ -26,7 +34,7 @@ const (
 type checkOptions struct {
 	kustomizations       []string
 	strict, all, changes bool
-	color                string
+	color, against       string
 	format               render.Format
 }
 
@@ -45,12 +53,17 @@ Each refusal and warning has the file, line and column of the field that it is a
 webhooks are not called. Documents that are accepted without a warning get no line, unless --all asks for one.
 
 The exit code is 0 if all documents are accepted, 1 if one is refused, 2 if one could not be checked: a file that can't be read, or
-is no YAML. The rest is checked all the same.`,
+is no YAML. The rest is checked all the same.
+
+With --against, the set is created on top of what is there already: immutable fields, quotas, policies, and objects that are stored
+under an older definition count.`,
 		Example: `  kx check deploy/                         # all .yaml, .yml and .json below it
   kx check -k overlays/production
   helm template chart | kx check -
   kx check -o github --strict manifests/   # in a workflow: annotations at the lines, warnings fail too
-  kx check --show-changes deployment.yaml  # and what defaults and policies make of it`,
+  kx check --show-changes deployment.yaml  # and what defaults and policies make of it
+  kx check --against production deploy/    # on top of what the cluster of that context has; nothing is written there
+  kx check --against main/deploy deploy/   # on top of what these manifests are`,
 		Args: cobra.ArbitraryArgs,
 		RunE: o.run,
 	}
@@ -60,6 +73,7 @@ is no YAML. The rest is checked all the same.`,
 	fs.BoolVar(&o.strict, "strict", false, "take warnings for refusals")
 	fs.BoolVar(&o.all, "all", false, "have a line also for documents that are accepted without a warning")
 	fs.BoolVar(&o.changes, "show-changes", false, "show what defaults and policies change in each object")
+	fs.StringVar(&o.against, "against", "", "what is there already: a context of the kubeconfig, or manifests in a file or directory")
 	fs.StringVar(&o.color, "color", "auto", "colour changes: auto, always or never")
 	oneOf(cmd, "color", "auto", "always", "never")
 	formatVar(cmd, fs, &o.format, "text, json, junit, sarif or github",
@@ -95,6 +109,10 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 	proc.SendLogs(log.Handler())
 	defer debug.SetGCPercent(debug.SetGCPercent(checkGCPercent))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(checkMemoryMost))
+	base, err := o.base(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
 	server := check.Options()
 	leaveNothing, err := ephemeral(server)
 	if err != nil {
@@ -114,8 +132,8 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 	out := render.NewCheck(clearing{cmd.OutOrStdout(), progress}, o.format,
 		render.CheckOptions{All: o.all, Changes: o.changes, Colored: colored})
 	summary, err := emit(ctx, progress, check.Config{
-		Inputs: check.Inputs{Paths: args, Kustomizations: o.kustomizations, In: cmd.InOrStdin()},
-		Server: server, Log: log, Strict: o.strict, Changes: o.changes,
+		Inputs:  check.Inputs{Paths: args, Kustomizations: o.kustomizations, In: cmd.InOrStdin()},
+		Against: base, Server: server, Log: log, Strict: o.strict, Changes: o.changes,
 	}, out)
 	if err != nil {
 		return err
@@ -132,6 +150,37 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 		return &exitError{code: checkRefused}
 	}
 	return nil
+}
+
+// base returns what --against names, nil without it. A path that exists is not taken for a context.
+func (o *checkOptions) base(errOut io.Writer) (*check.Base, error) {
+	if o.against == "" {
+		return nil, nil
+	}
+	if _, err := os.Stat(o.against); err == nil {
+		return &check.Base{Inputs: check.Inputs{Paths: []string{o.against}}}, nil
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	raw, err := rules.Load()
+	if err != nil {
+		return nil, fmt.Errorf("--against %s: %w", o.against, err)
+	}
+	if raw.Contexts[o.against] == nil {
+		names := slices.Sorted(maps.Keys(raw.Contexts))
+		hint := "the kubeconfig has no contexts: name manifests, or set KUBECONFIG"
+		if near := filter.Near(o.against, names); len(near) > 0 {
+			hint = "did you mean " + strings.Join(near, " or ") + "?"
+		} else if len(names) > 0 {
+			hint = "the kubeconfig has " + strings.Join(names, ", ")
+		}
+		return nil, fmt.Errorf("--against %s: there is no such file or context: %s", o.against, hint)
+	}
+	config, err := clientcmd.NewNonInteractiveClientConfig(*raw, o.against, nil, rules).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("--against %s: %w", o.against, err)
+	}
+	join.LimitPlugins(config, func(text string) { fmt.Fprintln(errOut, text) })
+	return &check.Base{Cluster: config, Name: "context " + o.against}, nil
 }
 
 const (

@@ -14,6 +14,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // manifests writes files into a directory of their own and returns it.
@@ -94,7 +97,24 @@ spec: {policyName: labelled, validationActions: [Deny]}
     schema: {openAPIV3Schema: {type: object}}
   conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://127.0.0.1:1/'}}}
 `
-	hook = `apiVersion: admissionregistration.k8s.io/v1
+	// shop is a namespace with a quota, and an object in it that can't change.
+	shop = `apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {team: a}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: fixed, namespace: shop, labels: {team: a}}
+data: {a: b}
+immutable: true
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: few, namespace: shop, labels: {team: a}}
+spec: {hard: {count/configmaps: "2"}}
+`
+	oldTab = "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: old}\nspec: {size: 2}\n"
+	hook   = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: gate}
 webhooks:
@@ -107,6 +127,10 @@ webhooks:
 `
 )
 
+func shopMap(name string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: shop, labels: {team: a}}\n"
+}
+
 // checks are sets of manifests and what is said about them. FILE stands for the directory of the set.
 var checks = []struct {
 	name  string
@@ -118,6 +142,19 @@ var checks = []struct {
 }{
 	{name: "good", files: map[string]string{"a.yaml": goodMap + "---\n" + goodApp}, want: []string{
 		"documents: 2; accepted: 2; of these updated: 0; refused: 0; not checked: 0; warnings: 0\n"}, not: []string{"a.yaml"}},
+	{name: "against manifests", files: map[string]string{"is/a.yaml": shop + "---\n" + goodApp + "---\n" + cronTabs + "---\n" + labelled, "is/z.yaml": oldTab + "---\n" + strings.ReplaceAll(oldTab, "CronTab", "Crontab"),
+		"new/a.yaml": strings.Replace(shop, "{a: b}", "{a: c}", 1) + "---\n" + shopMap("one") + "---\n" + shopMap("two") + "---\n" + goodMap,
+		"new/b.yaml": strings.ReplaceAll(goodApp, "{a: b}", "{a: c}") + "---\n" + strings.NewReplacer("minimum: 1, default: 3", "minimum: 9", "example.com}", "example.com, labels: {team: a}}").Replace(cronTabs)}, args: "--against DIR/is DIR/new", code: 1, want: []string{
+		"DIR/new/a.yaml:8:1: ConfigMap shop/fixed: refused: data: Forbidden: field is immutable when `immutable` is set\n",
+		"ConfigMap shop/two: refused: configmaps \"two\" is forbidden: exceeded quota: few, requested: count/configmaps=1, used: count/configmaps=2",
+		"ConfigMap good: refused: configmaps \"good\" is forbidden: ValidatingAdmissionPolicy 'labelled' with binding 'labelled' denied request: no team\n",
+		"DIR/new/b.yaml:5:3: Deployment web: refused: spec.selector: Invalid value", "field is immutable\n",
+		"CustomResourceDefinition crontabs.example.com: warning: CronTab old is stored, and would be refused: spec.size: Invalid value: 2: ",
+		"DIR/is/z.yaml:6:1: there, but not in the check: Crontab old: nothing there defines the kind in example.com/v1\n",
+		"documents: 8; accepted: 4; of these updated: 3; refused: 4; "}, not: []string{"updated, as", "shop/one"}},
+	{name: "against nothing", files: map[string]string{"a.yaml": goodMap}, args: "--against DIR/none DIR", code: 2, want: []string{"there is no such file"}},
+	{name: "against what can't be read", files: map[string]string{"is/a.yaml": "a: [", "new/a.yaml": goodMap}, args: "--against DIR/is DIR/new", code: 2, want: []string{
+		"read what is there already: DIR/is/a.yaml:", "this is no YAML"}},
 	{name: "all", files: map[string]string{"a.yaml": goodMap}, args: "--all DIR", want: []string{"DIR/a.yaml:1:1: ConfigMap good: accepted\n"}},
 	{name: "warnings", files: map[string]string{"a.yaml": "# first\n---\n" + goodApp + "        imag: y\n        name: x\n  replica: 1\n"}, want: []string{
 		"DIR/a.yaml:14:9: Deployment web: warning: unknown field \"spec.template.spec.containers[0].imag\"\n",
@@ -561,5 +598,97 @@ func TestCheckClosedPipe(t *testing.T) {
 				t.Errorf("it left %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// TestCheckAgainstACluster checks as a user who may only read there, and as one who may do nothing.
+func TestCheckAgainstACluster(t *testing.T) {
+	t.Parallel()
+	dir := manifests(t, map[string]string{
+		"is/a.yaml": shop + "---\n" + cronTabs + `---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader}
+rules: [{apiGroups: ['*'], resources: ['*'], verbs: [get, list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: discovery}
+rules: [{nonResourceURLs: ['/api', '/apis'], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: discovery}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: discovery}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}, {apiGroup: rbac.authorization.k8s.io, kind: User, name: stranger}]
+`,
+		"old.yaml": oldTab,
+		"new/a.yaml": strings.Replace(shop, "{a: b}", "{a: c}", 1) + "---\n" + shopMap("one") + "---\n" + shopMap("two") + "---\n" +
+			strings.Replace(cronTabs, "minimum: 1, default: 3", "minimum: 9", 1) + "---\n" + strings.Replace(oldTab, "old", "new", 1),
+	})
+	s, m := startServer(t, t.TempDir()), newMachine(t)
+	config, err := clientcmd.LoadFromFile(s.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"reader", "stranger", "nobody"} {
+		user := config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo].DeepCopy()
+		user.Impersonate = name
+		config.AuthInfos[name] = user
+		config.Contexts[name] = &clientcmdapi.Context{Cluster: config.Contexts[config.CurrentContext].Cluster, AuthInfo: name}
+	}
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (string, int) {
+		cmd := m.command(args...)
+		cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
+		out, _ := cmd.CombinedOutput()
+		return strings.ReplaceAll(string(out), dir, "DIR"), cmd.ProcessState.ExitCode()
+	}
+	for _, file := range []string{"is", "old.yaml"} {
+		if out, code := run("apply", "-f", filepath.Join(dir, file)); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	for late := time.Now().Add(patience); ; { // a controller counts what quotas limit
+		if used, _ := run("get", "resourcequota", "few", "-n", "shop", "-o", "jsonpath={.status.used.count/configmaps}"); used == "1" {
+			break
+		} else if time.Now().After(late) {
+			t.Fatalf("the quota counts %q", used)
+		}
+	}
+	for _, c := range []struct {
+		context string
+		code    int
+		want    []string
+	}{
+		{"reader", 1, []string{
+			"ConfigMap shop/fixed: refused: data: Forbidden: field is immutable when `immutable` is set\n",
+			"ConfigMap shop/two: refused: configmaps \"two\" is forbidden: exceeded quota: few, requested: count/configmaps=1, used: count/configmaps=2",
+			"CronTab default/old is stored, and would be refused: spec.size: Invalid value: 2: ", "CronTab new: refused: spec.size: Invalid value: 2: ",
+			"documents: 7; accepted: 4; of these updated: 3; refused: 3; "}},
+		{"stranger", 1, []string{
+			"context stranger: there, but not in the check: namespaces \"shop\" is forbidden: User \"stranger\" cannot get resource \"namespaces\"",
+			"CronTab new: refused: spec.size: Invalid value: 2: ", "documents: 7; accepted: 5; of these updated: 0; refused: 2; "}},
+		{"nobody", 2, []string{"read what is there in context nobody: forbidden: User \"nobody\" cannot get path \"/api\""}},
+		{"readre", 2, []string{"there is no such file or context: did you mean reader?"}},
+	} {
+		out, code := run("check", "--against", c.context, filepath.Join(dir, "new"))
+		if code != c.code {
+			t.Errorf("%s: exit code %d, want %d", c.context, code, c.code)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: it does not say %q:\n%s", c.context, want, out)
+			}
+		}
 	}
 }

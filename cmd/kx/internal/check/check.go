@@ -17,6 +17,8 @@ import (
 // Config configures a check.
 type Config struct {
 	Inputs Inputs
+	// Against is what is there already; nil is nothing.
+	Against *Base
 	// Server has the options of the server, as [Options] returns them.
 	Server *options.Options
 	Log    *slog.Logger
@@ -28,17 +30,20 @@ type Config struct {
 
 // checker is a check while it runs.
 type checker struct {
-	config    Config
-	client    *client
+	config Config
+	client *client
+	// documents are those of the base, and those of the set behind them.
 	documents []*document
-	stages    [stages][]int
+	base      int
+	// there and stages have the documents of the base and of the set by the stage in which they are created.
+	there, stages [stages][]int
 	// bindings lists the bindings of policies, and paramKinds the kinds of their params by the names of policies.
 	bindings   []*document
 	paramKinds map[string]schema.GroupVersionKind
 	// quotas are the namespaces that have one.
 	quotas map[string]bool
 
-	// results has an entry for each document whose channel in ready is closed.
+	// results has an entry for each document of the set whose channel in ready is closed.
 	results []*Result
 	ready   []chan struct{}
 
@@ -47,6 +52,8 @@ type checker struct {
 	summary Summary
 	// made has the place of the document that created an object, by identity.
 	made map[string]Position
+	// loaded has the identities of the objects of the base.
+	loaded map[string]bool
 }
 
 // Run checks the inputs and calls emit with each result, in the order of the documents. The error says why there is no
@@ -65,8 +72,15 @@ func Run(ctx context.Context, config Config, emit func(*Result) error) (*Summary
 		return nil, errors.Join(context.Cause(ctx), s.stop())
 	}
 	c := &checker{config: config, documents: in.documents, paramKinds: map[string]schema.GroupVersionKind{},
-		quotas: map[string]bool{}, made: map[string]Position{}}
+		quotas: map[string]bool{}, made: map[string]Position{}, loaded: map[string]bool{}}
 	c.summary.LeftOut = in.leftOut
+	if config.Against != nil {
+		there, notes, err := config.Against.documents(ctx, in.documents)
+		if err != nil {
+			return nil, errors.Join(err, s.stop())
+		}
+		c.documents, c.base, c.summary.NotTaken = append(there, in.documents...), len(there), notes
+	}
 	return &c.summary, errors.Join(c.run(ctx, s, emit), s.stop())
 }
 
@@ -95,7 +109,7 @@ func (c *checker) run(ctx context.Context, s *running, emit func(*Result) error)
 	defer work.Wait()
 	defer stop()
 	work.Go(func() { c.work(working) })
-	for i := range c.documents {
+	for i := c.base; i < len(c.documents); i++ {
 		select {
 		case <-c.ready[i]:
 		case <-ctx.Done():
@@ -113,25 +127,27 @@ func (c *checker) run(ctx context.Context, s *running, emit func(*Result) error)
 
 // work submits the documents, stage by stage.
 func (c *checker) work(ctx context.Context) {
+	c.load(ctx)
 	submit := func(ctx context.Context, i int) { c.results[i] = c.submit(ctx, c.documents[i]) }
 	before := []stage{namespaces, definitions, params}
 	for _, at := range before {
-		c.each(ctx, at, func(ctx context.Context, i int) {
+		c.each(ctx, c.stages[at], func(ctx context.Context, i int) {
 			submit(ctx, i)
 			if at == definitions && c.results[i].stored {
 				c.serve(ctx, c.documents[i], c.results[i])
+				c.keepsStored(ctx, c.documents[i], c.results[i])
 			}
 		})
 		if at == namespaces {
-			c.assume(ctx)
+			c.assume(ctx, c.documents[c.base:], c.stages[namespaces])
 		}
 	}
-	c.equip(ctx)
+	c.equip(ctx, c.documents[c.base:])
 	if len(c.stages[policies]) > 0 {
-		err := c.prepareProbe(ctx)
-		c.each(ctx, policies, submit)
+		err := c.prepareProbe(ctx, probe)
+		c.each(ctx, c.stages[policies], submit)
 		if err == nil {
-			err = c.enforce(ctx)
+			err = c.enforce(ctx, probe)
 		}
 		for _, i := range c.stages[policies] {
 			if err != nil {
@@ -140,7 +156,7 @@ func (c *checker) work(ctx context.Context) {
 			c.finish(i)
 		}
 		for _, at := range before {
-			c.each(ctx, at, c.reconsider)
+			c.each(ctx, c.stages[at], c.reconsider)
 		}
 	}
 	for _, at := range before {
@@ -149,7 +165,7 @@ func (c *checker) work(ctx context.Context) {
 		}
 	}
 	for at := classes; at < stages; at++ {
-		c.each(ctx, at, func(ctx context.Context, i int) {
+		c.each(ctx, c.stages[at], func(ctx context.Context, i int) {
 			submit(ctx, i)
 			if at == limits {
 				c.limit(ctx, c.documents[i])

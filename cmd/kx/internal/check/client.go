@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -120,6 +121,9 @@ func (c *client) discover(ctx context.Context) error {
 			accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"})
 		if err != nil {
 			return err
+		}
+		if a.status != nil {
+			return errors.New(a.status.Message)
 		}
 		var list apidiscoveryv2.APIGroupDiscoveryList
 		if err := json.Unmarshal(a.body, &list); err != nil {

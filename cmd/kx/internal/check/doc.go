@@ -6,11 +6,13 @@
 //
 // source.go and kustomize.go read, parse.go splits files into documents, json.go reads those in JSON, and position.go
 // finds fields in them. order.go decides what is created first. client.go talks to the server, server.go starts it.
-// submit.go creates one object, prepare.go makes what objects need beside the set, and finding.go reads the answers.
+// against.go creates what is there before the set, and cluster.go reads that from a cluster. submit.go creates one
+// object, prepare.go makes what objects need beside the set, and finding.go reads the answers.
 //
 // # Invariants
 //
-//  1. Nothing listens outside of the process, nothing stays on disk, and no webhook is called.
+//  1. Nothing listens outside of the process, nothing stays on disk, and no webhook is called. A cluster that is checked
+//     against is only read.
 //  2. Results come in the order of the documents. Every document has one, whatever became of the others.
 //  3. Documents of the same object, Services, and all of a namespace with a quota are created one after the other, in
 //     the order of the documents. So which of them is refused does not depend on chance.

@@ -177,10 +177,10 @@ func (c *checker) missingClasses() {
 	for name := range systemClasses {
 		have["PriorityClass "+name] = true
 	}
-	for _, i := range c.stages[classes] {
+	for _, i := range slices.Concat(c.there[classes], c.stages[classes]) {
 		have[c.documents[i].Kind+" "+c.documents[i].Name] = true
 	}
-	for _, d := range c.documents {
+	for _, d := range c.documents[c.base:] {
 		if d.root == nil || isDefinition(d) {
 			continue
 		}

@@ -148,8 +148,11 @@ func (c *checker) plan() {
 		if d.root == nil {
 			continue
 		}
-		at := c.stageOf(d)
-		c.stages[at] = append(c.stages[at], i)
+		at, to := c.stageOf(d), &c.stages
+		if i < c.base {
+			to = &c.there
+		}
+		to[at] = append(to[at], i)
 		if at == limits && d.Kind == "ResourceQuota" {
 			c.quotas[d.namespace()] = true
 		}
@@ -171,11 +174,11 @@ func (c *checker) lane(d *document) string {
 	return c.identity(d)
 }
 
-// each calls f for the documents of a stage, several at once.
-func (c *checker) each(ctx context.Context, at stage, f func(ctx context.Context, i int)) {
+// each calls f for documents of a stage, several at once.
+func (c *checker) each(ctx context.Context, documents []int, f func(ctx context.Context, i int)) {
 	lanes := map[string][]int{}
 	var order []string
-	for _, i := range c.stages[at] {
+	for _, i := range documents {
 		name := c.lane(c.documents[i])
 		if lanes[name] == nil {
 			order = append(order, name)

@@ -2,8 +2,10 @@ package check
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,18 +26,19 @@ import (
 // serverNamespaces are the namespaces that a server makes itself.
 var serverNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
 
-// assume creates the namespaces that documents refer to and that are not there, so that their absence hides nothing.
-func (c *checker) assume(ctx context.Context) {
+// assume creates the namespaces that documents refer to and that neither a server nor the documents made create. So
+// their absence hides nothing.
+func (c *checker) assume(ctx context.Context, documents []*document, made []int) {
 	known := map[string]bool{}
 	for _, name := range serverNamespaces {
 		known[name] = true
 	}
-	for _, i := range c.stages[namespaces] {
-		if c.results[i].stored {
+	for _, i := range made {
+		if r := c.results[i]; r != nil && r.stored {
 			known[c.documents[i].Name] = true
 		}
 	}
-	for _, d := range c.documents {
+	for _, d := range documents {
 		if d.root == nil || d.Namespace == "" || known[d.Namespace] || c.ofCluster(d) {
 			continue
 		}
@@ -124,15 +127,25 @@ func until(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// probe is the name of the objects by which a check finds out that the policies of the set are in force.
-const probe = "kx-check-probe"
+// These are the names of the objects by which a check finds out that policies are in force: those of the set, and those
+// that are there already.
+const (
+	probe      = "kx-check-probe"
+	probeThere = "kx-check-probe-there"
+)
 
 // prepareProbe creates the namespace that is asked about while policies come into force. It can't be a param of theirs.
-func (c *checker) prepareProbe(ctx context.Context) error {
-	return c.make(ctx, "/api/v1/namespaces", probeObject)
+func (c *checker) prepareProbe(ctx context.Context, probe string) error {
+	a, err := c.client.write(ctx, http.MethodPost, "/api/v1/namespaces", runtime.ContentTypeJSON, nil, probeObject(probe))
+	if err == nil && a.status != nil && a.status.Reason != metav1.StatusReasonAlreadyExists {
+		err = errors.New(a.status.Message)
+	}
+	return err
 }
 
-var probeObject = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": probe}}
+func probeObject(probe string) map[string]any {
+	return map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": probe}}
+}
 
 // make creates an object of the check itself.
 func (c *checker) make(ctx context.Context, path string, object any) error {
@@ -147,7 +160,7 @@ func (c *checker) make(ctx context.Context, path string, object any) error {
 // which they were written. So it knows all of them once it obeys two more, which enforce creates last. An answer shows
 // these two whatever the policies of the set do: one fails to change an object, and all failures are reported; the
 // other warns of a deletion, and no policy that changes objects sees deletions.
-func (c *checker) enforce(ctx context.Context) error {
+func (c *checker) enforce(ctx context.Context, probe string) error {
 	rules := func(operation string) map[string]any {
 		return map[string]any{"resourceRules": []any{map[string]any{
 			"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{"namespaces"},
@@ -179,7 +192,7 @@ func (c *checker) enforce(ctx context.Context) error {
 	}
 	dryRun := url.Values{"dryRun": {metav1.DryRunAll}}
 	changing := func() (bool, error) {
-		a, err := c.client.write(ctx, http.MethodPost, "/api/v1/namespaces", runtime.ContentTypeJSON, dryRun, probeObject)
+		a, err := c.client.write(ctx, http.MethodPost, "/api/v1/namespaces", runtime.ContentTypeJSON, dryRun, probeObject(probe))
 		if err != nil || a.status == nil || a.status.Details == nil {
 			return err != nil, err
 		}
@@ -218,9 +231,9 @@ func (c *checker) reconsider(ctx context.Context, i int) {
 
 // equip creates what controllers of a cluster make and admission asks for: the accounts and the classes of priority of
 // pods. The policies of the set are not in force yet: they are to judge the set alone.
-func (c *checker) equip(ctx context.Context) {
+func (c *checker) equip(ctx context.Context, documents []*document) {
 	in := map[string]bool{}
-	for _, d := range c.documents {
+	for _, d := range documents {
 		if d.root != nil && d.group() == "" && d.Kind == "Pod" {
 			in[d.namespace()] = true
 		}
@@ -228,8 +241,8 @@ func (c *checker) equip(ctx context.Context) {
 	if len(in) == 0 {
 		return
 	}
-	for _, i := range c.stages[roles] {
-		if d := c.documents[i]; d.Kind == "ServiceAccount" && d.Name == "default" {
+	for _, d := range documents {
+		if d.root != nil && d.group() == "" && d.Kind == "ServiceAccount" && d.Name == "default" {
 			delete(in, d.namespace())
 		}
 	}
@@ -257,6 +270,14 @@ func (c *checker) limit(ctx context.Context, d *document) {
 	for name := range quota.Spec.Hard {
 		status.Used[name] = resource.Quantity{}
 	}
-	_, _ = c.client.write(ctx, http.MethodPatch, "/api/v1/namespaces/"+url.PathEscape(d.namespace())+"/resourcequotas/"+
-		url.PathEscape(d.Name)+"/status", string(types.MergePatchType), nil, map[string]any{"status": status})
+	path := "/api/v1/namespaces/" + url.PathEscape(d.namespace()) + "/resourcequotas/" + url.PathEscape(d.Name)
+	if _, there := c.origin(d); there {
+		old := &corev1.ResourceQuota{}
+		if a, err := c.client.do(ctx, call{method: http.MethodGet, path: path}); err == nil && json.Unmarshal(a.body, old) == nil {
+			maps.Copy(status.Used, old.Status.Used)
+		}
+	} else if c.config.Against != nil && c.config.Against.Cluster != nil && quota.Status.Hard != nil {
+		status = quota.Status // it counts what was not read, too
+	}
+	_, _ = c.client.write(ctx, http.MethodPatch, path+"/status", string(types.MergePatchType), nil, map[string]any{"status": status})
 }

@@ -9,7 +9,13 @@ type Position struct {
 	Column int    `json:"column"`
 }
 
-func (p Position) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
+// String returns the place. That of an object in a cluster has no line.
+func (p Position) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
 
 // Object names an object of a document.
 type Object struct {
@@ -70,7 +76,9 @@ type Result struct {
 	// Template is the template of a helm chart that the document was rendered from, if it says so.
 	Template string `json:"template,omitempty"`
 	// Updated says what the document changed instead of creating an object: the place of the document that created it.
-	Updated  string    `json:"updated,omitempty"`
+	Updated string `json:"updated,omitempty"`
+	// There is true if the object was there before the set.
+	There    bool      `json:"there,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
 	// Changes has the object before and after defaults and policies, if they changed it.
 	Changes *Changes `json:"changes,omitempty"`
@@ -98,12 +106,16 @@ type Summary struct {
 	Refused   int `json:"refused"`
 	Unchecked int `json:"unchecked"`
 	Warnings  int `json:"warnings"`
+	// There counts the objects that were there before the set.
+	There int `json:"there,omitempty"`
 	// Assumed has the namespaces that were made because documents refer to them.
 	Assumed []Note `json:"assumed,omitempty"`
 	// NotAsked has the webhooks and servers of the set that were not called.
 	NotAsked []Note `json:"notAsked,omitempty"`
 	// Missing has the definitions and classes that documents refer to and that are not in the set.
 	Missing []Note `json:"missing,omitempty"`
+	// NotTaken has what is there before the set and not in the check: it can't be read, or the server refuses it.
+	NotTaken []Note `json:"notTaken,omitempty"`
 	// LeftOut has the files that were not read, and how they are checked.
 	LeftOut []Note `json:"leftOut,omitempty"`
 }

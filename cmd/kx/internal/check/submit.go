@@ -43,17 +43,24 @@ func (c *checker) submit(ctx context.Context, d *document) *Result {
 	if isServer(d) || isWebhook(d) {
 		c.notAsked(d)
 	}
-	a, err := c.send(ctx, d, sent)
+	at, there := c.origin(d)
+	created := sent
+	if there { // even a create that fails would use a quota
+		created.query = maps.Clone(sent.query)
+		created.query.Set("dryRun", metav1.DryRunAll)
+	}
+	a, err := c.send(ctx, d, created)
 	if err != nil {
 		return c.unanswered(r, d, err)
 	}
 	warnings := a.warnings
-	if a.status != nil && a.status.Reason == metav1.StatusReasonAlreadyExists {
+	exists := a.status != nil && a.status.Reason == metav1.StatusReasonAlreadyExists
+	if there && a.code != http.StatusBadRequest || exists {
 		if a, err = c.update(ctx, d, sent); err != nil {
 			return c.unanswered(r, d, err)
 		}
 		warnings = append(warnings, a.warnings...)
-		r.Updated = c.origin(d)
+		r.Updated, r.There = at, there
 	}
 	c.answered(r, d, a, warnings)
 	return r
@@ -104,14 +111,15 @@ func (c *checker) update(ctx context.Context, d *document, sent call) (*answer, 
 	return c.send(ctx, d, sent)
 }
 
-// origin returns the place of the document that created the object of d.
-func (c *checker) origin(d *document) string {
+// origin returns the place of the document that created the object of d, and whether that was there before the set.
+func (c *checker) origin(d *document) (at string, there bool) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	if at, ok := c.made[c.identity(d)]; ok {
-		return at.String()
+	id := c.identity(d)
+	if made, ok := c.made[id]; ok {
+		return made.String(), c.loaded[id]
 	}
-	return "the server's own"
+	return "the server's own", false
 }
 
 // answered completes a result by the answer of the server.
@@ -121,7 +129,7 @@ func (c *checker) answered(r *Result, d *document, a *answer, warnings []string)
 	} else {
 		r.stored = true
 		c.lock.Lock()
-		if at := c.identity(d); c.made[at] == (Position{}) {
+		if at := c.identity(d); c.made[at] == (Position{}) && !isServer(d) { // which is only tried
 			c.made[at] = d.position
 		}
 		c.lock.Unlock()

@@ -79,7 +79,7 @@ func (c *checkText) Result(r *check.Result) error {
 		}
 	}
 	switch {
-	case r.Updated != "" && r.Outcome == check.Accepted:
+	case r.Updated != "" && r.Outcome == check.Accepted && (c.All || !r.There):
 		return c.accepted(r, "updated, as the object is there already: "+r.Updated)
 	case r.Changes != nil && c.Changes:
 		return c.accepted(r, "changed")
@@ -129,7 +129,7 @@ func notes(s *check.Summary) []struct {
 		all  []check.Note
 	}{
 		{"assumed, as documents refer to it", s.Assumed}, {"not asked", s.NotAsked}, {"not in the set", s.Missing},
-		{"left out", s.LeftOut},
+		{"there, but not in the check", s.NotTaken}, {"left out", s.LeftOut},
 	}
 }
 
