@@ -55,12 +55,22 @@ func (m *model) palette() []string {
 		w, m.boxHeight(), true, draw.Paint(m.theme.Focus))
 }
 
-func (m *model) helpRows() int { return max(m.boxHeight()-2, 1) }
+// helpRows returns the number of visible lines of help: the frame takes the rest, and the line that narrows it.
+func (m *model) helpRows() int {
+	if m.overlay == keys.InHelp {
+		return max(m.boxHeight()-3, 1)
+	}
+	return max(m.boxHeight()-2, 1)
+}
 
-// helpLines lists the keys of the context for which help was opened.
+// helpLines lists the keys of the context for which help was opened: those that have the words that are looked for.
 func (m *model) helpLines() []string {
 	var lines []string
+	sought := wanted(m.seeking.String())
 	for _, c := range m.table.In(m.helpOf) {
+		if !sought.in(m.namesOf(c) + " " + m.helpOn(c)) {
+			continue
+		}
 		shown := keys.FormatKeys(c.KeysIn(m.helpOf)...)
 		text := draw.Wrap(m.theme.Words.Text(c.Help), max(m.boxWidth()-keyColumn-4, 1))
 		if reason := c.Disabled(); reason != "" {
@@ -74,6 +84,12 @@ func (m *model) helpLines() []string {
 			lines = append(lines, " "+m.theme.Key(draw.Fit(key, keyColumn))+" "+part)
 		}
 	}
+	if len(sought) > 0 {
+		if len(lines) == 0 {
+			lines = append(lines, " "+m.theme.Words.Phrase("No key of this pane has that. %s looks among all commands.", keys.OpenPalette.Key()))
+		}
+		return lines
+	}
 	lines = append(lines, "",
 		" "+m.theme.Words.Phrase("Marks: > cursor  ! failed  ~ running  ~3 changed 3 fields of the object  + folded  - unfolded"))
 	return lines
@@ -83,10 +99,14 @@ func (m *model) helpLines() []string {
 func (m *model) help() []string {
 	lines := m.helpLines()
 	m.reading.Clamp(len(lines), m.helpRows())
-	note := m.theme.Words.Phrase("esc closes")
+	note := m.theme.Words.Phrase("%s finds, esc closes", keys.Narrow.Key())
 	if more := len(lines) - m.reading.Top - m.helpRows(); more > 0 {
 		note = m.theme.Words.Phrase("%d more below", more)
 	}
-	return draw.Box(lines[m.reading.Top:], m.theme.Title(m.theme.Words.Phrase("Keys in %s", m.theme.Words.Text(m.helpOf.Name))),
+	lines = lines[m.reading.Top:]
+	if m.overlay == keys.InHelp {
+		lines = append([]string{"/ " + m.seeking.View(m.boxWidth()-4)}, lines...)
+	}
+	return draw.Box(lines, m.theme.Title(m.theme.Words.Phrase("Keys in %s", m.theme.Words.Text(m.helpOf.Name))),
 		note, m.boxWidth(), m.boxHeight(), true, draw.Paint(m.theme.Focus))
 }

@@ -196,7 +196,7 @@ func (c *collection) file(file *ast.File, path string, speaks bool) {
 				}
 			case *ast.ValueSpec:
 				switch n.Names[0].Name {
-				case "tabNames", "meaning", "laneNames", "statuses":
+				case "tabNames", "alsoCalled", "meaning", "laneNames", "statuses":
 					c.sentences(path, n)
 				case "Typed", "NoAnswer":
 					c.literalsOf(path, n.Values...)

@@ -30,7 +30,7 @@ func (m *model) commands() []keys.Command {
 		contexts = append(contexts, s.Contexts()...)
 		own = append(own, m.reachable(s)...)
 	}
-	typed := []keys.Context{keys.Palette, keys.Ask, keys.Menu}
+	typed := []keys.Context{keys.Palette, keys.Ask, keys.Menu, keys.InHelp}
 	shared := keys.SharedCommands(slices.Concat(contexts, typed), own, m.shared)
 	for i := range shared {
 		switch c := &shared[i]; {
@@ -62,6 +62,10 @@ func (m *model) overlayCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "palette.run", Meaning: keys.Accept, Contexts: in(keys.Palette), Hint: "do it", Do: m.runChosen,
 			Help: "Do the command under the cursor."},
+		{ID: "help.find", Meaning: keys.Narrow, Contexts: in(keys.Help), Hint: "find", Do: keys.Call(m.findInHelp),
+			Help: "Type a word: only what has it stays."},
+		{ID: "help.found", Meaning: keys.Accept, Contexts: in(keys.InHelp), Hint: "keep", Do: keys.Call(m.leaveFound),
+			Help: "Leave the line. What was found stays."},
 		{ID: "question.answer", Meaning: keys.Accept, Contexts: in(keys.Ask), Hint: "answer", Do: m.answer,
 			Help: "Answer the question with the text that you typed."},
 		{ID: "menu.take", Meaning: keys.Accept, Contexts: in(keys.Menu), Hint: "do it", Do: m.take,
@@ -99,7 +103,7 @@ func (m *model) otherSide() string {
 // programCommands have the same effect on every screen.
 func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 	panes := panesOf(contexts)
-	everywhere := slices.Concat(contexts, []keys.Context{keys.Palette, keys.Help, keys.Ask, keys.Menu, keys.Confirm})
+	everywhere := slices.Concat(contexts, []keys.Context{keys.Palette, keys.Help, keys.InHelp, keys.Ask, keys.Menu, keys.Confirm})
 	return []keys.Command{
 		{ID: keys.Back, Meaning: keys.GoBack, Contexts: everywhere, Do: m.back,
 			Help: "Close what is open, or go back to where you came from. It never quits."},
@@ -113,6 +117,8 @@ func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 			Help: "Have the server record the objects of all requests for 15 minutes, and allow breakpoints and faults; or end that."},
 		{ID: "theme.next", Meaning: keys.NextTheme, Contexts: panes, Do: keys.Call(m.nextTheme),
 			Help: "Take the next theme: auto, dark, light, high-contrast, colour-blind, none. The next run remembers it."},
+		{ID: "server.which", Meaning: keys.WhichServer, Contexts: panes, Do: keys.Call(m.sayServer),
+			Help: "Say which server this is, and how to follow another one."},
 		{ID: "log.open", Meaning: keys.OpenLog, Contexts: panes, WhyNot: m.whyNoLog, Do: func() tea.Cmd { return m.lead(screen.ToLog{}) },
 			Help: "Show what kx logged since it took the terminal."},
 		{ID: quitID, Meaning: keys.Quit, Contexts: append(panes, keys.Help), Do: m.quit,
@@ -178,6 +184,11 @@ func (m *model) quit() tea.Cmd {
 
 // back closes whatever was opened last.
 func (m *model) back() tea.Cmd {
+	if m.overlay == keys.InHelp {
+		m.overlay = keys.Help
+		m.seek("")
+		return nil
+	}
 	if m.overlay != keys.None {
 		m.overlay = keys.None
 		return nil

@@ -65,6 +65,9 @@ func (m *model) insert(text []rune) {
 	case keys.Menu:
 		m.offered.typing.Insert(text)
 		m.offered.rows = pane.Scroll{}
+	case keys.InHelp:
+		m.seeking.Insert(text)
+		m.reading = pane.View{}
 	default:
 		m.typeIntoPalette(text)
 	}

@@ -66,6 +66,7 @@ type model struct {
 	typing  editor.Line  // the typed text of the palette
 	chosen  pane.Scroll  // the row of the palette
 	reading pane.View    // the window on help
+	seeking editor.Line  // the text that narrows help
 	asking  question
 	offered menu
 

@@ -25,6 +25,12 @@ func (m *model) openPalette() {
 func (m *model) openHelp() {
 	m.helpOf = m.context()
 	m.overlay = keys.Help
+	m.seek("")
+}
+
+// seek narrows help to what has a text.
+func (m *model) seek(text string) {
+	m.seeking.Set(text)
 	m.reading = pane.View{}
 }
 
@@ -39,6 +45,12 @@ func (m *model) inOverlay(id keys.ID) {
 			return
 		}
 		m.chosen.Move(id, len(m.listed()), m.paletteRows())
+	case keys.InHelp:
+		if m.seeking.Handle(id) {
+			m.reading = pane.View{}
+			return
+		}
+		fallthrough
 	case keys.Help:
 		m.reading.Move(id, len(m.helpLines()), m.helpRows())
 	case keys.Ask:
@@ -53,10 +65,10 @@ func (m *model) typeIntoPalette(text []rune) {
 	m.chosen = pane.Scroll{}
 }
 
-// listed returns the commands of the palette whose ID, title, keys or help contain the typed text. Commands of the
-// current screen come first, then the most used ones. A command that matches by its help alone comes last.
+// listed returns the commands of the palette whose ID, title, keys, other names or help contain all typed words. Commands
+// of the current screen come first, then the most used ones. A command that matches by its help alone comes last.
 func (m *model) listed() []*keys.Command {
-	want := strings.ToLower(m.typing.String())
+	want := wanted(m.typing.String())
 	type ranked struct {
 		command         *keys.Command
 		elsewhere, late bool
@@ -67,9 +79,9 @@ func (m *model) listed() []*keys.Command {
 			continue
 		}
 		r := ranked{command: c, elsewhere: !slices.ContainsFunc(m.focused().Contexts(), c.In)}
-		text := strings.ToLower(string(c.ID) + " " + c.Title + " " + m.theme.Words.Text(c.Title) + " " + keys.FormatKeys(c.Keys...))
-		if !strings.Contains(text, want) {
-			if r.late = true; !strings.Contains(strings.ToLower(c.Help+" "+m.theme.Words.Text(c.Help)), want) {
+		text := m.namesOf(c)
+		if !want.in(text) {
+			if r.late = true; !want.in(text + " " + m.helpOn(c)) {
 				continue
 			}
 		}
@@ -84,9 +96,12 @@ func (m *model) listed() []*keys.Command {
 	slices.SortStableFunc(found, func(a, b ranked) int {
 		return cmp.Or(rank(a.late)-rank(b.late), rank(a.elsewhere)-rank(b.elsewhere), m.used[b.command.ID]-m.used[a.command.ID])
 	})
-	all := make([]*keys.Command, len(found))
-	for i, r := range found {
-		all[i] = r.command
+	var all []*keys.Command
+	if c := m.filterForCode(); c != nil {
+		all = append(all, c)
+	}
+	for _, r := range found {
+		all = append(all, r.command)
 	}
 	return all
 }

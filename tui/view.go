@@ -40,7 +40,7 @@ func (m *model) render() []string {
 	switch m.overlay {
 	case keys.Palette:
 		return m.over(frame, m.palette())
-	case keys.Help:
+	case keys.Help, keys.InHelp:
 		return m.over(frame, m.help())
 	case keys.Menu:
 		return m.over(frame, m.menuBox())
@@ -274,7 +274,13 @@ func (m *model) hintsIn(room int) (hints []hint) {
 		}
 	}
 	for _, c := range rest {
-		if !add(c, c.Hint) {
+		word := c.Hint
+		if o, ok := m.focused().(screen.Opener); ok && c.ID == keys.Open && m.overlay == keys.None {
+			if word = o.Opens(); word == "" {
+				continue
+			}
+		}
+		if !add(c, word) {
 			break
 		}
 	}

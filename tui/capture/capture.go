@@ -36,7 +36,8 @@ type Screen struct {
 	steps  *steps.Pane
 	detail *detail.Pane
 
-	applied string // the filter that is followed
+	applied string            // the filter that is followed
+	named   map[string]string // the filters that are kept, by name
 	// unfolded shows clients' discovery.
 	unfolded bool
 
@@ -115,10 +116,8 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 		Line: &screen.Line{Context: keys.Filter, Begin: func() string { return s.applied }},
 	})
 	s.open.cancel = func() {}
-	s.steps.Message("", " "+s.phrase("Here come the steps of a request:"),
-		" "+s.phrase("which code it went through, how long it took, and why it went that way."))
 	s.detail.Message("", "Here comes what is known of one step.")
-	s.list.SetEmpty(s.emptyList())
+	s.greet()
 	return s
 }
 
@@ -162,7 +161,7 @@ func (s *Screen) Drain() tea.Cmd {
 	batch := s.session.Drain()
 	s.ring.Apply(batch)
 	s.state = batch.State
-	s.list.SetEmpty(s.emptyList())
+	s.greet()
 	s.list.Sync()
 	return tea.Batch(s.lead(), s.sync(), s.countHidden())
 }
@@ -260,35 +259,6 @@ func (s *Screen) back() bool {
 // Mouse handles a press or a turn of the wheel.
 func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
 	return tea.Batch(s.Split.Mouse(x, y, wheel), s.sync())
-}
-
-// emptyList returns the text of a list without requests.
-func (s *Screen) emptyList() []string {
-	host := draw.Clean(s.host.API().Host())
-	switch {
-	case s.state.Phase == session.AsSaved && s.applied == "":
-		return []string{"  " + s.phrase("The capture is empty.")}
-	case s.state.Phase == session.AsSaved:
-		return []string{"  " + s.phrase("No request of the capture matches the filter. esc shows all.")}
-	case host == "":
-		return []string{"  " + s.phrase("The server is starting.")}
-	case s.state.Phase == session.Connecting:
-		return []string{"  " + s.phrase("Connecting to %s ...", host)}
-	case s.state.Phase == session.Retrying:
-		return []string{"  " + s.host.Theme().Words.Text(screen.NoAnswer)}
-	case s.applied != "":
-		return s.hidden.lines(s.applied, s.host.Theme().Words)
-	}
-	kubectl := "kubectl create configmap demo"
-	if file := s.host.Kubeconfig(); file != "" {
-		kubectl = "KUBECONFIG=" + draw.Clean(shellPath(file)) + " " + kubectl
-	}
-	lines := []string{"  " + s.phrase("No requests yet. Send one from another terminal:"), "    " + kubectl}
-	if s.options.Own != nil && s.options.Own() {
-		lines = append(lines,
-			"  "+s.phrase("or press %s for a demo: a definition, objects of it, and a conflict over one", keys.Example.Key()))
-	}
-	return lines
 }
 
 // sameAs returns the request under the cursor, with a command that sends the same.

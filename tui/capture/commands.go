@@ -31,6 +31,8 @@ func (s *Screen) listCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "filter.edit", Meaning: keys.Narrow, Contexts: keys.Panes, Hint: "filter", Do: keys.Call(s.OpenLine),
 			Help: "Type which requests to show, such as: verb:create,update code>=400"},
+		{ID: "filter.named", Meaning: keys.NamedFilters, Contexts: keys.Panes, WhyNot: s.whyNoNamed, Do: s.chooseNamed,
+			Help: "Keep the filter that is on under a name, or take one that is kept. The next run remembers them."},
 		{ID: "list.follow", Meaning: keys.Follow, Contexts: keys.Panes, Hint: "follow", Do: keys.Call(s.list.ToggleFollow),
 			Help: "Keep the cursor on the newest request. To move the cursor or to open a request stops that."},
 	}
@@ -58,7 +60,7 @@ func (s *Screen) treeCommands() []keys.Command {
 
 // detailCommands change the contents of Detail.
 func (s *Screen) detailCommands() []keys.Command {
-	return []keys.Command{
+	all := []keys.Command{
 		{ID: "detail.previous-tab", Meaning: keys.PreviousTab, Contexts: keys.Panes, Do: s.reveal(s.detail.PreviousTab),
 			Help: "Show the previous tab of Detail."},
 		{ID: "detail.next-tab", Meaning: keys.NextTab, Contexts: keys.Panes, Hint: "tab of detail", Do: s.reveal(s.detail.NextTab),
@@ -90,6 +92,12 @@ func (s *Screen) detailCommands() []keys.Command {
 			Do:   keys.Call(s.detail.NextForm),
 			Help: "In Object, turn to the next form: YAML, JSON, or raw as it was recorded."},
 	}
+	for i := range all {
+		if all[i].WhyNot == nil {
+			all[i].WhyNot = s.whyNoRequest
+		}
+	}
+	return all
 }
 
 // fileCommands copy, fetch, save and make requests.
@@ -102,9 +110,9 @@ func (s *Screen) fileCommands() []keys.Command {
 		{ID: "capture.save", Meaning: keys.Save, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.chooseForm,
 			Help: "Save this request, or all of the list: as a page for any browser, as Markdown for an issue, as a drawing, or as a " +
 				"capture for kx tui -r and kx trace. Secrets are masked."},
-		{ID: "demo.create", Meaning: keys.Example, Contexts: keys.Panes, WhyNot: s.host.API().Absent, Do: s.createDemo,
-			Help: "Create a demo over the API: the definition of a resource CronTab, two objects of it, a conflict, a patch that is " +
-				"tried twice, and a GET."},
+		{ID: "demo.create", Meaning: keys.Example, Contexts: keys.Panes, Next: s.demoHint, WhyNot: s.host.API().Absent, Do: s.createDemo,
+			Help: "Create a demo over the API: the definition of a resource CronTab, two objects of it, a conflict of two writers, a patch " +
+				"that is tried twice, and a GET."},
 	}
 }
 
@@ -206,18 +214,6 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 }
 
 // enter moves the focus to the next pane, or follows the link under the cursor of Detail.
-func (s *Screen) enter() tea.Cmd {
-	if s.At() == layout.Detail {
-		return s.followLink()
-	}
-	if why := s.whyNoRequest(); why != "" {
-		s.host.Complain(s.phrase("can't open: %s", why))
-		return nil
-	}
-	s.GoTo(s.At() + 1)
-	return nil
-}
-
 func (s *Screen) copy() (tea.Cmd, bool) {
 	row := s.list.Selected()
 	if row == nil {

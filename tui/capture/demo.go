@@ -2,9 +2,11 @@ package capture
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -61,7 +63,7 @@ func (s *Screen) createDemo() tea.Cmd {
 				return nil
 			}
 			s.host.Say(s.phrase(
-				"the demo is there: %s walks through this GET, and %s tells it; above are a conflict, and a patch that was tried twice",
+				"%s walks through this GET, %s tells it; above: two writers read one revision, so the second got 409; a patch was tried twice",
 				keys.Next.Key(), keys.Tell.Key()))
 			return nil
 		}
@@ -81,7 +83,7 @@ func create(ctx context.Context, server *api.Client) error {
 			return fmt.Errorf("create the demo: %w", err)
 		}
 	}
-	for _, do := range []func(context.Context, *api.Client) error{refused, raced} {
+	for _, do := range []func(context.Context, *api.Client) error{contended, raced} {
 		if err := do(ctx, server); err != nil {
 			return fmt.Errorf("play the demo: %w", err)
 		}
@@ -95,15 +97,28 @@ func create(ctx context.Context, server *api.Client) error {
 // demoObject is the object that the demo's writers contend for.
 const demoObject = demoObjects + "/nightly"
 
-// refused sends an update with a stale resourceVersion: a conflict.
-func refused(ctx context.Context, server *api.Client) error {
-	err := server.JSON(ctx, api.Request{Method: http.MethodPut, Path: demoObject, Body: []byte(`{
-  "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "nightly", "namespace": "default", "resourceVersion": "1"},
-  "spec": {"cronSpec": "0 4 * * *", "image": "backup:2"}}`)}, nil)
-	if api.Code(err) == http.StatusConflict {
-		return nil
+// contended plays a conflict: two writers read the same revision of the object, and both update it.
+func contended(ctx context.Context, server *api.Client) error {
+	writers := [...]string{"first-writer", "second-writer"}
+	var read [len(writers)]map[string]any
+	for i, name := range writers {
+		if err := server.JSON(ctx, api.Request{Path: demoObject, Header: http.Header{"User-Agent": {name}}}, &read[i]); err != nil {
+			return err
+		}
 	}
-	return err
+	for i, name := range writers {
+		read[i]["spec"] = map[string]any{"cronSpec": "0 4 * * *", "image": "backup:" + strconv.FormatInt(time.Now().UnixNano(), 36)}
+		body, err := json.Marshal(read[i])
+		if err != nil {
+			return err
+		}
+		err = server.JSON(ctx, api.Request{Method: http.MethodPut, Path: demoObject + "?fieldManager=" + name,
+			Header: http.Header{"User-Agent": {name}}, Body: body}, nil)
+		if err != nil && api.Code(err) != http.StatusConflict {
+			return err
+		}
+	}
+	return nil
 }
 
 // demoRace is the fault that delays the first transaction of a merge patch until another writer has committed.

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -22,6 +23,8 @@ type defining struct {
 	mu     sync.Mutex
 	status []string
 	exists bool
+	// updated: the revision that the writers read is not the latest any more.
+	updated bool
 	// recorded are the requests that a server would record.
 	recorded []string
 }
@@ -37,10 +40,18 @@ func (s *defining) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.recorded = append(s.recorded, r.Method+" "+r.URL.Path)
 	}
 	switch {
-	case r.Method == http.MethodPut:
+	case r.Method == http.MethodPut && s.updated:
 		w.WriteHeader(http.StatusConflict)
+	case r.Method == http.MethodPut:
+		var sent struct {
+			Metadata struct{ ResourceVersion string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || sent.Metadata.ResourceVersion != "7" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		s.updated = true
 	case r.URL.Path == demoObject:
-		_, _ = fmt.Fprint(w, "{}")
+		_, _ = fmt.Fprint(w, `{"metadata":{"resourceVersion":"7"}}`)
 	case r.Method == http.MethodGet:
 		_, _ = fmt.Fprintf(w, `{"status":{"conditions":[%s]}}`, s.status[0])
 		s.status = s.status[min(1, len(s.status)-1):]
@@ -61,17 +72,19 @@ func TestDemo(t *testing.T) {
 		taken       = `{"type":"NamesAccepted","status":"False","message":"\"CronTab\" is already in use"},{"type":"Established","status":"False"}`
 		definition  = "POST " + demoDefinitions
 		object      = "POST " + demoObjects
+		read        = "GET " + demoObject
+		update      = "PUT " + demoObject
 	)
-	all := []string{definition, object, object, "PUT " + demoObject, "GET " + demoObject}
+	all := []string{definition, object, object, read, read, update, update, read}
 	for name, test := range map[string]struct {
 		status         []string
 		exists         bool
 		recorded       []string
 		said, complain string
 	}{
-		"at once":         {status: []string{established}, recorded: all, said: "the demo is there"},
-		"later":           {status: []string{"", accepted, established}, recorded: all, said: "the demo is there"},
-		"there already":   {status: []string{established}, exists: true, recorded: all, said: "the demo is there"},
+		"at once":         {status: []string{established}, recorded: all, said: "n walks through this GET"},
+		"later":           {status: []string{"", accepted, established}, recorded: all, said: "n walks through this GET"},
+		"there already":   {status: []string{established}, exists: true, recorded: all, said: "n walks through this GET"},
 		"names of others": {status: []string{"", taken}, recorded: all[:1], complain: `"CronTab" is already in use`},
 	} {
 		t.Run(name, func(t *testing.T) {

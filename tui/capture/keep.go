@@ -10,16 +10,17 @@ import (
 
 // memory is the screen's state from one run to the next.
 type memory struct {
-	Filter string `json:"filter,omitempty"`
+	Filter string            `json:"filter,omitempty"`
+	Named  map[string]string `json:"named,omitempty"`
 }
 
 var _ screen.Keeper = (*Screen)(nil)
 
 func (s *Screen) Keep() any {
-	if s.applied == "" {
+	if s.applied == "" && len(s.named) == 0 {
 		return nil
 	}
-	return memory{Filter: s.applied}
+	return memory{Filter: s.applied, Named: s.named}
 }
 
 func (s *Screen) Restore(data json.RawMessage) error {
@@ -27,6 +28,7 @@ func (s *Screen) Restore(data json.RawMessage) error {
 	if err := json.Unmarshal(data, &k); err != nil {
 		return err
 	}
+	s.named = k.Named // one of another version of kx is refused when it is taken
 	if _, err := filter.Parse(k.Filter, s.session.Known); err != nil {
 		return fmt.Errorf("the filter %q: %w", k.Filter, err)
 	}

@@ -48,6 +48,8 @@ var Panes = []Context{List, Steps, Detail}
 var (
 	Palette = Line("palette")
 	Help    = Place("help")
+	// InHelp is the line that narrows help.
+	InHelp  = Line("find in help")
 	Ask     = Line("question")
 	Menu    = Line("menu")
 	Confirm = Place("yes or no")

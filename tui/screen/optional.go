@@ -14,6 +14,12 @@ type (
 		Facts() []string
 	}
 
+	// Opener is a screen on which enter does something else than to open what is under the cursor.
+	Opener interface {
+		// Opens returns the hint of enter; empty if it does nothing now.
+		Opens() string
+	}
+
 	// Leaver is a screen with work that ends with the program, such as held requests.
 	Leaver interface {
 		// Leaving describes the loss that quitting causes; empty if there is none.
