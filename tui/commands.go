@@ -236,10 +236,12 @@ func (m *model) resizeLesson(larger bool) bool {
 
 // nextTheme switches to the next theme, for this run and the ones after it.
 func (m *model) nextTheme() {
-	i := slices.Index(theme.Names, m.theme.Name)
-	m.keptTheme = theme.Names[(i+1)%len(theme.Names)]
-	m.theme = m.terminal.Theme(m.keptTheme)
-	m.say(m.theme.Words.Phrase("theme %s", m.keptTheme))
+	names := m.terminal.Names()
+	name := names[(slices.Index(names, m.theme.Name)+1)%len(names)]
+	if m.theme = m.terminal.Theme(name); name != theme.Own { // the next run may not have its file
+		m.keptTheme = name
+	}
+	m.say(m.theme.Words.Phrase("theme %s", name))
 }
 
 func (m *model) copied(msg copiedMsg) {

@@ -31,7 +31,7 @@ func TestHintsOfHeld(t *testing.T) {
 	d.until("it is there", func() bool { return d.requests() == 2 && strings.Contains(d.part("state"), "next as in") })
 	for w, want := range map[int][2]string{
 		120: {
-			" n to its end  i to handler.decode  c continue  enter open  / filter  F follow",
+			" n to its end  i to handler.decode  c continue  > run to a step  enter open  / filter",
 			" PAUSED  held-1 at 15 handler.update   what if:  x steal the revision  X break this step   next as in 642e7f-12\n",
 		},
 		80: {" n to its end  i to handler.decode  c continue", " PAUSED  held-1 at 15 handler.update   what if:  X break this step\n"},

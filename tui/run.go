@@ -41,6 +41,8 @@ type Options struct {
 
 	// Theme overrides the kept theme for this run; it may be empty.
 	Theme theme.Name
+	// Skin holds the colours of the theme Own. It may be nil.
+	Skin *theme.Skin
 	// Language is the language of all words except the server's.
 	Language lang.Language
 	// Zone is the time zone of displayed times; nil means the zone of this machine.
@@ -138,7 +140,7 @@ func newScreen(ctx context.Context, o Options, t *theme.Terminal, out io.Writer)
 	if o.Log == nil {
 		o.Log = &logs.Tail{}
 	}
-	t.Words = o.Language
+	t.Words, t.Skin = o.Language, o.Skin
 	c := &crash{dir: o.CrashDir}
 	if file := os.Getenv(debugVariable); file != "" {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

@@ -355,3 +355,26 @@ func TestProgram(t *testing.T) {
 		goleak.VerifyNone(t, leaks)
 	}
 }
+
+// TestMissingRequests: what the server left out is explained beside the list, and takes no room from the header; who
+// stops following is told what he misses.
+func TestMissingRequests(t *testing.T) {
+	d := newDriver(t)
+	d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+	d.put("2", "4")
+	before := d.part("header")
+	d.server.LeaveOut(7)
+	d.until("it is told", func() bool { return strings.Contains(d.m.View(), "7 left out: too many at once") })
+	if after := d.part("header"); after != before {
+		t.Errorf("the header was\n%s\nand is\n%s", before, after)
+	}
+	d.press("k")
+	d.put("6", "12")
+	if got := d.m.View(); !strings.Contains(got, "2 newer · F") {
+		t.Error(got)
+	}
+	d.press("F")
+	if got := d.m.View(); !strings.Contains(got, "follow on") {
+		t.Error(got)
+	}
+}

@@ -108,10 +108,23 @@ func (m *model) header() string {
 // others are only digits.
 func (m *model) tabs() []tab {
 	all := m.tabsOf(func(n int, name screen.Name) string { return fmt.Sprintf("%d %s", n, m.named(name)) })
-	if last := all[len(all)-1]; last.x+last.w+roomForFacts > m.w {
+	room := roomForFacts
+	if m.w >= layout.Narrow { // what is true of the server does not go because a number grew: the names make room
+		room = m.roomOfFacts()
+	}
+	if last := all[len(all)-1]; last.x+last.w+room > m.w {
 		return m.tabsOf(func(n int, _ screen.Name) string { return fmt.Sprint(n) })
 	}
 	return all
+}
+
+// roomOfFacts returns the width of all facts but the address, which comes last.
+func (m *model) roomOfFacts() int {
+	w := 2
+	for _, fact := range m.serverFacts() {
+		w += 2 + draw.Width(fact)
+	}
+	return w
 }
 
 // roomForFacts is the least width that the tabs leave in the header.
@@ -153,8 +166,8 @@ func (m *model) lessonTab() string { return keys.ToLesson.Key() + " " + m.named(
 // named returns a screen's translated name.
 func (m *model) named(name screen.Name) string { return m.theme.Words.Text(string(name)) }
 
-// facts lists the screens' facts about the server, and its address.
-func (m *model) facts() []string {
+// serverFacts lists the facts about the server but for its address.
+func (m *model) serverFacts() []string {
 	var all []string
 	for _, s := range m.order {
 		if f, ok := s.(screen.Facts); ok {
@@ -162,7 +175,12 @@ func (m *model) facts() []string {
 		}
 	}
 	all = append(all, m.revisions.facts()...)
-	all = append(all, m.recordingFacts()...)
+	return append(all, m.recordingFacts()...)
+}
+
+// facts lists the screens' facts about the server, and its address.
+func (m *model) facts() []string {
+	all := m.serverFacts()
 	_, host, _ := strings.Cut(draw.Clean(m.client.Host()), "://")
 	switch {
 	case m.options.Saved != nil:

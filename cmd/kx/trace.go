@@ -230,6 +230,8 @@ func (f *traceFollower) take(host string) error {
 		switch batch.State.Phase {
 		case session.Live:
 			fmt.Fprintf(f.errOut, "kx: following the requests to %s\n", host)
+		case session.Foreign:
+			return fmt.Errorf("%s: %s; --kubeconfig says which server to use", host, batch.State.Reason)
 		case session.Retrying:
 			fmt.Fprintf(f.errOut, "kx: %s: trying again\n", batch.State.Reason)
 		}

@@ -7,20 +7,25 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/core/capture"
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -40,6 +45,7 @@ type tuiOptions struct {
 	// --listen.
 	anyPort    bool
 	kubeconfig string
+	context    string
 	saved      string
 	theme      string
 	language   lang.Language
@@ -63,6 +69,7 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 		Example: `  kx tui                               # keys, kubeconfig and data in ~/.kx
   kx tui --ephemeral                   # keep nothing
   kx tui --kubeconfig ./elsewhere      # follow a kx that runs elsewhere
+  kx tui --context class               # of a context of your kubeconfig
   kx tui -r kx.ndjson                  # look at what kx trace save, or w on the screen, saved
   kx tui -r way.html                   # or kx trace export -o html
   kx tui --linear                      # lines that are only added, and commands by name: for a screen reader`,
@@ -87,14 +94,16 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 	fs.BoolVar(&o.server.Ephemeral, "ephemeral", o.server.Ephemeral, "keep everything in a temporary directory and leave nothing")
 	fs.StringVar(&o.server.Listen, "listen", o.server.Listen, "address to serve on; port 0 picks a free one, as does --ephemeral")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "follow the server of this kubeconfig, and start none")
+	fs.StringVar(&o.context, "context", o.context, "follow the server of this context of the kubeconfig, and start none")
 	fs.StringVarP(&o.saved, "read", "r", o.saved, "look at the requests of a capture, or of a page of kx trace export, and start no server")
 	languageVar(cmd, &o.language)
 	fs.BoolVar(&o.linear, "linear", false, "write lines that are only ever added, and take commands by name, for a screen reader; "+
 		"needs no terminal")
 	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, "+
-		"colour-blind or none (default $"+themeVariable+", or what was chosen last)")
+		"colour-blind or none, or a file of your own colours (default $"+themeVariable+", or what was chosen last)")
 	for _, one := range []string{"data-dir", "ephemeral", "listen", "read"} {
 		cmd.MarkFlagsMutuallyExclusive("kubeconfig", one)
+		cmd.MarkFlagsMutuallyExclusive("context", one)
 	}
 	for _, one := range []string{"data-dir", "ephemeral", "listen"} {
 		cmd.MarkFlagsMutuallyExclusive("read", one)
@@ -106,7 +115,7 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: clean up
 	defer stop()
 	screen := tui.Options{Language: o.language, Reasons: server.Reasons(), Log: &logs.Tail{}, Export: exportOnScreen}
-	if screen.Theme, err = theme.Parse(o.theme); err != nil {
+	if screen.Theme, screen.Skin, err = themeOf(o.theme); err != nil {
 		return fmt.Errorf("--theme: %w", err)
 	}
 	if config, err := os.UserConfigDir(); err == nil {
@@ -114,7 +123,8 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 	}
 	taken := takeLogs(screen.Log)
 	defer func() { taken.restore(err == nil) }()
-	own := o.saved == "" && o.kubeconfig == ""
+	elsewhere := o.kubeconfig != "" || o.context != ""
+	own := o.saved == "" && !elsewhere
 	if own && !o.server.Ephemeral {
 		screen.CrashDir = o.server.DataDir
 	} else if screen.CrashDir, err = taken.keepNothing(); err != nil {
@@ -128,19 +138,59 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 		if screen.Saved, err = readSaved(o.saved, memoryMost); err != nil {
 			return err
 		}
-	case o.kubeconfig != "":
-		config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	case elsewhere:
+		config, file, err := clientOf(o.kubeconfig, o.context)
 		if err != nil {
-			return fmt.Errorf("read the kubeconfig: %w", err)
+			return err
 		}
 		join.LimitPlugins(config, complain)
 		screen.Start = func(context.Context) (tui.Server, error) {
-			return tui.Server{Config: config, Kubeconfig: o.kubeconfig}, nil
+			return tui.Server{Config: config, Kubeconfig: file}, nil
 		}
 	default:
 		return serveAndShow(ctx, o, screen, taken)
 	}
 	return o.show(ctx, screen)
+}
+
+// themeOf returns the theme of a name, or of a file: a name with a dot or a separator is one.
+func themeOf(name string) (theme.Name, *theme.Skin, error) {
+	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) {
+		found, err := theme.Parse(name)
+		if err != nil {
+			return "", nil, fmt.Errorf("%w, or a file of your own colours, such as ./mine.yaml", err)
+		}
+		return found, nil, nil
+	}
+	skin, err := theme.ReadSkin(name)
+	return theme.Own, skin, err
+}
+
+// clientOf returns the client configuration of a context, or else of the current one, with the file that other programs
+// need to reach the server; without a kubeconfig it is the user's.
+func clientOf(kubeconfig, name string) (config *rest.Config, file string, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	contexts := slices.Sorted(maps.Keys(raw.Contexts))
+	if name != "" && raw.Contexts[name] == nil {
+		near := filter.Near(name, contexts)
+		if len(near) == 0 {
+			near = contexts
+		}
+		if len(near) == 0 {
+			return nil, "", fmt.Errorf("--context %s: the kubeconfig has no contexts; --kubeconfig names another file", name)
+		}
+		return nil, "", fmt.Errorf("--context %s: the kubeconfig has no such context; it has %s", name, strings.Join(near, ", "))
+	}
+	if config, err = loader.ClientConfig(); err != nil {
+		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return config, kubeconfig, nil
 }
 
 // readSaved reads a capture. If it is too long, or needs more memory than most, it keeps only the newest journeys.

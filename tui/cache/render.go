@@ -3,7 +3,6 @@ package cache
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,14 +93,17 @@ func (s *Screen) listRows() pane.Content {
 		c.Empty = []string{"", "  " + look.Words.Phrase("The server has no watch caches: it was started with --watch-cache=false.")}
 	}
 	c.Head = []string{look.Dim("   " + tableLine(columns, titles(columns)))}
-	state := slices.IndexFunc(s.caches.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == "State" })
+	state := s.stateColumn()
 	c.Row = func(i int) pane.Row {
 		var values []string
 		for _, cell := range s.caches.Rows[i].Cells {
 			values = append(values, draw.Clean(fmt.Sprint(cell)))
 		}
+		if s.unused(s.caches.Rows[i]) {
+			values[state] = look.Words.Phrase("not used yet")
+		}
 		row := pane.Row{Text: tableLine(columns, values), Full: strings.Join(values, " ")}
-		if state >= 0 && values[state] != string(v1alpha1.CacheFresh) && values[state] != string(v1alpha1.CacheUninitialized) {
+		if state >= 0 && values[state] != string(v1alpha1.CacheFresh) && !s.unused(s.caches.Rows[i]) {
 			row.Mark, row.Style = "!", look.Bad
 		}
 		return row

@@ -122,6 +122,7 @@ func (s *Screen) Drain() tea.Cmd {
 		return nil
 	}
 	s.caches, s.heard = *a.caches, true
+	s.usedFirst()
 	if s.want == "" && len(s.caches.Rows) > 0 {
 		s.want = nameIn(s.caches.Rows[0])
 		s.poller.choose(s.want)
@@ -131,6 +132,28 @@ func (s *Screen) Drain() tea.Cmd {
 	}
 	s.place()
 	return nil
+}
+
+// unused reports whether nobody has asked for the cache of a row.
+func (s *Screen) unused(row metav1.TableRow) bool {
+	i := s.stateColumn()
+	return i >= 0 && row.Cells[i] == string(v1alpha1.CacheUninitialized)
+}
+
+// stateColumn returns the index of the column of the state; -1 for none.
+func (s *Screen) stateColumn() int {
+	return slices.IndexFunc(s.caches.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == "State" })
+}
+
+// usedFirst puts the caches that are in use before those that nobody has asked for.
+func (s *Screen) usedFirst() {
+	rank := func(row metav1.TableRow) int {
+		if s.unused(row) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(s.caches.Rows, func(a, b metav1.TableRow) int { return rank(a) - rank(b) })
 }
 
 // place puts the cursor on the chosen cache.

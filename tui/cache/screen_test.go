@@ -360,3 +360,21 @@ func TestRuler(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestUsedFirst: caches that nobody has asked for come last, and say so.
+func TestUsedFirst(t *testing.T) {
+	h, s, _ := newScreen(t)
+	h.Until("the caches are known", func() bool { return s.heard && len(s.caches.Rows) > 1 })
+	state := s.stateColumn()
+	first := nameIn(s.caches.Rows[0])
+	s.caches.Rows[0].Cells[state] = string(v1alpha1.CacheUninitialized)
+	s.usedFirst()
+	last := s.caches.Rows[len(s.caches.Rows)-1]
+	if nameIn(last) != first {
+		t.Errorf("%s is last, not %s", nameIn(last), first)
+	}
+	s.list.SetCursor(len(s.caches.Rows) - 1)
+	if got := frame(h); !strings.Contains(got, "not used yet") || strings.Contains(got, "Uninitialized") {
+		t.Error(got)
+	}
+}

@@ -44,6 +44,7 @@ type Screen struct {
 	open      subject
 	held      *control.Control
 	orders    orders
+	running   running
 	precedent precedent
 	related   relatedRequests
 	hidden    hiddenCount

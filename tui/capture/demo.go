@@ -63,7 +63,7 @@ func (s *Screen) createDemo() tea.Cmd {
 				return nil
 			}
 			s.host.Say(s.phrase(
-				"%s walks through this GET, %s tells it; above: two writers read one revision, so the second got 409; a patch was tried twice",
+				"the demo is there: %s walks this GET, %s tells it; above: two writers of one revision, so a 409, and a patch tried twice",
 				keys.Next.Key(), keys.Tell.Key()))
 			return nil
 		}

@@ -82,9 +82,9 @@ func TestDemo(t *testing.T) {
 		recorded       []string
 		said, complain string
 	}{
-		"at once":         {status: []string{established}, recorded: all, said: "n walks through this GET"},
-		"later":           {status: []string{"", accepted, established}, recorded: all, said: "n walks through this GET"},
-		"there already":   {status: []string{established}, exists: true, recorded: all, said: "n walks through this GET"},
+		"at once":         {status: []string{established}, recorded: all, said: "the demo is there"},
+		"later":           {status: []string{"", accepted, established}, recorded: all, said: "the demo is there"},
+		"there already":   {status: []string{established}, exists: true, recorded: all, said: "the demo is there"},
 		"names of others": {status: []string{"", taken}, recorded: all[:1], complain: `"CronTab" is already in use`},
 	} {
 		t.Run(name, func(t *testing.T) {

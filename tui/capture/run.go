@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 // runCommands run to a step beyond the next one, or go back over the recorded steps.
 func (s *Screen) runCommands() []keys.Command {
 	return []keys.Command{
-		{ID: "run.to", Meaning: keys.RunTo, Contexts: keys.Panes, WhyNot: s.whyNoRunTo, Do: s.runTo,
+		{ID: "run.to", Meaning: keys.RunTo, Contexts: keys.Panes, Next: s.runToHint, WhyNot: s.whyNoRunTo, Do: s.runTo,
 			Help: "Send the request again, held when it reaches the step under the cursor. A request that is held runs to a step that " +
 				"you name."},
 		{ID: "run.next-layer", Meaning: keys.NextLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
@@ -87,6 +88,7 @@ func (s *Screen) run(to goal) tea.Cmd {
 		s.seek(to, 1)
 		return nil
 	}
+	s.running = running{id: row.Name, stolen: s.running.stolenFrom(row.Name), to: to.what}
 	return s.runOn(row.Name, int(s.heldHere(held).Step), to)
 }
 
@@ -184,4 +186,52 @@ func (s *Screen) holdHere() screen.ToSend {
 		}
 	}
 	return hold
+}
+
+// runToHint is the hint of running to a step while a request is held.
+func (s *Screen) runToHint() string {
+	if len(s.heldAt()) > 0 {
+		return "run to a step"
+	}
+	return ""
+}
+
+// pastFilters is the goal of the first step behind the filters.
+var pastFilters = goal{what: "a step behind the filters", step: func(all []v1alpha1.Step, _, at int) bool {
+	return all[at].Layer != filterLayer
+}}
+
+// running is the request that the user let go on, until its end.
+type running struct {
+	id     string
+	to     string // where it was to stop; empty if nowhere
+	stolen bool   // another writer has committed meanwhile
+}
+
+// stolenFrom reports whether another writer has committed before the request.
+func (r running) stolenFrom(id string) bool { return r.id == id && r.stolen }
+
+// tellEnd says what became of the request that the user let go on, once it has ended.
+func (s *Screen) tellEnd(j *v1alpha1.Journey) {
+	r := s.running
+	if r.id != j.Name || j.Status.Phase != v1alpha1.JourneyComplete {
+		return
+	}
+	s.running = running{}
+	text := s.phrase("%s ended with %d", j.Name, j.Status.Code)
+	switch {
+	case r.to != "":
+		text = s.phrase("%s ended with %d, and never came to %s", j.Name, j.Status.Code, s.phrase(r.to))
+	case r.stolen && j.Status.Code == http.StatusConflict:
+		text = s.phrase("%s ended with 409: it met the conflict", j.Name)
+	case r.stolen && j.Status.Tries > 1:
+		text = s.phrase("%s ended with %d: it met the conflict, and succeeded at attempt %d", j.Name, j.Status.Code, j.Status.Tries)
+	case r.stolen:
+		text = s.phrase("%s ended with %d: it met no conflict", j.Name, j.Status.Code)
+	}
+	if r.to != "" {
+		s.host.Complain(text)
+	} else {
+		s.host.Say(text)
+	}
 }

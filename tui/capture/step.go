@@ -140,7 +140,12 @@ func (s *Screen) goOn(action v1alpha1.JourneyAction) tea.Cmd {
 		s.moveOn(action)
 		return nil
 	}
-	return s.tell(row.Name, v1alpha1.JourneyCommandSpec{Action: action, Step: &s.heldHere(held).Step})
+	here := s.heldHere(held)
+	s.running = running{id: row.Name, stolen: s.running.stolenFrom(row.Name)}
+	if action == v1alpha1.ActionNext && s.atFilter(here) {
+		return s.runOn(row.Name, int(here.Step), pastFilters) // they are many, and seldom what is looked for
+	}
+	return s.tell(row.Name, v1alpha1.JourneyCommandSpec{Action: action, Step: &here.Step})
 }
 
 // heldHere returns the held step under the cursor, or else the first held step.
@@ -230,6 +235,13 @@ func (s *Screen) take(j journey) {
 		s.host.Say("") // a new hold replaces any earlier note
 	}
 	s.showStep()
+	s.tellEnd(j.Journey)
+}
+
+// atFilter reports whether a request is held before one of the filters.
+func (s *Screen) atFilter(h *v1alpha1.HeldStep) bool {
+	j := s.open.journey
+	return j != nil && int(h.Step) < len(j.Status.Steps) && j.Status.Steps[h.Step].Layer == filterLayer
 }
 
 // heldSame reports whether a journey is held at the same places as before.

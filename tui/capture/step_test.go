@@ -317,6 +317,44 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
+// TestRunEnds: the end of a request that was let go on says what became of it.
+func TestRunEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		keys []string
+		code int32
+		want string
+	}{
+		"let go on":            {[]string{"c"}, 200, "ended with 200"},
+		"stolen, and refused":  {[]string{"x", "c"}, 409, "ended with 409: it met the conflict"},
+		"stolen, for nothing":  {[]string{"x", "c"}, 200, "ended with 200: it met no conflict"},
+		"another layer missed": {[]string{"}"}, 200, "ended with 200, and never came to another layer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, s, server := held(t)
+			server.becomes = over(server.becomes)
+			server.becomes.ResourceVersion, server.becomes.Status.Code = "100", test.code
+			id := s.open.id
+			h.Press(test.keys...)
+			h.Until("it is over", func() bool {
+				return strings.Contains(strings.Join(append(h.Said, h.Complained...), "\n"), id+" "+test.want)
+			})
+		})
+	}
+}
+
+// TestNoConflictAnyMore: after its write a request can't lose its revision.
+func TestNoConflictAnyMore(t *testing.T) {
+	_, s, _ := held(t)
+	if why := s.whyNoSteal(); why != "" {
+		t.Error(why)
+	}
+	j := s.open.journey
+	j.Status.Held[0].Step = int32(len(j.Status.Steps) - 1)
+	if why := s.whyNoSteal(); !strings.Contains(why, "no conflict can come any more") {
+		t.Errorf("%q", why)
+	}
+}
+
 // TestBreakUnheld has the next request like one that is over meet a fault, at the step under the cursor.
 func TestBreakUnheld(t *testing.T) {
 	h, s, server := held(t)

@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"fmt"
 	"os"
 	"strings"
 
@@ -31,14 +30,8 @@ func (s *Screen) Facts() []string {
 		facts = append(facts, look.Notice(s.phrase("saved")))
 	case session.Retrying:
 		facts = append(facts, look.Bad("! "+s.phrase("no answer")))
-	}
-	for _, f := range []struct {
-		n    uint64
-		what string
-	}{{s.ring.Dropped, s.phrase("dropped")}, {s.ring.LeftOut, s.phrase("left out")}} {
-		if f.n > 0 {
-			facts = append(facts, look.Notice(fmt.Sprintf("%s %d", f.what, f.n)))
-		}
+	case session.Foreign:
+		return append(facts, look.Bad("! "+s.phrase("no kx")))
 	}
 	if s.applied != "" { // the server does not report how many more there are
 		return append(facts, s.phrase("matching %d", s.ring.Len()))
@@ -59,6 +52,10 @@ func (s *Screen) filterLine() string {
 		return " / " + s.Line().View(w-3-draw.Width(verdict)) + verdict
 	}
 	left := look.Dim(" / " + s.phrase("all requests"))
+	missing := s.missing()
+	if missing != "" && w < layout.Narrow {
+		left = " /"
+	}
 	if n := s.ring.Folded(); n > 0 {
 		left += look.Dim("   " + s.phrase("%d of clients' discovery hidden: %s shows them", n, keys.Hidden.Key()))
 	}
@@ -68,11 +65,29 @@ func (s *Screen) filterLine() string {
 			left += look.Dim("   " + s.phrase("esc shows all"))
 		}
 	}
+	left += missing
 	follow := s.phrase("follow off")
 	if s.list.Following() {
 		follow = s.phrase("follow on")
+	} else if n := s.list.Newer(); n > 0 {
+		follow = look.Notice(s.phrase("%d newer", n)) + " · " + look.Key(keys.Follow.Key())
 	}
 	return draw.Ends(left, follow+" ", w)
+}
+
+// missing tells which requests are not in the list, and why.
+func (s *Screen) missing() string {
+	text := ""
+	if n := s.ring.LeftOut; n > 0 {
+		text += "   " + s.phrase("%d left out: too many at once", n)
+	}
+	if n := s.ring.Dropped; n > 0 {
+		text += "   " + s.phrase("%d dropped: %d are kept", n, ringCapacity)
+	}
+	if text == "" {
+		return ""
+	}
+	return s.host.Theme().Notice(text)
 }
 
 func (s *Screen) Foot() (same, state string) {

@@ -104,6 +104,12 @@ func (s *Screen) emptyList() []string {
 		return []string{"  " + s.phrase("Connecting to %s ...", host)}
 	case s.state.Phase == session.Retrying:
 		return []string{"  " + s.host.Theme().Words.Text(screen.NoAnswer)}
+	case s.state.Phase == session.Foreign:
+		return []string{
+			"  " + s.phrase("%s answers, but it isn't a kx: it has no kx.dev API.", host), "",
+			"  " + s.phrase("kx tui without --kubeconfig starts a kx, or joins the one that runs here."),
+			"  " + s.phrase("kx tui --kubeconfig FILE --context NAME follows another server. q quits."),
+		}
 	case s.applied != "":
 		return s.hidden.lines(s.applied, s.host.Theme().Words)
 	}

@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -56,6 +58,12 @@ func (s *Screen) whyNoSteal() string {
 	if why := s.whyNotHeld(); why != "" {
 		return why
 	}
+	switch q := &s.list.Selected().Spec; {
+	case q.Verb == "get":
+		return "a read meets no conflict"
+	case s.hasWritten():
+		return "the request has written already: no conflict can come any more"
+	}
 	if _, _, _, _, ok := v1alpha1.Steal(s.list.Selected().Journey); !ok {
 		return "only a request about one object that is there can lose its revision"
 	}
@@ -93,10 +101,43 @@ func (s *Screen) whyNoDrop() string {
 	return ""
 }
 
+// hasWritten reports whether the open request has written its object.
+func (s *Screen) hasWritten() bool {
+	return s.tookStep(func(step *v1alpha1.Step) bool {
+		_, _, wrote := blame.StepWrite(step)
+		return wrote
+	})
+}
+
+// hasRead reports whether the open request has decided on a state of its object: another write makes that state stale.
+func (s *Screen) hasRead() bool {
+	return s.tookStep(func(step *v1alpha1.Step) bool { return step.ID == trace.StoreTryUpdate.String() })
+}
+
+// tookStep reports whether the open request took such a step before the one that holds it.
+func (s *Screen) tookStep(yes func(*v1alpha1.Step) bool) bool {
+	j, held := s.open.journey, s.heldAt()
+	if j == nil || j.Name != s.list.Selected().Name || len(held) == 0 {
+		return false
+	}
+	here := s.heldHere(held)
+	for i := range j.Status.Steps {
+		if before := i < int(here.Step) || i == int(here.Step) && here.At == v1alpha1.AtEnd; before && yes(&j.Status.Steps[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // steal makes another writer commit first. The request stays held: n or c shows how it handles the conflict.
 func (s *Screen) steal() tea.Cmd {
 	j := s.list.Selected().Journey
-	return s.telled(j.Name, s.phrase("another writer has committed: let the request go on, and it meets a conflict"),
+	s.running = running{id: j.Name, stolen: true}
+	did := s.phrase("another writer has committed: let the request go on, and it meets a conflict")
+	if !s.hasRead() {
+		did = s.phrase("another writer has committed: the request has not read the object yet, and meets a conflict only if it names a revision")
+	}
+	return s.telled(j.Name, did,
 		func(ctx context.Context) (*v1alpha1.Journey, error) {
 			if err := s.held.Steal(ctx, j); err != nil {
 				return nil, err

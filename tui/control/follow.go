@@ -37,9 +37,10 @@ type feed[T any] struct {
 }
 
 func (f feed[T]) run(ctx context.Context) {
-	wait := retryFirst
+	wait, known := retryFirst, false
 	for ctx.Err() == nil {
 		version, err := f.list(ctx)
+		known = known || err == nil
 		for err == nil && ctx.Err() == nil {
 			wait = retryFirst
 			version, err = f.watch(ctx, version)
@@ -51,6 +52,9 @@ func (f feed[T]) run(ctx context.Context) {
 			continue // the list must be read again
 		}
 		f.control.failed(f.path, err)
+		if api.Code(err) == http.StatusNotFound && !known {
+			return // it never had this
+		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -126,7 +130,7 @@ func (c *Control) failed(path string, err error) {
 	}
 	text := draw.Clean(err.Error())
 	if api.Code(err) == http.StatusNotFound {
-		text = "this server has no breakpoints (kx.dev/v1alpha1): is it a kx?"
+		text = "this server has none of this (kx.dev/v1alpha1): is it a kx?"
 	}
 	c.problem[path] = text
 	if path == heldPath {

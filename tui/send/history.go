@@ -23,10 +23,12 @@ type entry struct {
 	request request.Request
 	at      time.Time // zero if it was not sent
 	held    bool
+	heldAt  string // the step that was to hold it; empty for the first
 
 	exchange  *exchange.Exchange // nil if it was not sent
 	answer    exchange.Answer    // as of the last time
 	led       bool               // to where it is held
+	missed    bool               // it ended without being held, which was said
 	forgotten bool               // its body is not kept any more
 }
 

@@ -209,6 +209,14 @@ func (s *Screen) Drain() tea.Cmd {
 			}
 		}
 	}
+	if e := s.shown; e != nil && e.held && e.answer.Ended && e.answer.HeldAt == "" && e.answer.Err == nil && !e.missed {
+		e.missed = true
+		if e.heldAt == "" {
+			s.host.Complain(s.host.Theme().Words.Phrase("it ended with %d before it could be held", e.answer.Code))
+		} else {
+			s.host.Complain(s.host.Theme().Words.Phrase("it ended with %d and never came to %s: nothing held it", e.answer.Code, e.heldAt))
+		}
+	}
 	s.history.trim()
 	return tea.Batch(cmds...)
 }

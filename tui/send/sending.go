@@ -54,7 +54,7 @@ type hold struct {
 
 // start sends a request in the background.
 func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
-	e := &entry{request: r.Clone(), at: s.now(), held: held}
+	e := &entry{request: r.Clone(), at: s.now(), held: held, heldAt: s.holdAt.step}
 	e.exchange = exchange.Start(s.host.Context(), s.host.API(), h, exchange.Options{Held: held,
 		HeldAt: s.holdAt.step, Skip: s.holdAt.skip, Made: s.holding, Guard: s.host.Guard}, s.now, s.host.Changed)
 	s.holdAt = hold{}

@@ -31,7 +31,7 @@ var (
 	ErrForgotten = errors.New("the server no longer has this journey: it keeps the latest ones")
 	// errGone means that a watch can't resume at its revision: the list must be read again.
 	errGone = errors.New("the server no longer has that resourceVersion")
-	errNoKX = errors.New("this server has no journeys (kx.dev/v1alpha1): is it a kx?")
+	errNoKX = errors.New("it answers, but it isn't a kx: it has no kx.dev API")
 )
 
 func (c *client) get(ctx context.Context, id string) (*v1alpha1.Journey, error) {

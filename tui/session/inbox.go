@@ -14,6 +14,7 @@ const (
 	Connecting Phase = iota
 	Live
 	Retrying
+	Foreign // the server answers, and is no kx: it is not asked again
 	AsSaved // there is no server: all there is was saved
 )
 

@@ -190,6 +190,9 @@ func (f *follower) run(ctx context.Context) {
 		case err == nil: // the watch came to its end: go on from there
 		case errors.Is(err, errGone):
 			rv = ""
+		case errors.Is(err, errNoKX) && !f.listed:
+			f.leave(func(b *Batch) { b.State = State{Phase: Foreign, Reason: err.Error()} })
+			return
 		default:
 			// A restarted server has other journeys and revisions.
 			rv = ""

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,8 +140,30 @@ func TestTroubles(t *testing.T) {
 	until(t, s, ring, "it goes on by itself", has(ring, "a"))
 	server.Refuse(http.StatusNotFound)
 	until(t, s, ring, "it says that this is no kx", func(st State) bool {
-		return st.Phase == Retrying && strings.Contains(st.Reason, "is it a kx?") && ring.Len() == 1
+		return st.Phase == Retrying && strings.Contains(st.Reason, "isn't a kx") && ring.Len() == 1
 	})
+}
+
+// TestForeign: a server that never was a kx is asked once.
+func TestForeign(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	s, err := New(&rest.Config{Host: server.URL}, trace.Catalogue{}, 10, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Follow("")
+	until(t, s, NewRing(10), "it says that this is no kx", func(st State) bool {
+		return st.Phase == Foreign && strings.Contains(st.Reason, "isn't a kx")
+	})
+	s.Close()
+	if n := asked.Load(); n != 1 {
+		t.Errorf("it was asked %d times", n)
+	}
 }
 
 func TestGet(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
@@ -91,6 +92,8 @@ func (t Theme) SameAs(command string) string {
 type Terminal struct {
 	// Words is the language of the terminal's themes.
 	Words lang.Language
+	// Skin holds the colours of the theme Own; nil if there is none.
+	Skin *Skin
 
 	renderer *lipgloss.Renderer
 	// plain reports that colours are unwanted or unavailable.
@@ -120,6 +123,14 @@ func (t *Terminal) Choose(said, kept Name) Name {
 	return Auto
 }
 
+// Names lists the themes of the terminal, in the order in which the user cycles through them.
+func (t *Terminal) Names() []Name {
+	if t.Skin == nil {
+		return Names
+	}
+	return append(slices.Clone(Names), Own)
+}
+
 // Theme returns a theme for the terminal. Bubble Tea asked the terminal for its background when the process began,
 // before anything else read from it. A theme named for a background does not need the answer.
 func (t *Terminal) Theme(name Name) Theme {
@@ -134,7 +145,11 @@ func (t *Terminal) Theme(name Name) Theme {
 		// A theme with colours was chosen explicitly.
 		t.renderer.SetColorProfile(t.renderer.Output().ColorProfile())
 	}
-	made := of(t.renderer, name, *t.dark)
+	p := paletteOf(name, *t.dark)
+	if name == Own && t.Skin != nil {
+		p = t.Skin.palette
+	}
+	made := of(t.renderer, name, p)
 	made.Words = t.Words
 	return made
 }
@@ -143,19 +158,18 @@ func (t *Terminal) Theme(name Name) Theme {
 func NewTheme(name Name, profile termenv.Profile) Theme {
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(profile)
-	return of(r, name, name != Light)
+	return of(r, name, paletteOf(name, name != Light))
 }
 
 // Plain returns the theme without colours.
 func Plain() Theme { return NewTheme(None, termenv.Ascii) }
 
-func of(r *lipgloss.Renderer, name Name, dark bool) Theme {
+func of(r *lipgloss.Renderer, name Name, p palette) Theme {
 	if name == None {
 		same := func(text string) string { return text }
 		return Theme{Name: name, Title: same, Dim: same, Border: same, Focus: same, Selected: same, Key: same, Good: same, Bad: same,
 			Notice: same, Tab: same, Layer: same, Lanes: [...]Style{same, same, same, same, same, same}}
 	}
-	p := paletteOf(name, dark)
 	plain := r.NewStyle().Inline(true)
 	colour := func(c string) lipgloss.Style { return plain.Foreground(lipgloss.Color(c)) }
 	paint := func(s lipgloss.Style) Style { return func(text string) string { return s.Render(text) } }

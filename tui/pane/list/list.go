@@ -28,6 +28,7 @@ type Pane struct {
 	scroll   pane.Scroll
 	selected string
 	follow   bool
+	newest   string // the last row when following stopped
 	// need holds the widths for all rows drawn so far: columns do not shrink when a long row is gone.
 	need columns
 
@@ -63,8 +64,21 @@ func (p *Pane) SetSize(w, h int) {
 // Following reports whether the cursor follows the newest row.
 func (p *Pane) Following() bool { return p.follow }
 
+// Newer returns the number of rows that came since following stopped.
+func (p *Pane) Newer() int {
+	if i := p.ring.Index(p.newest); i >= 0 && !p.follow {
+		return p.ring.Len() - 1 - i
+	}
+	return 0
+}
+
 // Hold stops following, so that the row under the cursor stays.
-func (p *Pane) Hold() { p.follow = false }
+func (p *Pane) Hold() {
+	if n := p.ring.Len(); p.follow && n > 0 {
+		p.newest = p.ring.At(n - 1).Name
+	}
+	p.follow = false
+}
 
 // Selected returns the row under the cursor, or nil.
 func (p *Pane) Selected() *session.Row {
@@ -106,7 +120,7 @@ func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 	if !p.scroll.Move(id, p.ring.Len(), p.rows()) {
 		return nil, false
 	}
-	p.follow = false
+	p.Hold()
 	p.moved()
 	return nil, true
 }
@@ -119,7 +133,11 @@ func (p *Pane) Follow() {
 
 // ToggleFollow starts or stops following the newest request.
 func (p *Pane) ToggleFollow() {
-	p.follow = !p.follow
+	if p.follow {
+		p.Hold()
+	} else {
+		p.follow = true
+	}
 	p.Sync()
 }
 

@@ -105,6 +105,9 @@ func (l *linear) drain() {
 		switch l.phase = batch.State; l.phase.Phase {
 		case session.Live:
 			l.say("Following %s.", l.Host)
+		case session.Foreign:
+			l.say("%s answers, but it isn't a kx: it has no kx.dev API.", l.Host)
+			l.say("kx tui --kubeconfig FILE --context NAME follows another server. q quits.")
 		case session.Retrying:
 			l.say("No answer: %s. Trying again.", l.phase.Reason)
 		}
