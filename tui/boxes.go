@@ -86,7 +86,8 @@ func (m *model) helpLines() []string {
 	}
 	if len(sought) > 0 {
 		if len(lines) == 0 {
-			lines = append(lines, " "+m.theme.Words.Phrase("No key of this pane has that. %s looks among all commands.", keys.OpenPalette.Key()))
+			lines = append(lines, " "+m.theme.Words.Phrase("No key of this pane has that. %s looks among all commands.",
+				keys.OpenPalette.Key()))
 		}
 		return lines
 	}

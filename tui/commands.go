@@ -121,6 +121,8 @@ func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 			Help: "Say which server this is, and how to follow another one."},
 		{ID: "log.open", Meaning: keys.OpenLog, Contexts: panes, WhyNot: m.whyNoLog, Do: func() tea.Cmd { return m.lead(screen.ToLog{}) },
 			Help: "Show what kx logged since it took the terminal."},
+		{ID: "did.open", Meaning: keys.OpenDid, Contexts: panes, WhyNot: m.whyNoDid, Do: func() tea.Cmd { return m.lead(screen.ToDid{}) },
+			Help: "Show what the screen sent for you, as kubectl and kx commands that can be copied as a whole."},
 		{ID: quitID, Meaning: keys.Quit, Contexts: append(panes, keys.Help), Do: m.quit,
 			Help: "Leave kx. It asks first if something would be lost."},
 		{ID: quitAlwaysID, Meaning: keys.QuitAlways, Contexts: everywhere, Do: func() tea.Cmd { return tea.Quit },
@@ -158,6 +160,13 @@ func (m *model) shared(id keys.ID) tea.Cmd {
 		m.say(m.theme.Words.Phrase("there is nothing here to %s", m.theme.Words.Text(c.Title)))
 	}
 	return cmd
+}
+
+func (m *model) whyNoDid() string {
+	if m.focused().Name() == screen.Did {
+		return "the log is open"
+	}
+	return m.client.Absent()
 }
 
 func (m *model) whyNoLog() string {

@@ -11,6 +11,7 @@
 // program only through screen.Host. Screens are plain structs, and so are their parts:
 //
 //	capture …  the screens
+//	did        what was sent for the user, as commands
 //	learn      a lesson, beside the current screen
 //	pane/…     the visible parts of a screen, with their cursors
 //	layout     the places of panes on a terminal of a size

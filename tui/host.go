@@ -32,6 +32,8 @@ func (h host) Reasons() trace.Catalogue { return h.m.options.Reasons }
 
 func (h host) Kubeconfig() string { return h.m.server.Kubeconfig }
 
+func (h host) KubeContext() string { return h.m.server.Context }
+
 func (h host) Say(text string) { h.m.say(text) }
 
 func (h host) Complain(text string) { h.m.complain(text) }

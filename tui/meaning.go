@@ -33,6 +33,7 @@ var alsoCalled = map[keys.ID]string{
 	"what-if.stale-cache": "lag, behind, stale read",
 	"etcd.compact":        "410, gone, expired",
 	"breakpoints.open":    "fault, webhook, debugger",
+	"did.open":            "command log, history, script, kubectl, audit",
 	"server.which":        "context, kubeconfig, cluster, connect, address",
 	"theme.next":          "skin, palette, dark, light, high contrast",
 	"record":              "diff, before and after, body",

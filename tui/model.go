@@ -14,6 +14,7 @@ import (
 
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/did"
 	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
@@ -45,7 +46,8 @@ type model struct {
 	drained time.Time
 
 	revisions revisions
-	returns   int              // the server's returns that the screens know of
+	returns   int // the server's returns that the screens know of
+	did       *did.Log
 	held      *control.Control // closed by the screen of breakpoints
 	table     *keys.Table
 	screens   map[screen.Name]screen.Screen
@@ -114,6 +116,8 @@ func newModel(ctx context.Context, o Options, t *theme.Terminal, out io.Writer, 
 		terminal: t, keptTheme: kept.Theme, theme: t.Theme(t.Choose(o.Theme, kept.Theme)),
 		screens: map[screen.Name]screen.Screen{}, mouse: !kept.NoMouse, dirty: true,
 	}
+	m.did = &did.Log{}
+	client.Report(m.did.Sent)
 	m.held = control.New(client, host{m}.Changed, host{m}.Guard)
 	for _, maker := range makers {
 		s := maker.make(host{m}, m)

@@ -65,8 +65,9 @@ func (m *model) typeIntoPalette(text []rune) {
 	m.chosen = pane.Scroll{}
 }
 
-// listed returns the commands of the palette whose ID, title, keys, other names or help contain all typed words. Commands
-// of the current screen come first, then the most used ones. A command that matches by its help alone comes last.
+// listed returns the commands of the palette whose ID, title, keys, other names or help contain all typed words.
+// Commands of the current screen come first, then the most used ones. A command that matches by its help alone comes
+// last.
 func (m *model) listed() []*keys.Command {
 	want := wanted(m.typing.String())
 	type ranked struct {

@@ -62,6 +62,8 @@ type Server struct {
 	Config *rest.Config
 	// Kubeconfig is the file with which other programs reach the server. The screen names it to new users.
 	Kubeconfig string
+	// Context is the context in it, if it is not the current one.
+	Context string
 	// InProcess reports that the server ends with the screen.
 	InProcess bool
 	// Note is a notice for the user, shown once the server is ready.

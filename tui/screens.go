@@ -4,6 +4,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/cache"
 	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/compare"
+	"github.com/kx-apiserver/kx/tui/did"
 	"github.com/kx-apiserver/kx/tui/etcd"
 	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/rules"
@@ -33,6 +34,7 @@ var makers = []maker{
 	{make: func(h screen.Host, _ *model) screen.Screen { return source.New(h) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return rules.New(h, m.held) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return logs.New(h, m.options.Log) }},
+	{make: func(h screen.Host, m *model) screen.Screen { return did.New(h, m.did) }, asks: true},
 }
 
 // numbered lists the screens that have a digit, in order.

@@ -392,7 +392,7 @@ func TestSavedCapture(t *testing.T) {
 	d.until("all are there", func() bool { return d.requests() == len(d.recorded) })
 	d.press("g", "enter")
 	frame := d.part("all")
-	for _, want := range []string{"kx.ndjson", "saved", "dropped 3", "34 steps"} {
+	for _, want := range []string{"kx.ndjson", "saved", "3 dropped", "34 steps"} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("%q is not seen:\n%s", want, frame)
 		}

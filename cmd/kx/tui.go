@@ -145,7 +145,7 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 		}
 		join.LimitPlugins(config, complain)
 		screen.Start = func(context.Context) (tui.Server, error) {
-			return tui.Server{Config: config, Kubeconfig: file}, nil
+			return tui.Server{Config: config, Kubeconfig: file, Context: o.context}, nil
 		}
 	default:
 		return serveAndShow(ctx, o, screen, taken)

@@ -39,6 +39,8 @@ type Client struct {
 	// absent is the reason why there is no server.
 	absent   string
 	presence presence
+	// report is called with each request; nil calls nothing.
+	report func(Request)
 }
 
 // New makes a client of the server of a config.
@@ -49,6 +51,9 @@ func New(config *rest.Config) (*Client, error) {
 
 // Later makes a client of a server that is not known yet: its requests wait for [Client.Connect].
 func Later() *Client { return &Client{ready: make(chan struct{})} }
+
+// Report has the client call report with each request that it sends, on any goroutine. It is called before the first.
+func (c *Client) Report(report func(Request)) { c.report = report }
 
 // Absent makes a client without a server: its requests fail with the reason why.
 func Absent(why string) *Client {
@@ -108,6 +113,8 @@ type Request struct {
 	// Header is added to what the client sends by itself.
 	Header http.Header
 	Body   []byte
+	// Asked marks a request that only reads, and that the user asked for.
+	Asked bool
 }
 
 // Error is an answer whose status is not a success.
@@ -170,6 +177,9 @@ func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
 	}
 	for name, values := range r.Header {
 		req.Header[name] = values
+	}
+	if c.report != nil {
+		c.report(r)
 	}
 	res, err := c.http.Do(req)
 	return res, c.answered(ctx, res, err)

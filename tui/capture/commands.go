@@ -12,6 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane/detail"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 var (
@@ -111,8 +112,8 @@ func (s *Screen) fileCommands() []keys.Command {
 			Help: "Save this request, or all of the list: as a page for any browser, as Markdown for an issue, as a drawing, or as a " +
 				"capture for kx tui -r and kx trace. Secrets are masked."},
 		{ID: "demo.create", Meaning: keys.Example, Contexts: keys.Panes, Next: s.demoHint, WhyNot: s.host.API().Absent, Do: s.createDemo,
-			Help: "Create a demo over the API: the definition of a resource CronTab, two objects of it, a conflict of two writers, a patch " +
-				"that is tried twice, and a GET."},
+			Help: "Create a demo over the API: the definition of a resource CronTab, two objects of it, a conflict of two writers, a " +
+				"patch that is tried twice, and a GET."},
 	}
 }
 
@@ -171,6 +172,9 @@ func (s *Screen) copyCommand() tea.Cmd {
 	note := ""
 	if j := s.open.journey; j != nil && j.Name == row.Name {
 		command, note = runnable(j)
+	}
+	if name := s.host.KubeContext(); name != "" {
+		command = "kubectl --context " + shell.Quote(name) + strings.TrimPrefix(command, "kubectl")
 	}
 	if config := s.host.Kubeconfig(); config != "" {
 		command = "kubectl --kubeconfig " + shellPath(config) + strings.TrimPrefix(command, "kubectl")

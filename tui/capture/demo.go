@@ -88,7 +88,7 @@ func create(ctx context.Context, server *api.Client) error {
 			return fmt.Errorf("play the demo: %w", err)
 		}
 	}
-	if err := server.Get(ctx, demoObject, nil, nil); err != nil {
+	if err := server.JSON(ctx, api.Request{Path: demoObject, Asked: true}, nil); err != nil {
 		return fmt.Errorf("play the demo: %w", err)
 	}
 	return nil
@@ -102,7 +102,8 @@ func contended(ctx context.Context, server *api.Client) error {
 	writers := [...]string{"first-writer", "second-writer"}
 	var read [len(writers)]map[string]any
 	for i, name := range writers {
-		if err := server.JSON(ctx, api.Request{Path: demoObject, Header: http.Header{"User-Agent": {name}}}, &read[i]); err != nil {
+		get := api.Request{Path: demoObject, Header: http.Header{"User-Agent": {name}}, Asked: true}
+		if err := server.JSON(ctx, get, &read[i]); err != nil {
 			return err
 		}
 	}

@@ -99,6 +99,15 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 	return s.phrase("past it")
 }
 
+// intoHint is the hint of going into a step, where that leads elsewhere than to go to the next.
+func (s *Screen) intoHint() string {
+	into := s.wouldStop(v1alpha1.ActionInto)
+	if into == s.wouldStop(v1alpha1.ActionNext) {
+		return ""
+	}
+	return into
+}
+
 // filterLayer is the layer of the filters, which each request passes one after the other.
 var filterLayer = trace.LayerFilter.String()
 

@@ -22,7 +22,7 @@ func (s *Screen) runCommands() []keys.Command {
 		{ID: "run.to", Meaning: keys.RunTo, Contexts: keys.Panes, Next: s.runToHint, WhyNot: s.whyNoRunTo, Do: s.runTo,
 			Help: "Send the request again, held when it reaches the step under the cursor. A request that is held runs to a step that " +
 				"you name."},
-		{ID: "run.next-layer", Meaning: keys.NextLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
+		{ID: "run.next-layer", Meaning: keys.NextLayer, Contexts: keys.Panes, Next: s.pastFiltersHint, WhyNot: s.whyNotOpen,
 			Do:   s.onceOpen(keys.Bind(s.run, toLayer)),
 			Help: "Go to the next step in another lane. A held request runs to there."},
 		{ID: "run.last-layer", Meaning: keys.LastLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
@@ -196,10 +196,14 @@ func (s *Screen) runToHint() string {
 	return ""
 }
 
-// pastFilters is the goal of the first step behind the filters.
-var pastFilters = goal{what: "a step behind the filters", step: func(all []v1alpha1.Step, _, at int) bool {
-	return all[at].Layer != filterLayer
-}}
+// pastFiltersHint is the hint of running to the next layer while a request is held at one of the filters, which are
+// many and seldom what is looked for.
+func (s *Screen) pastFiltersHint() string {
+	if held := s.heldAt(); len(held) > 0 && s.atFilter(s.heldHere(held)) {
+		return "past the filters"
+	}
+	return ""
+}
 
 // running is the request that the user let go on, until its end.
 type running struct {

@@ -23,7 +23,7 @@ import (
 // stepCommands step through a request, and hold others.
 func (s *Screen) stepCommands() []keys.Command {
 	return []keys.Command{
-		{ID: "step.into", Meaning: keys.Into, Contexts: keys.Panes, Next: keys.Bind(s.wouldStop, v1alpha1.ActionInto),
+		{ID: "step.into", Meaning: keys.Into, Contexts: keys.Panes, Next: s.intoHint,
 			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.Bind(s.goOn, v1alpha1.ActionInto)),
 			Help: "Go to the first step that this one calls, or else to the next. A held request runs to there."},
 		{ID: "step.out", Meaning: keys.Out, Contexts: keys.Panes, Next: keys.Bind(s.wouldStop, v1alpha1.ActionOut),
@@ -140,12 +140,8 @@ func (s *Screen) goOn(action v1alpha1.JourneyAction) tea.Cmd {
 		s.moveOn(action)
 		return nil
 	}
-	here := s.heldHere(held)
 	s.running = running{id: row.Name, stolen: s.running.stolenFrom(row.Name)}
-	if action == v1alpha1.ActionNext && s.atFilter(here) {
-		return s.runOn(row.Name, int(here.Step), pastFilters) // they are many, and seldom what is looked for
-	}
-	return s.tell(row.Name, v1alpha1.JourneyCommandSpec{Action: action, Step: &here.Step})
+	return s.tell(row.Name, v1alpha1.JourneyCommandSpec{Action: action, Step: &s.heldHere(held).Step})
 }
 
 // heldHere returns the held step under the cursor, or else the first held step.

@@ -342,6 +342,20 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
+// TestHintsAtFilter: at one of the filters the hints lead past them.
+func TestHintsAtFilter(t *testing.T) {
+	_, s, _ := held(t)
+	if got := s.pastFiltersHint(); got != "" {
+		t.Errorf("behind the filters: %q", got)
+	}
+	j := s.open.journey
+	at := slices.IndexFunc(j.Status.Steps, func(step v1alpha1.Step) bool { return step.Layer == filterLayer })
+	j.Status.Held[0].Step, j.Status.Held[0].ID = int32(at), j.Status.Steps[at].ID
+	if got := s.pastFiltersHint(); got != "past the filters" || s.runToHint() != "run to a step" {
+		t.Errorf("at a filter: %q, %q", got, s.runToHint())
+	}
+}
+
 // TestNoConflictAnyMore: after its write a request can't lose its revision.
 func TestNoConflictAnyMore(t *testing.T) {
 	_, s, _ := held(t)

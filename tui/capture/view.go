@@ -82,7 +82,7 @@ func (s *Screen) missing() string {
 		text += "   " + s.phrase("%d left out: too many at once", n)
 	}
 	if n := s.ring.Dropped; n > 0 {
-		text += "   " + s.phrase("%d dropped: %d are kept", n, ringCapacity)
+		text += "   " + s.phrase("%d dropped: the newest are kept", n)
 	}
 	if text == "" {
 		return ""

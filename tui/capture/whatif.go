@@ -135,7 +135,8 @@ func (s *Screen) steal() tea.Cmd {
 	s.running = running{id: j.Name, stolen: true}
 	did := s.phrase("another writer has committed: let the request go on, and it meets a conflict")
 	if !s.hasRead() {
-		did = s.phrase("another writer has committed: the request has not read the object yet, and meets a conflict only if it names a revision")
+		did = s.phrase("another writer has committed: the request has not read the object yet, " +
+			"and meets a conflict only if it names a revision")
 	}
 	return s.telled(j.Name, did,
 		func(ctx context.Context) (*v1alpha1.Journey, error) {

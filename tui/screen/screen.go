@@ -30,6 +30,7 @@ const (
 	Compare Name = "Compare"
 	Story   Name = "Story"
 	Log     Name = "Log"
+	Did     Name = "Command log"
 
 	// Lesson is beside the others. kx learn has it.
 	Lesson Name = "Lesson"
@@ -91,6 +92,8 @@ type Host interface {
 	Reasons() trace.Catalogue
 	// Kubeconfig is the file with which other programs reach the server. It may be empty.
 	Kubeconfig() string
+	// KubeContext is the context in it that other programs must name; empty for the current one.
+	KubeContext() string
 
 	// Say and Complain write a note into the line of state. The next key clears it.
 	Say(text string)
@@ -196,6 +199,9 @@ type ToRules struct{ Filter string }
 // ToLog leads to this program's log.
 type ToLog struct{}
 
+// ToDid leads to what was sent for the user, as commands.
+type ToDid struct{}
+
 func (t ToScreen) Screen() Name  { return t.Name }
 func (ToRequest) Screen() Name   { return Capture }
 func (ToRequests) Screen() Name  { return Capture }
@@ -209,3 +215,4 @@ func (ToCompare) Screen() Name   { return Compare }
 func (ToStory) Screen() Name     { return Story }
 func (ToRules) Screen() Name     { return Rules }
 func (ToLog) Screen() Name       { return Log }
+func (ToDid) Screen() Name       { return Did }

@@ -82,7 +82,7 @@ func (s *Screen) command() (way shell.Way, ok bool) {
 // commandFor returns the command with a kubeconfig.
 func (s *Screen) commandFor(kubeconfig string) shell.Way {
 	r, h, _ := s.built()
-	way := shell.WayOf(s.way, &r, &h, shell.Where{Kubeconfig: kubeconfig, Server: proxy})
+	way := shell.WayOf(s.way, &r, &h, shell.Where{Kubeconfig: kubeconfig, Context: s.host.KubeContext(), Server: proxy})
 	if way.Program == "curl" && way.Text != "" {
 		way.Note = "through kx proxy, which must run"
 	}

@@ -74,7 +74,7 @@ func own(r *request.Request, w Where) (words []string, ok bool) {
 	if !hasOwn || !subresourceFlag(r) || Option(kubectlResource(r.Resource)) || Option(r.Name) {
 		return nil, false
 	}
-	words = append([]string{"kubectl"}, kubeconfig(w)...)
+	words = append([]string{"kubectl"}, reach(w)...)
 	switch {
 	case r.Verb == request.Create:
 		words = append(words, "create", "-f", "-")
@@ -159,7 +159,7 @@ func kubectlResource(name string) string {
 
 // raw returns a kubectl command with --raw, which can send any request.
 func raw(h *request.HTTP, w Where) (words []string, ok bool) {
-	words = append([]string{"kubectl"}, kubeconfig(w)...)
+	words = append([]string{"kubectl"}, reach(w)...)
 	switch h.Method {
 	case "GET":
 		return append(words, "get", "--raw", h.URI()), true

@@ -30,6 +30,8 @@ func (w Way) Short() string {
 type Where struct {
 	// Kubeconfig is the file to pass to kubectl and kx; empty if they find it by themselves.
 	Kubeconfig string
+	// Context is the context to pass to kubectl; empty for the current one. kx has no flag for it.
+	Context string
 	// Server is the address for curl, without a path.
 	Server string
 	// CA, Cert and Key are files for curl. They may be empty: a proxy needs none.
@@ -97,6 +99,14 @@ func kubeconfig(w Where) []string {
 		return nil
 	}
 	return []string{"--kubeconfig", w.Kubeconfig}
+}
+
+// reach returns kubectl's flags for the server.
+func reach(w Where) []string {
+	if w.Context == "" {
+		return kubeconfig(w)
+	}
+	return append(kubeconfig(w), "--context", w.Context)
 }
 
 func curl(h *request.HTTP, w Where) Way {

@@ -98,8 +98,8 @@ func parseSkin(data []byte) (*Skin, error) {
 		case !ok:
 			return nil, unknown(role, "role", append(slices.Sorted(maps.Keys(roles)), "base"))
 		case value.Kind != yaml.ScalarNode || !colour.MatchString(value.Value):
-			return nil, fmt.Errorf("line %d: %q is no colour for %s: write \"#RRGGBB\" in quotes, or a number up to 255", value.Line, value.Value,
-				role.Value)
+			return nil, fmt.Errorf("line %d: %q is no colour for %s: write \"#RRGGBB\" in quotes, or a number up to 255",
+				value.Line, value.Value, role.Value)
 		default:
 			*into = value.Value
 		}

@@ -286,6 +286,8 @@ func (h *Host) Reasons() trace.Catalogue { return h.Known }
 
 func (h *Host) Kubeconfig() string { return "/home/you/.kx/kubeconfig" }
 
+func (h *Host) KubeContext() string { return "" }
+
 func (h *Host) Say(text string) { h.Said = append(h.Said, text) }
 
 func (h *Host) Complain(text string) { h.Complained = append(h.Complained, text) }

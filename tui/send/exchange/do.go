@@ -69,7 +69,7 @@ func Do(ctx context.Context, c *api.Client, h request.HTTP, o Options) (res *htt
 			return nil, nil, err
 		}
 	}
-	res, err = c.Send(ctx, api.Request{Method: h.Method, Path: h.Path, Query: h.Query, Header: header, Body: h.Body})
+	res, err = c.Send(ctx, api.Request{Method: h.Method, Path: h.Path, Query: h.Query, Header: header, Body: h.Body, Asked: true})
 	if err != nil {
 		done()
 		return nil, nil, err
