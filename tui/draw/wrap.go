@@ -7,12 +7,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Wrap breaks s into lines of at most w cells: at spaces where there are any, and between characters of Chinese.
+// Wrap breaks s into lines of at most w cells: at spaces where there are any, and between characters of Chinese. A path
+// or a key that is longer than a line is broken behind a slash.
 func Wrap(s string, w int) []string {
 	if w <= 0 {
 		return nil
 	}
-	if !strings.ContainsFunc(s, isWide) {
+	if !strings.ContainsFunc(s, isWide) && !hasLongPath(s, w) {
 		return strings.Split(ansi.Wrap(s, w, ""), "\n")
 	}
 	var lines []string
@@ -22,7 +23,20 @@ func Wrap(s string, w int) []string {
 	return lines
 }
 
-// wrapWide breaks one paragraph that has characters of two cells.
+// hasLongPath reports whether a path or a key in s is longer than a line.
+func hasLongPath(s string, w int) bool {
+	if strings.Contains(s, "\x1b") {
+		return false
+	}
+	for word := range strings.FieldsSeq(s) {
+		if len(word) > w && strings.Contains(word, "/") {
+			return true
+		}
+	}
+	return false
+}
+
+// wrapWide breaks one paragraph that has characters of two cells, or a long path.
 func wrapWide(s string, w int) (lines []string) {
 	line, used := "", 0
 	end := func() {
@@ -38,6 +52,9 @@ func wrapWide(s string, w int) (lines []string) {
 		}
 		for n > w && word != "" { // a word that is longer than a line
 			part := beginning(word, w)
+			if i := strings.LastIndexByte(part, '/'); i > 0 && len(part) < len(word) {
+				part = part[:i+1]
+			}
 			line, word = part, word[len(part):]
 			n -= ansi.StringWidth(part)
 			end()

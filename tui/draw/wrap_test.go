@@ -16,10 +16,12 @@ func TestWrapChinese(t *testing.T) {
 		{"向 etcd 读取一个键", 12, "向 etcd 读取|一个键"},
 		{"先读，再写，没有别人写过", 6, "先读，|再写，|没有别|人写过"},
 		{"对象（第一个）", 8, "对象（第|一个）"},
-		{"键 /registry/configmaps/default/demo 空闲", 14, "键|/registry/conf|igmaps/default|/demo 空闲"},
+		{"键 /registry/configmaps/default/demo 空闲", 14, "键|/registry/|configmaps/|default/demo|空闲"},
 		{"宽", 1, "宽"},
 		{"一\n二", 4, "一|二"},
 		{"no wide character", 8, "no wide|characte|r"},
+		{"the key /registry/configmaps/default/demo", 14, "the key|/registry/|configmaps/|default/demo"},
+		{"it gets a/b or c/d", 9, "it gets|a/b or|c/d"},
 		{"", 8, ""},
 	} {
 		if got := strings.Join(Wrap(test.text, test.w), "|"); got != test.want {
