@@ -218,3 +218,21 @@ func TestTUIRefuses(t *testing.T) {
 		t.Errorf("a theme that is not there: %v", err)
 	}
 }
+
+// TestContextOfKubeconfig: --context selects a context, and one that is not there is refused with those that are near.
+func TestContextOfKubeconfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	text := `{"apiVersion":"v1","kind":"Config","current-context":"home","clusters":[{"name":"a","cluster":{"server":"https://a:1"}},` +
+		`{"name":"b","cluster":{"server":"https://b:2"}}],"contexts":[{"name":"home","context":{"cluster":"a"}},{"name":"class","context":{"cluster":"b"}}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"": "https://a:1", "class": "https://b:2"} {
+		if config, used, err := clientOf(file, name); err != nil || config.Host != want || used != file {
+			t.Errorf("%q: %+v, %q, %v", name, config, used, err)
+		}
+	}
+	if _, _, err := clientOf(file, "clas"); err == nil || !strings.Contains(err.Error(), "it has class") {
+		t.Errorf("a context that is not there: %v", err)
+	}
+}
