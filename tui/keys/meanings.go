@@ -137,7 +137,7 @@ var (
 	OpenHelp    = on("show the keys of this pane", "?", "f1")
 	TakeMouse   = on("take the mouse, or leave it to the terminal", "M")
 	NextTheme   = on("change the colours", "ctrl+t")
-	OpenDid     = on("show what was sent as commands", "_")
+	OpenDid     = on("show what was sent as commands", "^")
 	WhichServer = on("say which server this is")
 	OpenLog     = on("show the log", "ctrl+l")
 	ToLesson    = on("go to the lesson, or back to the screen beside it", ",")
