@@ -21,7 +21,7 @@ type Interface interface {
 
 	// Create writes obj at key if nothing is there, and fills out (unless nil) with the stored object. An obj that
 	// already carries a resourceVersion is refused with ErrResourceVersionSetOnCreate, an existing key with a
-	// KeyExists error. A ttl of 0 means forever; otherwise seconds.
+	// KeyExists error. A ttl of 0 means forever; otherwise seconds. The condition of ctx must hold (see Condition).
 	Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error
 
 	// Delete removes the object at key and fills out with its last state, at the revision of the deletion.
@@ -49,9 +49,9 @@ type Interface interface {
 	// does both again. tryUpdate therefore runs one or more times and must leave its input as it was. destination
 	// receives the stored object. If tryUpdate returns the stored state unchanged, nothing is written.
 	//
-	// A missing key is a KeyNotFound error, or an update of a zero object if ignoreNotFound. A cachedExistingObject is
-	// the first guess at the current state, and is modified; if anything fails on a guess, the current state is read
-	// and tried instead.
+	// A missing key is a KeyNotFound error, or an update of a zero object if ignoreNotFound; to write that, the condition
+	// of ctx must hold. A cachedExistingObject is the first guess at the current state, and is modified; if anything
+	// fails on a guess, the current state is read and tried instead.
 	GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 		preconditions *Preconditions, tryUpdate UpdateFunc, cachedExistingObject runtime.Object) error
 

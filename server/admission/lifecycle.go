@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,9 +13,12 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/store"
 )
 
 // namespaceLifecycle refuses to create objects in a namespace that does not exist or is being deleted. It also
@@ -25,57 +26,8 @@ import (
 type namespaceLifecycle struct {
 	// namespaces is nil if the server has no namespaces: then everything is admitted.
 	namespaces rest.Getter
-	// lastDeletion is the time in Unix seconds at which this process last admitted the deletion of a namespace.
-	lastDeletion atomic.Int64
-	looks        looks
-}
-
-// unseenDeletion bounds the time from the admission of a deletion to its write in etcd.
-const unseenDeletion = 30 * time.Second
-
-// lookFor limits how long concurrent creates may share one read of a namespace. Another server may delete the
-// namespace meanwhile. Its content is deleted 100 ms after that, and by then every admitted create must have
-// reached etcd.
-const lookFor = 20 * time.Millisecond
-
-// looks remembers recent reads that found a namespace usable. A read is remembered only if another one was
-// under way when it ended: sharing pays off only with many creates. mu guards under and good.
-type looks struct {
-	mu    sync.Mutex
-	under int                  // looks under way
-	good  map[string]time.Time // when the look at a namespace that is there began
-}
-
-// mostLooks limits the namespaces that are remembered.
-const mostLooks = 1024
-
-// begin reports whether a namespace has to be read.
-func (l *looks) begin(name string, now time.Time) (needed bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if began, ok := l.good[name]; ok && now.Sub(began) < lookFor {
-		return false
-	}
-	l.under++
-	return true
-}
-
-// end records the result of a read.
-func (l *looks) end(name string, began time.Time, good bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.under--
-	if !good {
-		delete(l.good, name)
-		return
-	}
-	if l.under == 0 {
-		return
-	}
-	if l.good == nil || len(l.good) == mostLooks {
-		l.good = map[string]time.Time{}
-	}
-	l.good[name] = began
+	// etcd is where the namespaces are.
+	etcd store.Etcd
 }
 
 var (
@@ -104,9 +56,6 @@ func (l *namespaceLifecycle) admit(ctx context.Context, a plugin.Write) error {
 		if isNamespace && immortal[a.GetName()] {
 			return apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(), errors.New("this namespace may not be deleted"))
 		}
-		if isNamespace {
-			l.lastDeletion.Store(time.Now().Unix())
-		}
 		return nil
 	}
 	if isNamespace || a.GetNamespace() == "" || accessReviews[a.GetResource().GroupResource()] || l.namespaces == nil {
@@ -115,27 +64,48 @@ func (l *namespaceLifecycle) admit(ctx context.Context, a plugin.Write) error {
 	return l.admitInto(ctx, a)
 }
 
-// admitInto reads the namespace of a new object from etcd. A cache may not know yet that the namespace was
-// deleted, and the object would stay for ever. Concurrent creates share one read.
-func (l *namespaceLifecycle) admitInto(ctx context.Context, a plugin.Write) (err error) {
-	name, now := a.GetNamespace(), time.Now()
-	if now.Sub(time.Unix(l.lastDeletion.Load(), 0)) > unseenDeletion {
-		if !l.looks.begin(name, now) {
-			return nil
-		}
-		defer func() { l.looks.end(name, now, err == nil) }()
+var namespaceInTransaction = trace.Because("namespace-in-transaction",
+	"the namespace is there, at revision {revision}: the transaction that writes the object checks that it still is",
+	"命名空间存在，修订版本 {revision}：写入对象的事务会检查它是否仍在该版本")
+
+// admitInto looks at the namespace of a new object. A cache may not know yet that the namespace was deleted, and the
+// object would stay for ever. So a cached namespace counts only if the transaction that writes the object finds it
+// unchanged. Otherwise, and for what is not written there, the namespace is read from etcd.
+func (l *namespaceLifecycle) admitInto(ctx context.Context, a plugin.Write) error {
+	condition := store.ConditionOf(ctx)
+	if condition == nil || condition.Etcd != l.etcd || condition.Etcd == (store.Etcd{}) || a.IsDryRun() {
+		_, err := l.usable(ctx, a)
+		return err
 	}
-	ns, err := l.get(ctx, name)
+	found, err := l.get(ctx, a.GetNamespace(), cached)
+	if err != nil || found.Status.Phase == corev1.NamespaceTerminating {
+		if found, err = l.usable(ctx, a); err != nil {
+			return err
+		}
+	}
+	a.Step.Why(namespaceInTransaction, found.revision)
+	condition.Key, condition.Revision = found.key, found.revision
+	condition.Renew = func(ctx context.Context) (int64, error) {
+		found, err := l.usable(withNamespace(ctx), a)
+		return found.revision, err
+	}
+	return nil
+}
+
+// usable reads the namespace of a new object from etcd. If nothing may be created in it, that is the error.
+func (l *namespaceLifecycle) usable(ctx context.Context, a plugin.Write) (found namespace, err error) {
+	name := a.GetNamespace()
+	found, err = l.latest(ctx, name)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return ctx.Err() // the handler says that the time is up
+		return found, ctx.Err() // the handler says that the time is up
 	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err): // bad: no namespace can have the name
-		return err
+		return found, err
 	case err != nil:
-		return apierrors.NewInternalError(err)
+		return found, apierrors.NewInternalError(err)
 	}
-	if ns.Status.Phase != corev1.NamespaceTerminating {
-		return nil
+	if found.Status.Phase != corev1.NamespaceTerminating {
+		return found, nil
 	}
 	err = admission.NewForbidden(a, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", name))
 	if status := (*apierrors.StatusError)(nil); errors.As(err, &status) {
@@ -145,13 +115,53 @@ func (l *namespaceLifecycle) admitInto(ctx context.Context, a plugin.Write) (err
 			Field:   "metadata.namespace",
 		})
 	}
-	return err
+	return found, err
 }
 
-func (l *namespaceLifecycle) get(ctx context.Context, name string) (*corev1.Namespace, error) {
-	obj, err := l.namespaces.Get(request.WithRequestInfo(ctx, readNamespace), name, &metav1.GetOptions{})
-	if err != nil {
-		return nil, err
+// namespace is a namespace as the storage has it. It is shared.
+type namespace struct {
+	*corev1.Namespace
+	key      string
+	revision int64
+}
+
+type namespaceContextKey struct{}
+
+// withNamespace returns a context in which the latest namespace is read once.
+func withNamespace(ctx context.Context) context.Context {
+	return context.WithValue(ctx, namespaceContextKey{}, &atomic.Pointer[namespace]{})
+}
+
+// latest returns a namespace, no older than the request.
+func (l *namespaceLifecycle) latest(ctx context.Context, name string) (namespace, error) {
+	known, _ := ctx.Value(namespaceContextKey{}).(*atomic.Pointer[namespace])
+	if known != nil {
+		if found := known.Load(); found != nil && found.Name == name {
+			return *found, nil
+		}
 	}
-	return builtin.As[*corev1.Namespace](obj)
+	found, err := l.get(ctx, name, "")
+	if known != nil && err == nil {
+		known.Store(&found)
+	}
+	return found, err
+}
+
+// cached is the resourceVersion that any state will do for.
+const cached = "0"
+
+func (l *namespaceLifecycle) get(ctx context.Context, name, resourceVersion string) (found namespace, err error) {
+	if l.namespaces == nil {
+		return found, apierrors.NewNotFound(corev1.Resource("namespaces"), name)
+	}
+	ctx = request.WithRequestInfo(ctx, readNamespace)
+	obj, err := rest.EncodedGet(l.namespaces)(ctx, name, &metav1.GetOptions{ResourceVersion: resourceVersion})
+	if err != nil {
+		return found, err
+	}
+	if encoded, ok := obj.(*object.Encoded); ok {
+		found.key, found.revision = encoded.Key(), encoded.Revision()
+	}
+	found.Namespace, err = builtin.As[*corev1.Namespace](obj)
+	return found, err
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/webhook"
 	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/reload"
+	"github.com/kx-apiserver/kx/store"
 )
 
 // Config selects the plugins and holds what they need.
@@ -108,11 +109,18 @@ func (p *Plugins) Initialize(storage func(schema.GroupVersionResource) rest.Stor
 	p.policies.Initialize(ofKind)
 	p.kit.Storage, p.kit.Storages, p.kit.Scope = storage, all, scope
 	p.lifecycle.namespaces, _ = storage(corev1.SchemeGroupVersion.WithResource("namespaces")).(rest.Getter)
+	if stored, ok := p.lifecycle.namespaces.(interface{ Etcd() store.Etcd }); ok {
+		p.lifecycle.etcd = stored.Etcd()
+	}
 }
 
-// Namespace reads a namespace for callers outside the chain.
+// BeginWrite returns the context of one write, for all plugins to share one read of its namespace.
+func (p *Plugins) BeginWrite(ctx context.Context) context.Context { return withNamespace(ctx) }
+
+// Namespace returns a namespace, no older than the request.
 func (p *Plugins) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	return p.lifecycle.get(ctx, name)
+	found, err := p.lifecycle.latest(ctx, name)
+	return found.Namespace, err
 }
 
 // Handles reports whether any plugin handles this operation.

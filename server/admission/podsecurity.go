@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -29,7 +28,7 @@ import (
 
 // podSecurity checks pods against the level in the labels of their namespace, and warns of templates of such
 // pods.
-func podSecurity(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
+func podSecurity(plugins *Plugins, data []byte) (plugin.Plugin, error) {
 	c, err := load.LoadFromData(data)
 	if err != nil {
 		return plugin.Plugin{}, err
@@ -44,8 +43,8 @@ func podSecurity(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
 	s := &podsecurityadmission.Admission{
 		Configuration: c, Evaluator: evaluator, Metrics: noMetrics{},
 		PodSpecExtractor: podsecurityadmission.DefaultPodSpecExtractor{},
-		NamespaceGetter:  namespaces{plugin.ObjectsOf[*corev1.Namespace](kit, corev1.SchemeGroupVersion.WithResource("namespaces"))},
-		PodLister:        pods{plugin.ObjectsOf[*corev1.Pod](kit, corev1.SchemeGroupVersion.WithResource("pods"))},
+		NamespaceGetter:  namespaces(plugins.Namespace),
+		PodLister:        pods{plugin.ObjectsOf[*corev1.Pod](plugins.kit, corev1.SchemeGroupVersion.WithResource("pods"))},
 	}
 	if err := s.CompleteConfiguration(); err != nil {
 		return plugin.Plugin{}, err
@@ -123,16 +122,10 @@ func (a writeAttributes) GetObject() (runtime.Object, error)    { return a.Write
 func (a writeAttributes) GetOldObject() (runtime.Object, error) { return a.Write.GetOldObject(), nil }
 func (a writeAttributes) GetUserName() string                   { return a.GetUserInfo().GetName() }
 
-type namespaces struct {
-	plugin.Objects[*corev1.Namespace]
-}
+type namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
 
 func (n namespaces) GetNamespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	ns, found, err := n.Get(ctx, "", name)
-	if err == nil && !found {
-		err = fmt.Errorf("namespaces %q not found", name)
-	}
-	return ns, err
+	return n(ctx, name)
 }
 
 type pods struct{ plugin.Objects[*corev1.Pod] }

@@ -7,7 +7,7 @@ func Reasons() []trace.Reason {
 	return []trace.Reason{
 		accountGiven, accountThere, classAllowsExpansion, classByDefault, classNamed, devicesTolerated,
 		finalizerAdded, keepsWithinNode, limitsAdded, limitsHeld, limitsThere, mirrorLeft, namespaceMade,
-		namespaceThere, noDefaultClass, nodeAuthorized, nodeDeclares, nodeGrowsClaim, nodeHasPod, nodeHasRoom,
+		namespaceInTransaction, namespaceThere, noDefaultClass, nodeAuthorized, nodeDeclares, nodeGrowsClaim, nodeHasPod, nodeHasRoom,
 		nodeItself, nodeMirrors, nodeNamed, nodeSignerUsed, nodeTokenUsed, onlyDefault, overheadRight, ownersAllowed,
 		pluginLeft, priorityKept, priorityOfClass, priorityOfNoClass, pullPoliciesSet, pullsAlways, quotasCharged,
 		quotasHaveRoom, quotasUntouched, runtimeClassFound, securityHeld, securityWarned, signerAllowed,

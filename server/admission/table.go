@@ -34,7 +34,7 @@ var table = []entry{
 	{name: "NodeRestriction", off: true, make: of(nodeRestriction)},
 	{name: "TaintNodesByCondition", make: of(taintNodesByCondition)},
 	{name: "AlwaysPullImages", off: true, make: of(alwaysPullImages)},
-	{name: "PodSecurity", configure: func(p *Plugins, _ *Config, data []byte) (plugin.Plugin, error) { return podSecurity(p.kit, data) }},
+	{name: "PodSecurity", configure: func(p *Plugins, _ *Config, data []byte) (plugin.Plugin, error) { return podSecurity(p, data) }},
 	{name: "Priority", make: of(priority)},
 	{name: "DefaultTolerationSeconds", make: func(_ *Plugins, c *Config) plugin.Plugin { return defaultTolerationSeconds(c.Tolerations) }},
 	{name: "ExtendedResourceToleration", off: true, make: of(extendedResourceToleration)},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
 )
 
 // concerned reports whether admission applies to such a write. If it does not, there is no step, because nothing
@@ -103,17 +104,40 @@ func admissionToValidateObjectDeleteFunc(scope *RequestScope, static admission.A
 	}
 }
 
-// AdmitCreate runs mutating admission for an object that comes without an HTTP request, such as a controller's. It
-// returns the function that runs validating admission when the object is created.
-func (scope *RequestScope) AdmitCreate(ctx context.Context, namespace, name string, obj runtime.Object,
-	options *metav1.CreateOptions) (rest.ValidateObjectFunc, error) {
+// BeginWrite returns the context of one write. In it the plugins of admission share what they have read.
+func (scope *RequestScope) BeginWrite(ctx context.Context) context.Context {
+	if one, ok := scope.Admit.(interface {
+		BeginWrite(context.Context) context.Context
+	}); ok {
+		return one.BeginWrite(ctx)
+	}
+	return ctx
+}
+
+// withCondition returns the context of a create in r, to which admission may add a condition if r is in an etcd.
+func withCondition(ctx context.Context, r any) context.Context {
+	if adapter, ok := r.(interface{ adapted() any }); ok {
+		r = adapter.adapted()
+	}
+	var etcd store.Etcd
+	if stored, ok := r.(interface{ Etcd() store.Etcd }); ok {
+		etcd = stored.Etcd()
+	}
+	return store.WithCondition(ctx, etcd)
+}
+
+// AdmitCreate runs mutating admission for an object that is about to be created in r. It returns the context for the
+// create, and the function that runs validating admission in it.
+func (scope *RequestScope) AdmitCreate(ctx context.Context, r any, namespace, name string, obj runtime.Object,
+	options *metav1.CreateOptions) (context.Context, rest.ValidateObjectFunc, error) {
+	ctx = withCondition(scope.BeginWrite(ctx), r)
 	user, _ := request.UserFrom(ctx)
 	attributes := admission.NewAttributesRecord(obj, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
 		admission.Create, options, len(options.DryRun) > 0, user)
 	if err := mutate(ctx, scope, attributes); err != nil {
-		return nil, err
+		return ctx, nil, err
 	}
-	return admissionToValidateObjectFunc(scope, attributes), nil
+	return ctx, admissionToValidateObjectFunc(scope, attributes), nil
 }
 
 // AdmitUpdate returns the functions that run mutating and validating admission for each next state of an object.

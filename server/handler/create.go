@@ -113,7 +113,7 @@ func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope,
 	if obj, err = updateManagedFields(ctx, scope, live, obj, manager); err != nil {
 		return nil, err
 	}
-	validate, err := scope.AdmitCreate(ctx, namespace, name, obj, options)
+	ctx, validate, err := scope.AdmitCreate(ctx, r, namespace, name, obj, options)
 	if err != nil {
 		return nil, err
 	}

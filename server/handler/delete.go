@@ -43,6 +43,7 @@ func serveDelete(ctx context.Context, r rest.GracefulDeleter, allowsOptions bool
 			return err
 		}
 	}
+	ctx = scope.BeginWrite(ctx)
 	result, deleted, err := restDelete(ctx, r, name, admissionToValidateObjectDeleteFunc(scope, attributes), options)
 	if err != nil {
 		return err
@@ -102,6 +103,7 @@ func serveDeleteCollection(ctx context.Context, r rest.CollectionDeleter, checkB
 		return errIgnoresReadErrorsOfCollection
 	}
 	attributes := deleteAttributes(ctx, scope, namespace, "", options)
+	ctx = scope.BeginWrite(ctx)
 	result, err := restDeleteCollection(ctx, r, scope.Resource.Resource, admissionToValidateObjectDeleteFunc(scope, attributes),
 		options, selected)
 	if err != nil {

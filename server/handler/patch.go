@@ -68,6 +68,7 @@ func servePatch(ctx context.Context, r rest.Patcher, scope *RequestScope, patchT
 		audit.LogRequestPatch(ctx, asJSON)
 	}
 
+	ctx = withCondition(scope.BeginWrite(ctx), r)
 	p := newPatcher(mechanism, body, options, newUpdate(ctx, scope, namespace, name, req.URL.Path, patchToUpdateOptions(options)))
 	p.manager = managerOrUserAgent(options.FieldManager, req.UserAgent())
 	result, created, err := p.patchResource(ctx, r)

@@ -70,6 +70,7 @@ func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w htt
 	}
 	dedupOwnerReferencesAndAddWarning(ctx, obj, false)
 
+	ctx = withCondition(scope.BeginWrite(ctx), r)
 	u := newUpdate(ctx, scope, namespace, name, req.URL.Path, options)
 	u.manager = managerOrUserAgent(options.FieldManager, req.UserAgent())
 	update := func() (runtime.Object, bool, error) {

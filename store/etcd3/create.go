@@ -3,8 +3,10 @@ package etcd3
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -62,7 +64,7 @@ func (s *store) create(ctx context.Context, key string, obj, out runtime.Object,
 	if err != nil {
 		return nil, storage.NewInternalError(err)
 	}
-	result, err := s.kv.commit(ctx, txn{operation: metrics.OperationCreate, key: key, value: value, lease: lease})
+	result, err := s.commitNew(ctx, step, txn{operation: metrics.OperationCreate, key: key, value: value, lease: lease})
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +75,39 @@ func (s *store) create(ctx context.Context, key string, obj, out runtime.Object,
 	step.Int("resourceVersion", result.revision)
 	step.Why(createAtFreeKey)
 	return s.wrote(ctx, key, data, obj, out, result.revision)
+}
+
+// maxRenewals limits how often a create looks again at the object of its condition. Each time someone else must have
+// changed it between two requests to etcd that follow each other, so the limit is for conditions that never hold.
+const maxRenewals = 32
+
+// commitNew executes a transaction that writes a new object, under the condition of ctx. It tries again when the
+// condition's object has changed and the condition can be renewed.
+func (s *store) commitNew(ctx context.Context, step *trace.Step, t txn) (result txnResult, err error) {
+	condition := storage.ConditionOf(ctx)
+	if condition == nil || condition.Key == "" {
+		return s.kv.commit(ctx, t)
+	}
+	t.other, t.otherRevision = s.pathPrefix+strings.TrimPrefix(condition.Key, "/"), condition.Revision
+	renewals := int64(0)
+	for ; renewals <= maxRenewals; renewals++ {
+		if renewals > 0 {
+			if t.otherRevision, err = condition.Renew(ctx); err != nil {
+				return result, err
+			}
+		}
+		result, err = s.kv.commit(ctx, t)
+		if err != nil || !result.moved {
+			break
+		}
+	}
+	if renewals > 0 {
+		step.Int("renewals", renewals)
+	}
+	if result.moved {
+		err = apierrors.NewTooManyRequestsError(condition.Key + " changes too often to create anything: try again")
+	}
+	return result, err
 }
 
 // lease returns the lease of the object at key, that lives for ttl seconds; one that lives forever has none.

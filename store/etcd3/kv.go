@@ -87,7 +87,8 @@ func (k *kv) count(ctx context.Context, prefix string) (int64, error) {
 	return count, err
 }
 
-// txn is a write of one key that happens only if its modRevision is still revision; 0 says that the key is free.
+// txn is a write of one key that happens only if its modRevision is still revision; 0 says that the key is free. A txn
+// with another key is a put of a free one.
 type txn struct {
 	operation metrics.Operation
 	key       string
@@ -98,6 +99,9 @@ type txn struct {
 	lease  clientv3.LeaseID
 	// getOnFailure reads the key, in the same transaction, if its modRevision is another.
 	getOnFailure bool
+	// other is a key that must be at otherRevision, too. Without it there is none.
+	other         string
+	otherRevision int64
 }
 
 // txnResult tells whether a txn wrote, etcd's revision after it, and the value that it read instead.
@@ -105,6 +109,9 @@ type txnResult struct {
 	succeeded bool
 	revision  int64
 	kv        *mvccpb.KeyValue
+	// moved means that the other key is at another revision, which is otherRevision; 0 if the key is gone.
+	moved         bool
+	otherRevision int64
 }
 
 // commit executes t.
@@ -118,14 +125,17 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 		return result, err
 	}
 	start := time.Now()
-	if t.delete {
+	switch {
+	case t.delete:
 		resp, deleteErr := k.client.Kubernetes.OptimisticDelete(ctx, t.key, t.revision,
 			kubernetes.DeleteOptions{GetOnFailure: t.getOnFailure})
-		result, err = txnResult{resp.Succeeded, resp.Revision, resp.KV}, deleteErr
-	} else {
+		result, err = txnResult{succeeded: resp.Succeeded, revision: resp.Revision, kv: resp.KV}, deleteErr
+	case t.other != "":
+		result, err = k.putBeside(ctx, t)
+	default:
 		resp, putErr := k.client.Kubernetes.OptimisticPut(ctx, t.key, t.value, t.revision,
 			kubernetes.PutOptions{LeaseID: t.lease, GetOnFailure: t.getOnFailure})
-		result, err = txnResult{resp.Succeeded, resp.Revision, resp.KV}, putErr
+		result, err = txnResult{succeeded: resp.Succeeded, revision: resp.Revision, kv: resp.KV}, putErr
 	}
 	k.metrics.Request(ctx, t.operation, err, start)
 	if err != nil {
@@ -135,7 +145,42 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 		trace.Wrote(ctx, result.revision)
 	}
 	if step.Recording() {
-		result.describe(step, t.revision)
+		result.describe(step, &t)
+	}
+	return result, nil
+}
+
+// putBeside executes a put that depends on another key.
+func (k *kv) putBeside(ctx context.Context, t txn) (result txnResult, err error) {
+	otherwise := []clientv3.Op{clientv3.OpGet(t.other, clientv3.WithKeysOnly())}
+	if t.getOnFailure {
+		otherwise = append(otherwise, clientv3.OpGet(t.key))
+	}
+	resp, err := k.client.Txn(ctx).If(
+		clientv3.Compare(clientv3.ModRevision(t.key), "=", t.revision),
+		clientv3.Compare(clientv3.ModRevision(t.other), "=", t.otherRevision),
+	).Then(
+		clientv3.OpPut(t.key, string(t.value), clientv3.WithLease(t.lease)),
+	).Else(otherwise...).Commit()
+	if err != nil {
+		return result, err
+	}
+	result = txnResult{succeeded: resp.Succeeded, revision: resp.Header.Revision}
+	if resp.Succeeded {
+		return result, nil
+	}
+	read := make([]*mvccpb.KeyValue, len(otherwise))
+	for i, one := range resp.Responses {
+		if kvs := one.GetResponseRange().GetKvs(); len(kvs) > 0 {
+			read[i] = kvs[0]
+		}
+	}
+	if read[0] != nil {
+		result.otherRevision = read[0].ModRevision
+	}
+	result.moved = result.otherRevision != t.otherRevision
+	if t.getOnFailure {
+		result.kv = read[1]
 	}
 	return result, nil
 }
@@ -143,6 +188,11 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 // describe notes the exact transaction, with sizes in the place of values.
 func (t *txn) describe(step *trace.Step) {
 	step.Text("compare", "mod("+t.key+") = "+strconv.FormatInt(t.revision, 10))
+	var failure []string
+	if t.other != "" {
+		step.Text("condition", "mod("+t.other+") = "+strconv.FormatInt(t.otherRevision, 10))
+		failure = append(failure, "get "+t.other+" without its value")
+	}
 	success := "delete " + t.key
 	if !t.delete {
 		success = "put " + t.key + ", " + strconv.Itoa(len(t.value)) + " bytes"
@@ -152,7 +202,10 @@ func (t *txn) describe(step *trace.Step) {
 	}
 	step.Text("success", success)
 	if t.getOnFailure {
-		step.Text("failure", "get "+t.key)
+		failure = append(failure, "get "+t.key)
+	}
+	if failure != nil {
+		step.Text("failure", strings.Join(failure, "; "))
 	}
 }
 
@@ -168,11 +221,27 @@ var (
 	keyGone  = trace.Because("key-gone",
 		"the key is gone, so it is no longer at revision {expected}: nothing was written",
 		"该键已不存在，不在修订版本 {expected}：没有写入")
+	keyFreeOtherSame = trace.Because("key-free-other-same",
+		"the key was free, and {key:word} still at revision {revision}",
+		"该键空闲，{key:word} 仍在修订版本 {revision}")
+	otherMoved = trace.Because("other-moved",
+		"{key:word} is at revision {revision}, not {expected}: nothing was written",
+		"{key:word} 在修订版本 {revision}，不是 {expected}：没有写入")
+	otherGone = trace.Because("other-gone",
+		"{key:word} is gone, so it is no longer at revision {expected}: nothing was written",
+		"{key:word} 已不存在，不在修订版本 {expected}：没有写入")
 )
 
-func (r *txnResult) describe(step *trace.Step, expected int64) {
+func (r *txnResult) describe(step *trace.Step, t *txn) {
+	expected := t.revision
 	step.Int("revision", r.revision)
 	switch {
+	case r.succeeded && t.other != "":
+		step.WhyText(keyFreeOtherSame, t.other, t.otherRevision)
+	case r.moved && r.otherRevision == 0:
+		step.WhyText(otherGone, t.other, t.otherRevision)
+	case r.moved:
+		step.WhyText(otherMoved, t.other, r.otherRevision, t.otherRevision)
 	case r.succeeded && expected == 0:
 		step.Why(keyWasFree)
 	case r.succeeded:

@@ -6,8 +6,8 @@ import "github.com/kx-apiserver/kx/core/trace"
 func Reasons() []trace.Reason {
 	return []trace.Reason{
 		changesFromAny, changesFromNow, changesFromRevision, changesFromState, createAtFreeKey, createOverExisting,
-		createWithRevision, decodeSpared, deletedUnread, eventNotSelected, keyGone, keyMoved, keyTaken, keyUnchanged,
-		keyWasFree, leaseFirst, leaseFull, leaseShared, leaseTooLong, leaseTooShort, noConflict, nothingChanged,
+		createWithRevision, decodeSpared, deletedUnread, eventNotSelected, keyFreeOtherSame, keyGone, keyMoved, keyTaken, keyUnchanged,
+		keyWasFree, leaseFirst, leaseFull, leaseShared, leaseTooLong, leaseTooShort, noConflict, nothingChanged, otherGone, otherMoved,
 		readAlike, readLatest, readNothing, readNothingAllowed, readOlder, readPages, revisionRead,
 		revisionReadTogether, storedWithOldKey, suggestionRefused, suggestionSame, writeConflict,
 	}

@@ -154,10 +154,16 @@ func (u *update) write(ctx context.Context, state *objState, obj runtime.Object,
 	if err != nil {
 		return nil, err
 	}
-	result, err := u.store.kv.commit(ctx, txn{
+	t := txn{
 		operation: metrics.OperationUpdate, key: u.key, revision: state.rev,
 		value: value, lease: lease, getOnFailure: true,
-	})
+	}
+	var result txnResult
+	if state.rev == 0 {
+		result, err = u.store.commitNew(ctx, u.step, t)
+	} else {
+		result, err = u.store.kv.commit(ctx, t)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -97,6 +98,17 @@ func (e *Store) Made() []*trace.Notes {
 // StorageVersion returns the version that objects are stored in.
 func (e *Store) StorageVersion() runtime.GroupVersioner {
 	return e.options.StorageConfig.EncodeVersioner
+}
+
+// Etcd returns where the objects are. Their creates heed a store.Condition.
+func (e *Store) Etcd() store.Etcd {
+	if e.options.StorageConfig == nil {
+		return store.Etcd{}
+	}
+	transport := &e.options.StorageConfig.Transport
+	return store.Etcd{
+		InProcess: transport.InProcess, Servers: strings.Join(transport.ServerList, ","), Prefix: e.options.StorageConfig.Prefix,
+	}
 }
 
 // ConvertToTable decodes the object first, unless the resource's convertor reads encoded ones.

@@ -159,7 +159,7 @@ func (o Objects[T]) Create(ctx context.Context, obj T) error {
 	}
 	ctx = request.WithUser(warning.WithWarningRecorder(own{ctx}, nil), apiServer)
 	ctx = o.asking(ctx, "create", "", namespace, obj.GetName())
-	validate, err := o.kit.Scope(o.resource).AdmitCreate(ctx, namespace, obj.GetName(), owned, options)
+	ctx, validate, err := o.kit.Scope(o.resource).AdmitCreate(ctx, creater, namespace, obj.GetName(), owned, options)
 	if err != nil {
 		return err
 	}

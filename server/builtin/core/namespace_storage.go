@@ -10,6 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
@@ -32,6 +33,7 @@ type verbs interface {
 	rest.ResetFieldsStrategy
 
 	Declaration() string
+	Etcd() store.Etcd
 }
 
 // NamespaceREST is the storage of namespaces.

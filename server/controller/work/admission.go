@@ -39,7 +39,7 @@ func (w *Writer) Create(ctx context.Context, storage rest.Creater, name string, 
 	}
 	validate, options := rest.ValidateObjectFunc(rest.ValidateAllObjectFunc), &metav1.CreateOptions{}
 	if scope != nil {
-		if validate, err = scope.AdmitCreate(ctx, info.Namespace, name, obj, options); err != nil {
+		if ctx, validate, err = scope.AdmitCreate(ctx, storage, info.Namespace, name, obj, options); err != nil {
 			return nil, err
 		}
 	}

@@ -73,6 +73,9 @@ func (b *builder) ask(j *v1alpha1.Journey, i int, here bool) {
 // transaction writes a transaction in etcd's form.
 func (b *builder) transaction(s *v1alpha1.Step, said map[string]string) {
 	b.fact("IF", plain, said["compare"])
+	if said["condition"] != "" {
+		b.fact("IF", plain, said["condition"])
+	}
 	b.fact("THEN", plain, said["success"])
 	otherwise := said["failure"]
 	if otherwise == "" {
