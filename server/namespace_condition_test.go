@@ -59,12 +59,14 @@ func TestCreateReadsNoNamespace(t *testing.T) {
 	labelled := `{"metadata":{"name":"%s","labels":{"traced":"yes"}}}`
 	newTab := `{"apiVersion":"` + gv.String() + `","kind":"CronTab","metadata":{"name":"b"},"spec":{"cronSpec":"*"}}`
 	applied := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}`
-	check := func(name, method, path, body string, reads, conditions int, headers ...string) {
+	check := func(name, method, path, body string, reads, conditions int) {
 		t.Helper()
-		code, j := r.traced(t, admin, method, path, body, headers...)
-		if code != http.StatusCreated {
-			t.Errorf("%s: %d", name, code)
+		mediaType := map[string]string{"POST": "application/json", "PATCH": "application/apply-patch+yaml"}[method]
+		res, answer := ask(t, admin, method, r.URL+path, strings.NewReader(body), "Content-Type: "+mediaType)
+		if res.StatusCode != http.StatusCreated {
+			t.Errorf("%s: %d %s", name, res.StatusCode, answer)
 		}
+		j := r.ended(t, res.Header.Get("Kx-Journey"))
 		if got := namespaceReads(j); len(got) != reads {
 			t.Errorf("%s: the namespace is read by %v, want %d", name, got, reads)
 		}
@@ -82,10 +84,11 @@ func TestCreateReadsNoNamespace(t *testing.T) {
 	check("a config map", "POST", plain, fmt.Sprintf(labelled, "a"), 0, 1)
 	check("a generated name", "POST", plain, `{"metadata":{"generateName":"g-"}}`, 0, 1)
 	check("a custom resource", "POST", tabs, newTab, 0, 1)
-	check("an apply", "PATCH", plain+"/c?fieldManager=m", applied, 0, 1, "Content-Type: application/apply-patch+yaml")
+	check("an apply", "PATCH", plain+"/c?fieldManager=m", applied, 0, 1)
 	check("a dry run", "POST", plain+"?dryRun=All", fmt.Sprintf(labelled, "dry"), 1, 0)
-	check("a token", "POST", plain[:len(plain)-len(maps)]+"serviceaccounts", `{"metadata":{"name":"s"}}`, 0, 1)
-	check("a token", "POST", plain[:len(plain)-len(maps)]+"serviceaccounts/s/token", `{}`, 1, 0)
+	accounts := "/api/v1/namespaces/" + ns + "/serviceaccounts"
+	check("an account", "POST", accounts, `{"metadata":{"name":"s"}}`, 0, 1)
+	check("a token, which is not stored", "POST", accounts+"/s/token", `{}`, 1, 0)
 
 	in := map[string]any{"matchExpressions": []any{map[string]any{"key": "none", "operator": "DoesNotExist"}}}
 	rule := map[string]any{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"CREATE"}, "resources": []string{maps}}
@@ -114,8 +117,8 @@ func TestCreateReadsNoNamespace(t *testing.T) {
 	check("a dry run with selectors of namespaces", "POST", plain+"?dryRun=All", fmt.Sprintf(labelled, "dry"), 1, 0)
 }
 
-// creates are ways to create an object in a namespace.
-func creates(t *testing.T, r *running, gv schema.GroupVersion) map[string]struct {
+// waysToCreate are ways to create an object in a namespace.
+func waysToCreate(t *testing.T, r *running, gv schema.GroupVersion) map[string]struct {
 	resource, stored string
 	create           func(ns string) error
 } {
@@ -173,7 +176,7 @@ func TestNamespaceEndsBeforeTheTransaction(t *testing.T) {
 			return apierrors.IsNotFound(err)
 		})
 	}
-	for way, c := range creates(t, r, gv) {
+	for way, c := range waysToCreate(t, r, gv) {
 		for what, change := range map[string]struct {
 			do    func(ns string)
 			check func(t *testing.T, ns string, err error)
@@ -246,7 +249,7 @@ func TestNamespaceThatTheCacheKnowsTooLate(t *testing.T) {
 	}
 	must(t, namespaces.Delete(within(t), ending, metav1.DeleteOptions{}))
 	unknown := first.namespace(t, "unknown")
-	for way, c := range creates(t, second, gv) {
+	for way, c := range waysToCreate(t, second, gv) {
 		t.Run(way, func(t *testing.T) {
 			terminating(t, ending, c.create(ending))
 			if err := c.create("never-there"); !apierrors.IsNotFound(err) {

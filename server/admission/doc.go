@@ -9,11 +9,19 @@
 //
 // # NamespaceLifecycle
 //
-// It refuses objects in namespaces that do not exist or are being deleted. Like a GET, it reads the namespace
-// from etcd, no older than the request. So it has nothing to load at the start, keeps nothing in memory, and is
-// never out of date: an object can be created as soon as its namespace exists, through any server. The price is
-// one read of a key for each create. With etcd in this process, that is a small part of the write that follows.
+// It refuses objects in namespaces that do not exist or are being deleted. It takes the namespace from the cache,
+// without asking etcd, and makes its revision a condition of the transaction that writes the object
+// ([store.Condition]). So no object is created in a namespace that has ended before, also if another server ended
+// it and the cache does not know yet. If the namespace is at another revision, the transaction writes nothing and
+// the storage calls back: the namespace is read from etcd, no older than that call. Then the create is refused, or
+// tried again with the new revision.
 //
-// Between that read and the write, the deletion of the namespace may still begin. The controller that empties
-// namespaces waits for such writes (see server/controller/namespace).
+// The namespace is read from etcd at once if the cache does not have it, or has it as one that is being deleted: an
+// object can be created as soon as its namespace exists, through any server. It is also read for a write that has no
+// such transaction: a dry run, a subresource that stores nothing, a storage that is not in the namespaces' etcd. An
+// object of such a storage can be created while its namespace ends; the controller that empties namespaces waits for
+// such writes (see server/controller/namespace).
+//
+// Other plugins that ask for the namespace of a write, for its labels, get one that is no older than the request.
+// They share one read.
 package admission

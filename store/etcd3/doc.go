@@ -9,7 +9,7 @@
 //
 // # The way of a call
 //
-//	Create             PrepareObjectForStorage → encode → TransformToStorage → txn(mod = 0) → decode into out
+//	Create             PrepareObjectForStorage → encode → TransformToStorage → txn(mod = 0, and the condition) → decode into out
 //	Get                get → TransformFromStorage → decode
 //	GetList            range, page by page → TransformFromStorage → decode → the predicate
 //	GuaranteedUpdate   guess or get → tryUpdate → encode → TransformToStorage → txn(mod = seen) → decode; else again
@@ -20,7 +20,8 @@
 // # Invariants
 //
 //  1. A write is one transaction that compares the key's modRevision with the one of the state it was made from.
-//     Nothing is ever written without having been compared.
+//     Nothing is ever written without having been compared. A create with a [store.Condition] also compares the
+//     modRevision of the condition's key. If that fails, the condition is renewed and the create tried again.
 //
 //  2. A failure on a guess (a suggested state) is final only after another attempt on the state in etcd.
 //

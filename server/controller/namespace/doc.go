@@ -6,7 +6,7 @@
 // # The end of a namespace
 //
 //	DELETE             the storage sets its deletionTimestamp and the phase Terminating; admission refuses new objects
-//	settle             creates that were admitted before have the time to be written
+//	settle             creates that do not check the namespace as they are written have the time to be written
 //	pods               are deleted; while any remain, nothing else is deleted, since they may rely on it
 //	all else           is deleted, several collections at a time
 //	status.conditions  report the remaining content and the failures

@@ -16,10 +16,9 @@ import (
 )
 
 const (
-	// settle is the time from the deletion of a namespace to that of its content. Admission refuses creates
-	// 20 ms after the deletion at the latest, since concurrent creates may share one read of the namespace for
-	// so long. A create that was admitted just before reaches etcd much faster than settle. Upstream, whose
-	// admission reads a cache, waits 5 s.
+	// settle is the time from the deletion of a namespace to that of its content. kx creates nothing in a namespace
+	// after its deletion, but a storage of one's own may: between the read of the namespace and the write. That is
+	// much less than settle. Upstream, whose admission reads a cache, waits 5 s.
 	settle = work.ShortestPause
 	// mostAtOnce is the number of workers of each queue.
 	mostAtOnce = 4
