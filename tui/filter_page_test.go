@@ -43,7 +43,7 @@ var found = map[string]string{
 	"verb:update,patch code>=400":                                    "rec-8 rec-17",
 	"resource:configmaps name:h* !verb:get":                          "rec-15 rec-16 rec-17",
 	"dur>1ms | steps>40":                                             "rec-1 rec-7 rec-8 rec-9 rec-10 rec-11 rec-12 rec-13 rec-16 rec-17 rec-18 rec-19",
-	`why:"so has the cache"`:                                         "rec-1 rec-3 rec-10 rec-11 rec-12 rec-18 rec-19",
+	`why:"so has the cache"`:                                         "rec-3 rec-10 rec-11 rec-18 rec-19",
 	`step(etcd.txn why:"nothing was written")`:                       "rec-16",
 	`step(store.try-update "attempt 2") -> step(etcd.txn why:still)`: "rec-16",
 	"steps(etcd.txn)>1":                                              "rec-16",

@@ -55,7 +55,7 @@ func TestChangedByAdmission(t *testing.T) {
 		}
 	}
 	h.Shows("[Diff]", ">whole request: as it was stored", "12 changed: 4 by the request, 8 by the server", `+ a: "1"`, "#20 handler.decode",
-		"+ by: the policy", "#32 house-rules/everywhere", "#40 scenes/label")
+		"+ by: the policy", "#30 house-rules/everywhere", "#38 scenes/label")
 	h.Press("G", "enter")
 	if s.id() != "handler.webhook" {
 		t.Errorf("the last line leads to %s", s.id())

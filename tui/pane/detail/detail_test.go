@@ -84,11 +84,11 @@ var views = []view{
 	}},
 	{name: "diff-create", journey: "rec-12", step: "etcd.txn", tab: "Diff", w: 52, h: 26, shows: []string{
 		">whole request: as it was stored, to revision 13", "9 changed: 3 by the request, 6 by the server", "+ kind: CronTab",
-		"#36 rest.create", "#39 store.prepare", "+ managedFields: … 11", "+ name: mine #24 handler.decode",
+		"#34 rest.create", "#37 store.prepare", "+ managedFields: … 11", "+ name: mine #24 handler.decode",
 	}},
 	{name: "diff-admitted", journey: "adm-1", step: "etcd.txn", tab: "Diff", w: 52, h: 30, shows: []string{
-		"12 changed: 4 by the request, 8 by the server", "+ by: the policy #32 house-rules/everywhere",
-		"+ by: webhook #40 scenes/label.label.exampl…",
+		"12 changed: 4 by the request, 8 by the server", "+ by: the policy #30 house-rules/everywhere",
+		"+ by: webhook #38 scenes/label.label.exampl…",
 	}},
 	{name: "diff-conflict", journey: "rec-8", step: "etcd3.update", tab: "Diff", w: 52, h: 26, shows: []string{
 		"whole request: as it was stored, to how far it came; nothing was written",
@@ -116,6 +116,9 @@ var views = []view{
 	}},
 	{name: "object-before", journey: "rec-7", step: "etcd.txn", tab: "Object", w: 52, h: 12, shows: []string{
 		">no object here; the last before it went into #33 etcd3.encode, as YAML", "app: red",
+	}},
+	{name: "etcd-create", journey: "rec-1", step: "etcd.txn", tab: "etcd", w: 86, h: 14, shows: []string{
+		"IF mod(/registry/configmaps/default/demo) = 0", "IF mod(/registry/namespaces/default) = ", "/registry/namespaces/default still at revision",
 	}},
 	{name: "etcd-txn", journey: "rec-7", step: "etcd.txn", tab: "etcd", w: 52, h: 20, shows: []string{
 		"[etcd]", "#35 etcd.txn KV.Txn", "IF mod(/registry/configmaps/",
