@@ -49,9 +49,9 @@ type Interface interface {
 	// does both again. tryUpdate therefore runs one or more times and must leave its input as it was. destination
 	// receives the stored object. If tryUpdate returns the stored state unchanged, nothing is written.
 	//
-	// A missing key is a KeyNotFound error, or an update of a zero object if ignoreNotFound; to write that, the condition
-	// of ctx must hold. A cachedExistingObject is the first guess at the current state, and is modified; if anything
-	// fails on a guess, the current state is read and tried instead.
+	// A missing key is a KeyNotFound error, or an update of a zero object if ignoreNotFound, which is written only
+	// while the condition of ctx holds. A cachedExistingObject is the first guess at the current state, and is
+	// modified; if anything fails on a guess, the current state is read and tried instead.
 	GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 		preconditions *Preconditions, tryUpdate UpdateFunc, cachedExistingObject runtime.Object) error
 
