@@ -4,10 +4,14 @@
 // step does and to what, why it went that way, what went wrong, and how long it took. Screens, commands and exports
 // show them.
 //
+// A [Walk] is the same in a dozen stops, for a picture of the layers: the lines of the steps that crossed a border
+// between them, asked etcd or decided, each with the [Box] it is in, what was carried there and what came back.
+//
 // # Invariants
 //
 //  1. Every step that the server can take has a sentence.
 //  2. A line says only what the journey has: a value that was not recorded is not told.
 //  3. Filters that let the request pass are one line. A filter at which it ended has its own.
-//  4. Lines have no control characters. How they are broken and painted is up to who shows them.
+//  4. The sentences of a walk are those of the story.
+//  5. Lines have no control characters. How they are broken and painted is up to who shows them.
 package story

@@ -1,14 +1,12 @@
 package steps
 
 import (
-	"slices"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/refusal"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
@@ -123,7 +121,7 @@ func (p *Pane) start() {
 		p.SelectStep(int(held[0].Step))
 		return
 	}
-	if i := p.decided(); i >= 0 && !anyFailed(p.roots, steps) {
+	if i := story.Decided(p.journey); i >= 0 && !anyFailed(p.roots, steps) {
 		p.SelectStep(i)
 		return
 	}
@@ -132,22 +130,6 @@ func (p *Pane) start() {
 		p.scroll.Cursor = 1
 	}
 	p.clamp()
-}
-
-// decided returns the step that decided between the watch cache and etcd for a read, or in which etcd took a write;
-// -1 if there is none.
-func (p *Pane) decided() int {
-	steps := p.journey.Status.Steps
-	switch p.journey.Spec.Verb {
-	case "get", "list", "watch":
-		return slices.IndexFunc(steps, func(s v1alpha1.Step) bool { return s.Layer == trace.LayerCacher.String() && s.Why != "" })
-	}
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].ID == trace.EtcdTxn.String() {
-			return i
-		}
-	}
-	return -1
 }
 
 // layout lists the visible rows anew.
