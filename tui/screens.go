@@ -7,6 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/did"
 	"github.com/kx-apiserver/kx/tui/etcd"
 	"github.com/kx-apiserver/kx/tui/logs"
+	"github.com/kx-apiserver/kx/tui/picture"
 	"github.com/kx-apiserver/kx/tui/rules"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/send"
@@ -31,6 +32,7 @@ var makers = []maker{
 	{make: func(h screen.Host, _ *model) screen.Screen { return structure.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return compare.New(h) }},
 	{make: func(h screen.Host, _ *model) screen.Screen { return story.New(h) }},
+	{make: func(h screen.Host, _ *model) screen.Screen { return picture.New(h) }},
 	{make: func(h screen.Host, _ *model) screen.Screen { return source.New(h) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return rules.New(h, m.held) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return logs.New(h, m.options.Log) }},

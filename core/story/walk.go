@@ -50,8 +50,8 @@ var boxOf = map[string]Box{
 type Stop struct {
 	Line
 	Box Box
-	// Code is the index of the step whose line of code decided what the sentence says; -1 if it is about the request as a
-	// whole. Of filters that let it pass it is the authorization.
+	// Code is the index of the step whose line of code decided what the sentence says; -1 if it is about the request as
+	// a whole. Of filters that let it pass it is the authorization.
 	Code int
 	// Decided says that the outcome of the request was decided here.
 	Decided bool
@@ -243,8 +243,8 @@ func (w *walker) back(i int) string {
 	switch {
 	case w.failsBelow(i):
 		return w.language.Phrase("the error of a step further on")
-	case s.Error != "":
-		return s.Error
+	case s.Error != "": // the sentence says which
+		return w.language.Phrase("the error, which goes up to the client")
 	case s.TookNanos < 0:
 		return w.language.Phrase("nothing yet")
 	}

@@ -47,6 +47,9 @@ func (s *Screen) treeCommands() []keys.Command {
 			Help: "Go to the next step of the open request, from any pane. A held request runs to the step after what this one calls."},
 		{ID: "steps.story", Meaning: keys.Tell, Contexts: keys.Panes, Hint: "story", WhyNot: s.whyNoStory, Do: s.onceOpen(s.tellStory),
 			Help: "Tell the open request in sentences, one a step, beside the source. The space bar reads on by itself."},
+		{ID: "steps.picture", Meaning: keys.Draw, Contexts: keys.Panes, Hint: "picture", WhyNot: s.whyNoStory,
+			Do:   s.onceOpen(s.drawPicture),
+			Help: "Draw the layers of the server as boxes, and walk the open request through them, to be read from far away."},
 		{ID: "steps.previous", Meaning: keys.Previous, Contexts: keys.Panes, WhyNot: s.whyNotOpen,
 			Do:   s.onceOpen(keys.Call(s.steps.Previous)),
 			Help: "Go to the previous step of the open request, from any pane."},
@@ -150,14 +153,22 @@ func (s *Screen) whyNoStory() string {
 	return ""
 }
 
-// tellStory tells the story of the open request: from the step under the cursor if Steps or Detail has the focus,
-// else from the beginning.
+// tellStory tells the story of the open request.
 func (s *Screen) tellStory() tea.Cmd {
-	step := -1
-	if s.Context() != keys.List {
-		step = s.steps.Selected()
+	return s.host.Go(screen.ToStory{Journey: s.open.journey, Others: s.others(), Step: s.tellFrom()})
+}
+
+// drawPicture draws the picture of the open request.
+func (s *Screen) drawPicture() tea.Cmd {
+	return s.host.Go(screen.ToPicture{Journey: s.open.journey, Others: s.others(), Step: s.tellFrom()})
+}
+
+// tellFrom is the step under the cursor if Steps or Detail has the focus; else -1, for the beginning.
+func (s *Screen) tellFrom() int {
+	if s.Context() == keys.List {
+		return -1
 	}
-	return s.host.Go(screen.ToStory{Journey: s.open.journey, Others: s.others(), Step: step})
+	return s.steps.Selected()
 }
 
 func (s *Screen) whyNoCommand() string {

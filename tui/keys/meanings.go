@@ -50,6 +50,7 @@ var (
 	WhoGotIt     = on("show who got the event", "W")
 	TheRequest   = on("show the request", "Q")
 	Tell         = on("tell it in sentences", "S")
+	Draw         = on("draw it as a picture", "_")
 	Mark         = on("mark, or unmark", "m")
 	JumpToMark   = on("go to a mark", "'")
 )

@@ -29,6 +29,7 @@ const (
 	Source  Name = "Source"
 	Compare Name = "Compare"
 	Story   Name = "Story"
+	Picture Name = "Picture"
 	Log     Name = "Log"
 	Did     Name = "Command log"
 
@@ -193,6 +194,13 @@ type ToStory struct {
 	Step    int
 }
 
+// ToPicture leads to the picture of a request, at the stop of a step. Others are as for ToStory.
+type ToPicture struct {
+	Journey *v1alpha1.Journey
+	Others  []*v1alpha1.Journey
+	Step    int
+}
+
 // ToRules leads to the breakpoints and faults. A non-empty Filter begins a new breakpoint.
 type ToRules struct{ Filter string }
 
@@ -213,6 +221,7 @@ func (ToStructure) Screen() Name { return Structure }
 func (ToSource) Screen() Name    { return Source }
 func (ToCompare) Screen() Name   { return Compare }
 func (ToStory) Screen() Name     { return Story }
+func (ToPicture) Screen() Name   { return Picture }
 func (ToRules) Screen() Name     { return Rules }
 func (ToLog) Screen() Name       { return Log }
 func (ToDid) Screen() Name       { return Did }

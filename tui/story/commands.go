@@ -19,6 +19,8 @@ func (s *Screen) Commands() []keys.Command {
 			Help: "Go to the previous sentence."},
 		{ID: "story.read", Meaning: keys.Switch, Contexts: both, Hint: "read on", WhyNot: s.whyNothing, Do: s.toggleReading,
 			Help: "Read on by itself, sentence by sentence, or stop."},
+		{ID: "story.picture", Meaning: keys.Draw, Contexts: both, Hint: "picture", WhyNot: s.whyNothing, Do: s.draw,
+			Help: "Draw the request as a picture, at the step of this sentence."},
 		{ID: "story.find", Meaning: keys.Find, Contexts: both, WhyNot: s.whyNothing, Do: s.askFind,
 			Help: "Go to the next line of the story that has a text. After the last comes the first."},
 	}
@@ -29,6 +31,10 @@ func (s *Screen) whyNothing() string {
 		return s.host.Theme().Words.Phrase("no request is told: press %s on one in Capture", keys.Tell.Key())
 	}
 	return ""
+}
+
+func (s *Screen) draw() tea.Cmd {
+	return s.host.Go(screen.ToPicture{Journey: s.journey, Others: s.others, Step: s.told[s.sentence()].Step})
 }
 
 // turn moves by some sentences.

@@ -39,6 +39,7 @@ type Screen struct {
 	screen.Split
 	host    screen.Host
 	journey *v1alpha1.Journey
+	others  []*v1alpha1.Journey
 	told    []story.Line
 	// lines holds the sentences, wrapped to width w.
 	lines []line
@@ -107,7 +108,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToStory); ok && to.Journey != nil {
 		s.quiet()
-		s.journey, s.told = to.Journey, story.Tell(to.Journey, s.host.Theme().Words, to.Others...)
+		s.journey, s.others, s.told = to.Journey, to.Others, story.Tell(to.Journey, s.host.Theme().Words, to.Others...)
 		s.lines, s.w = nil, 0
 		s.source.Show(source.Place{}, nil, nil, "") // until supply has the source of this story
 		s.GoTo(textPane)
