@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/tui/control"
 )
 
@@ -28,6 +29,7 @@ func commands() []command {
 		{"back", "", "the sentence before", (*linear).back},
 		{"go", "NUMBER", "the sentence of that number", (*linear).goTo},
 		{"story", "ID", "all sentences at once", (*linear).story},
+		{"walk", "ID", "the request's way through the layers in a few stops, as the picture has it", (*linear).walk},
 		{"steps", "ID", "the steps as a tree, with what each changed in the object", (*linear).steps},
 		{"code", "", "the code of the step that the last sentence told of, and what it is called upstream", (*linear).code},
 		{"resume", "", "tell of new requests again", (*linear).resume},
@@ -115,6 +117,29 @@ func (l *linear) story(id string) error {
 	}
 	for l.at = range l.lines {
 		l.sentence()
+	}
+	return nil
+}
+
+func (l *linear) walk(id string) error {
+	if err := l.reopen(id); err != nil {
+		return err
+	}
+	others, err := l.Session.Related(l.ctx, l.open)
+	if err != nil {
+		return err
+	}
+	stops := story.WalkOf(l.open, l.Language, others...).Stops
+	for i, s := range stops {
+		fmt.Fprintf(l.out, "%d/%d %s: %s\n", i+1, len(stops), s.Box.Name(l.Language), s.Text)
+		for _, known := range []struct{ name, text string }{
+			{l.Language.Phrase("carried"), s.Carried}, {l.Language.Phrase("came back"), s.Back},
+			{l.Language.Phrase("decided"), map[bool]string{true: s.Box.Name(l.Language)}[s.Decided]},
+		} {
+			if known.text != "" {
+				fmt.Fprintf(l.out, "%s: %s\n", known.name, known.text)
+			}
+		}
 	}
 	return nil
 }
