@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // TestAggregatedLies: a server that a group is left to can't send this one elsewhere, nor speak in its name.
@@ -92,7 +92,7 @@ func TestAggregatedLies(t *testing.T) {
 			t.Errorf("%s: the answer has the journey %q and the audit ID %q", lie, res.Header.Values("Kx-Journey"), res.Header.Values("Audit-Id"))
 			continue
 		}
-		if len(stepsOf(front.journeyOf(t, journey), trace.HandlerAggregate.String())) != 1 {
+		if len(stepsOf(front.journeyOf(t, journey), steps.HandlerAggregate.String())) != 1 {
 			t.Errorf("%s: the journey is another request's", lie)
 		}
 	}

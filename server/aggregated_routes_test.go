@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -27,7 +29,6 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -158,14 +159,14 @@ func (r route) install(t testing.TB, front *running) {
 func (r route) asked(t testing.TB, front *running) (code int, body string, step v1alpha1.Step) {
 	t.Helper()
 	res, answer := ask(t, front.tokenClient(t, "alice"), "GET", front.URL+"/apis/"+r.group()+"/v1/things", nil)
-	steps := stepsOf(front.journeyOf(t, res.Header.Get("Kx-Journey")), trace.HandlerAggregate.String())
+	taken := stepsOf(front.journeyOf(t, res.Header.Get("Kx-Journey")), steps.HandlerAggregate.String())
 	if ids := res.Header.Values("Audit-Id"); ids[0] == "" || ids[len(ids)-1] != ids[0] {
 		t.Errorf("the audit logs of the two servers have different IDs: %q", ids)
 	}
-	if len(steps) != 1 {
-		t.Fatalf("%d steps passed the request on: %d %s", len(steps), res.StatusCode, answer)
+	if len(taken) != 1 {
+		t.Fatalf("%d steps passed the request on: %d %s", len(taken), res.StatusCode, answer)
 	}
-	return res.StatusCode, string(answer), steps[0]
+	return res.StatusCode, string(answer), taken[0]
 }
 
 // tries is how often a route is asked for that chooses among endpoints.

@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -27,7 +29,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -235,7 +236,7 @@ func TestAggregated(t *testing.T) {
 		}
 		var whole v1alpha1.Journey
 		front.read(t, journeysPath+"/"+found[0].Name, &whole)
-		i := slices.IndexFunc(whole.Status.Steps, func(s v1alpha1.Step) bool { return s.ID == trace.HandlerAggregate.String() })
+		i := slices.IndexFunc(whole.Status.Steps, func(s v1alpha1.Step) bool { return s.ID == steps.HandlerAggregate.String() })
 		if i < 0 {
 			t.Fatalf("%+v", whole.Status.Steps)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 const architectureFile = "../docs/architecture.md"
@@ -36,7 +36,7 @@ func TestArchitecture(t *testing.T) {
 		return m[1] + functions + m[2]
 	})
 	for _, m := range stepInDocument.FindAllStringSubmatch(want, -1) {
-		if _, ok := trace.Lookup(m[1]); !ok {
+		if _, ok := steps.Lookup(m[1]); !ok {
 			t.Errorf("architecture.md names the step %s, which there is not", m[1])
 		}
 	}
@@ -56,8 +56,8 @@ func functionTables(t *testing.T) string {
 	sites := sitesOf(t)
 	var ours, theirs strings.Builder
 	var back []string
-	rows := map[trace.Layer]string{}
-	for _, id := range trace.All() {
+	rows := map[steps.Layer]string{}
+	for _, id := range steps.All() {
 		info, at := id.Info(), sites[id]
 		if at.function == "" {
 			t.Errorf("%s is taken nowhere", id)

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/sites"
 	"github.com/kx-apiserver/kx/core/steps"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 )
 
@@ -28,7 +28,7 @@ type articleChain struct {
 // articleRow is one function or type of an article, and the step that is it here. Several rows may be one step.
 type articleRow struct {
 	symbol string
-	step   trace.ID
+	step   steps.ID
 }
 
 // article is what one article has.
@@ -53,234 +53,234 @@ var elsewhere = map[string]struct{ request, reason string }{
 var articles = []article{
 	{"How custom resources are served", []articleChain{
 		{"A custom resource is read", "custom.txt", getCustom, []articleRow{
-			{"`NonGoRestfulMux.HandlePrefix(\"/apis/\", crdHandler)`", trace.HandlerRoute},
-			{"`crdHandler.ServeHTTP`, `crdLister.Get`", trace.CRDServe},
-			{"`getOrCreateServingInfoFor`", trace.CRDInfo},
-			{"`serveResource`", trace.CRDServeResource},
-			{"`handlers.GetResource`, `getResourceHandler`", trace.HandlerGet},
-			{"`Getter.Get`", trace.RESTGet},
-			{"`CustomResourceStorage.CustomResource`, `REST.Get`", trace.CustomGet},
-			{"`Store.KeyFunc`", trace.StoreKey},
-			{"`Store.Get`", trace.StoreGet},
-			{"`DryRunnableStorage.Get`", trace.DryRunGet},
-			{"`storage.Interface.Get`", trace.CacherGet},
-			{"`metrics.InstrumentHandlerFunc`", trace.HandlerMetrics},
+			{"`NonGoRestfulMux.HandlePrefix(\"/apis/\", crdHandler)`", steps.HandlerRoute},
+			{"`crdHandler.ServeHTTP`, `crdLister.Get`", steps.CRDServe},
+			{"`getOrCreateServingInfoFor`", steps.CRDInfo},
+			{"`serveResource`", steps.CRDServeResource},
+			{"`handlers.GetResource`, `getResourceHandler`", steps.HandlerGet},
+			{"`Getter.Get`", steps.RESTGet},
+			{"`CustomResourceStorage.CustomResource`, `REST.Get`", steps.CustomGet},
+			{"`Store.KeyFunc`", steps.StoreKey},
+			{"`Store.Get`", steps.StoreGet},
+			{"`DryRunnableStorage.Get`", steps.DryRunGet},
+			{"`storage.Interface.Get`", steps.CacherGet},
+			{"`metrics.InstrumentHandlerFunc`", steps.HandlerMetrics},
 		}},
 		{"A custom resource is created", "custom.txt", "POST /apis/stable.example.com/v1/namespaces/default/crontabs", []articleRow{
-			{"`crdHandler.ServeHTTP`", trace.CRDServe},
-			{"`getOrCreateServingInfoFor`", trace.CRDInfo},
-			{"`serveResource`", trace.CRDServeResource},
-			{"`handlers.CreateResource`", trace.HandlerCreate},
-			{"`REST.Create`", trace.RESTCreate},
-			{"`Store.Create`", trace.StoreCreate},
-			{"`DryRunnableStorage.Create`", trace.DryRunCreate},
-			{"`storage.Interface.Create`", trace.Etcd3Create},
+			{"`crdHandler.ServeHTTP`", steps.CRDServe},
+			{"`getOrCreateServingInfoFor`", steps.CRDInfo},
+			{"`serveResource`", steps.CRDServeResource},
+			{"`handlers.CreateResource`", steps.HandlerCreate},
+			{"`REST.Create`", steps.RESTCreate},
+			{"`Store.Create`", steps.StoreCreate},
+			{"`DryRunnableStorage.Create`", steps.DryRunCreate},
+			{"`storage.Interface.Create`", steps.Etcd3Create},
 		}},
 		{"Its status", "custom.txt", getCustom + "/status", []articleRow{
-			{"`serveStatus`", trace.CRDServeStatus},
-			{"`CustomResourceStorage.Status`, `StatusREST.Get`", trace.CustomStatusGet},
-			{"`Store.Get`", trace.StoreGet},
+			{"`serveStatus`", steps.CRDServeStatus},
+			{"`CustomResourceStorage.Status`, `StatusREST.Get`", steps.CustomStatusGet},
+			{"`Store.Get`", steps.StoreGet},
 		}},
 		{"An update of its status", "custom.txt", "PATCH" + strings.TrimPrefix(getCustom, "GET") + "/status", []articleRow{
-			{"`serveStatus`", trace.CRDServeStatus},
-			{"`StatusREST.Update`", trace.CustomStatusUpdate},
-			{"`Store.Update`", trace.StoreUpdate},
+			{"`serveStatus`", steps.CRDServeStatus},
+			{"`StatusREST.Update`", steps.CustomStatusUpdate},
+			{"`Store.Update`", steps.StoreUpdate},
 		}},
 		{"Its scale", "custom.txt", getCustom + "/scale", []articleRow{
-			{"`serveScale`", trace.CRDServeScale},
-			{"`CustomResourceStorage.Scale`, `ScaleREST.Get`", trace.CustomScaleGet},
-			{"`Store.Get`", trace.StoreGet},
+			{"`serveScale`", steps.CRDServeScale},
+			{"`CustomResourceStorage.Scale`, `ScaleREST.Get`", steps.CustomScaleGet},
+			{"`Store.Get`", steps.StoreGet},
 		}},
 		{"An update of its scale", "custom.txt", "PATCH" + strings.TrimPrefix(getCustom, "GET") + "/scale", []articleRow{
-			{"`serveScale`", trace.CRDServeScale},
-			{"`ScaleREST.Update`", trace.CustomScaleUpdate},
-			{"`Store.Update`", trace.StoreUpdate},
+			{"`serveScale`", steps.CRDServeScale},
+			{"`ScaleREST.Update`", steps.CustomScaleUpdate},
+			{"`Store.Update`", steps.StoreUpdate},
 		}},
 		{"A subresource that it does not have", "custom.txt", getCustom + "/other", []articleRow{
-			{"`default: apierrors.NewNotFound`", trace.CRDServe},
+			{"`default: apierrors.NewNotFound`", steps.CRDServe},
 		}},
 		{"A verb that it does not have", "custom.txt", "DELETE" + strings.TrimPrefix(getCustom, "GET") + "/status", []articleRow{
-			{"`serveStatus`", trace.CRDServeStatus},
-			{"`default: apierrors.NewMethodNotSupported`", trace.HandlerMethodNotSupported},
+			{"`serveStatus`", steps.CRDServeStatus},
+			{"`default: apierrors.NewMethodNotSupported`", steps.HandlerMethodNotSupported},
 		}},
 		{"No such definition", "delegation.txt", "GET /apis/example.com/v1/namespaces/default/lamps/one", []articleRow{
-			{"`crdLister.Get`", trace.CRDServe},
-			{"`r.delegate.ServeHTTP`", trace.HandlerNotFound},
+			{"`crdLister.Get`", steps.CRDServe},
+			{"`r.delegate.ServeHTTP`", steps.HandlerNotFound},
 		}},
 		{"The storage without a cache", "uncached.txt", getMap, []articleRow{
-			{"`store.Get` of etcd3", trace.Etcd3Get},
-			{"`client.KV.Get`", trace.EtcdGet},
-			{"`metrics.RecordEtcdRequestLatency`", trace.Etcd3Metrics},
-			{"`transformer.TransformFromStorage`", trace.TransformFromStorage},
+			{"`store.Get` of etcd3", steps.Etcd3Get},
+			{"`client.KV.Get`", steps.EtcdGet},
+			{"`metrics.RecordEtcdRequestLatency`", steps.Etcd3Metrics},
+			{"`transformer.TransformFromStorage`", steps.TransformFromStorage},
 		}},
 		{"What is read to be changed is decoded", "finalizers.txt", "DELETE /api/v1/namespaces/default/configmaps/app", []articleRow{
-			{"`store.Get` of etcd3", trace.Etcd3Get},
-			{"`transformer.TransformFromStorage`", trace.TransformFromStorage},
-			{"`decode`", trace.Etcd3Decode},
+			{"`store.Get` of etcd3", steps.Etcd3Get},
+			{"`transformer.TransformFromStorage`", steps.TransformFromStorage},
+			{"`decode`", steps.Etcd3Decode},
 		}},
 		{"Nothing is stored", "uncached.txt", "GET /api/v1/namespaces/default/configmaps/absent", []articleRow{
-			{"`store.Get` of etcd3", trace.Etcd3Get},
-			{"`storage.NewKeyNotFoundError`", trace.Etcd3NotFound},
-			{"`storeerr.InterpretGetError`", trace.StoreInterpretError},
+			{"`store.Get` of etcd3", steps.Etcd3Get},
+			{"`storage.NewKeyNotFoundError`", steps.Etcd3NotFound},
+			{"`storeerr.InterpretGetError`", steps.StoreInterpretError},
 		}},
 		{"Nothing is stored, and that is tolerated", "apply.txt", "PATCH /api/v1/namespaces/default/configmaps/app?fieldManager=ann", []articleRow{
-			{"`opts.IgnoreNotFound`", trace.Etcd3NotFound},
+			{"`opts.IgnoreNotFound`", steps.Etcd3NotFound},
 		}},
 		{"etcd is older than what was asked for", "uncached.txt", getMap + "?resourceVersion={r+1000}", []articleRow{
-			{"`validateMinimumResourceVersion`", trace.Etcd3Get},
+			{"`validateMinimumResourceVersion`", steps.Etcd3Get},
 		}},
 		{"The Decorator", "hooks.txt", "GET /api/v1/namespaces/default/persistentvolumeclaims/app", []articleRow{
-			{"`Store.Get`", trace.StoreGet},
-			{"`e.Decorator`", trace.StoreDecorate},
+			{"`Store.Get`", steps.StoreGet},
+			{"`e.Decorator`", steps.StoreDecorate},
 		}},
 		{"How its storage was made", "install.txt", "crontabs.v1.stable.example.com", []articleRow{
-			{"`getOrCreateServingInfoFor`", trace.InstallDefinition},
-			{"`Store.CompleteWithOptions`", trace.StorageComplete},
-			{"`newETCD3Storage`, which calls `etcd3.New`, `newStore` (`New` in store/etcd3/store.go)", trace.StorageEtcd3},
+			{"`getOrCreateServingInfoFor`", steps.InstallDefinition},
+			{"`Store.CompleteWithOptions`", steps.StorageComplete},
+			{"`newETCD3Storage`, which calls `etcd3.New`, `newStore` (`New` in store/etcd3/store.go)", steps.StorageEtcd3},
 		}},
 	}},
 	{"From the REST storage to etcd", []articleChain{
 		{"How the storage of deployments was made", "install.txt", "deployments.v1.apps", []articleRow{
-			{"`NewStorage`, `NewREST`", trace.InstallProvider},
-			{"`Store.CompleteWithOptions`", trace.StorageComplete},
-			{"`SimpleRestOptionsFactory.GetRESTOptions`", trace.StorageOptions},
-			{"`StorageWithCacher`", trace.StorageCacher},
-			{"`NewRawStorage`", trace.StorageRaw},
-			{"`factory.Create`", trace.StorageFactory},
-			{"`newETCD3Storage`", trace.StorageEtcd3},
+			{"`NewStorage`, `NewREST`", steps.InstallProvider},
+			{"`Store.CompleteWithOptions`", steps.StorageComplete},
+			{"`SimpleRestOptionsFactory.GetRESTOptions`", steps.StorageOptions},
+			{"`StorageWithCacher`", steps.StorageCacher},
+			{"`NewRawStorage`", steps.StorageRaw},
+			{"`factory.Create`", steps.StorageFactory},
+			{"`newETCD3Storage`", steps.StorageEtcd3},
 		}},
 		{"A storage without a cache is made", "install.txt", "configmaps.v1", []articleRow{
-			{"`SimpleRestOptionsFactory.GetRESTOptions`", trace.StorageOptions},
-			{"`UndecoratedStorage`", trace.StorageUndecorated},
-			{"`NewRawStorage`", trace.StorageRaw},
+			{"`SimpleRestOptionsFactory.GetRESTOptions`", steps.StorageOptions},
+			{"`UndecoratedStorage`", steps.StorageUndecorated},
+			{"`NewRawStorage`", steps.StorageRaw},
 		}},
 		{"`StatusREST` is a Store with another strategy", "subresources.txt", "GET /api/v1/namespaces/default/pods/app/status", []articleRow{
-			{"`StatusREST.Get`", trace.StatusGet},
-			{"`r.store.Get`", trace.StoreGet},
+			{"`StatusREST.Get`", steps.StatusGet},
+			{"`r.store.Get`", steps.StoreGet},
 		}},
 		{"An update through it", "subresources.txt", "PATCH /api/v1/namespaces/default/pods/app/status", []articleRow{
-			{"`StatusREST.Update`", trace.StatusUpdate},
-			{"`Store.Update`", trace.StoreUpdate},
-			{"`UpdateStrategy: deployment.StatusStrategy`", trace.StorePrepare},
+			{"`StatusREST.Update`", steps.StatusUpdate},
+			{"`Store.Update`", steps.StoreUpdate},
+			{"`UpdateStrategy: deployment.StatusStrategy`", steps.StorePrepare},
 		}},
 		{"`ScaleREST` reads", "subresources.txt", "GET /apis/apps/v1/namespaces/default/deployments/app/scale", []articleRow{
-			{"`ScaleREST.Get`", trace.ScaleGet},
-			{"`Store.Get`", trace.StoreGet},
+			{"`ScaleREST.Get`", steps.ScaleGet},
+			{"`Store.Get`", steps.StoreGet},
 		}},
 		{"`ScaleREST` updates", "subresources.txt", "PUT /apis/apps/v1/namespaces/default/deployments/app/scale", []articleRow{
-			{"`ScaleREST.Update`", trace.ScaleUpdate},
-			{"`Store.Update`", trace.StoreUpdate},
+			{"`ScaleREST.Update`", steps.ScaleUpdate},
+			{"`Store.Update`", steps.StoreUpdate},
 		}},
 		{"`RollbackREST`, which old versions of apps have", "versions.txt", "POST /apis/apps/v1beta1/namespaces/default/deployments/app/rollback", []articleRow{
-			{"`RollbackREST.Create`", trace.RollbackCreate},
-			{"`Storage.GuaranteedUpdate`", trace.DryRunUpdate},
+			{"`RollbackREST.Create`", steps.RollbackCreate},
+			{"`Storage.GuaranteedUpdate`", steps.DryRunUpdate},
 		}},
 		{"Before a create", "create.txt", "POST /api/v1/namespaces/default/configmaps", []articleRow{
-			{"`Store.Create`", trace.StoreCreate},
-			{"`BeforeCreate`", trace.StoreBeforeCreate},
-			{"`CreateStrategy.PrepareForCreate`", trace.StorePrepare},
-			{"`Store.KeyFunc`", trace.StoreKey},
-			{"`DryRunnableStorage.Create`", trace.DryRunCreate},
-			{"`storage.Interface.Create`", trace.Etcd3Create},
+			{"`Store.Create`", steps.StoreCreate},
+			{"`BeforeCreate`", steps.StoreBeforeCreate},
+			{"`CreateStrategy.PrepareForCreate`", steps.StorePrepare},
+			{"`Store.KeyFunc`", steps.StoreKey},
+			{"`DryRunnableStorage.Create`", steps.DryRunCreate},
+			{"`storage.Interface.Create`", steps.Etcd3Create},
 		}},
 		{"Hooks before and after", "hooks.txt", "POST /api/v1/namespaces/default/services", []articleRow{
-			{"`BeginCreate`", trace.StoreBegin},
-			{"`BeforeCreate`", trace.StoreBeforeCreate},
+			{"`BeginCreate`", steps.StoreBegin},
+			{"`BeforeCreate`", steps.StoreBeforeCreate},
 		}},
 		{"After a delete", "hooks.txt", "DELETE /api/v1/namespaces/default/services/app", []articleRow{
-			{"`storage.Interface.Delete`", trace.DryRunDelete},
-			{"`UnderlyingStorage`: `Delete` of etcd3", trace.Etcd3Delete},
-			{"`AfterDelete`", trace.StoreAfter},
+			{"`storage.Interface.Delete`", steps.DryRunDelete},
+			{"`UnderlyingStorage`: `Delete` of etcd3", steps.Etcd3Delete},
+			{"`AfterDelete`", steps.StoreAfter},
 		}},
 		{"`storage.Interface`: `GuaranteedUpdate`", "update.txt", "PUT /api/v1/namespaces/default/configmaps/app", []articleRow{
-			{"`DryRunnableStorage.GuaranteedUpdate`", trace.DryRunUpdate},
-			{"`CacherStorage`: `GuaranteedUpdate`", trace.CacherUpdate},
-			{"`UnderlyingStorage`: `GuaranteedUpdate` of etcd3", trace.Etcd3Update},
-			{"`tryUpdate`", trace.StoreTryUpdate},
+			{"`DryRunnableStorage.GuaranteedUpdate`", steps.DryRunUpdate},
+			{"`CacherStorage`: `GuaranteedUpdate`", steps.CacherUpdate},
+			{"`UnderlyingStorage`: `GuaranteedUpdate` of etcd3", steps.Etcd3Update},
+			{"`tryUpdate`", steps.StoreTryUpdate},
 		}},
 		{"`storage.Interface`: `List`", "list.txt", "GET /api/v1/namespaces/default/configmaps", []articleRow{
-			{"`DryRunnableStorage.GetList`", trace.DryRunList},
-			{"`CacherStorage`: `List`", trace.CacherList},
+			{"`DryRunnableStorage.GetList`", steps.DryRunList},
+			{"`CacherStorage`: `List`", steps.CacherList},
 		}},
 		{"`storage.Interface`: `GetToList`", "list.txt", "GET /api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Done", []articleRow{
-			{"`GetToList`", trace.StoreList},
-			{"`CacherStorage`: `GetToList`", trace.CacherList},
+			{"`GetToList`", steps.StoreList},
+			{"`CacherStorage`: `GetToList`", steps.CacherList},
 		}},
 		{"`storage.Interface`: `WatchList`", "watch.txt", "", []articleRow{
-			{"`DryRunnableStorage.Watch`", trace.DryRunWatch},
-			{"`CacherStorage`: `Watch`", trace.CacherWatch},
+			{"`DryRunnableStorage.Watch`", steps.DryRunWatch},
+			{"`CacherStorage`: `Watch`", steps.CacherWatch},
 		}},
 		{"`Cacher.Get` without a resourceVersion", "get.txt", getMap, []articleRow{
-			{"`Cacher.Get`", trace.CacherGet},
-			{"`c.storage.Get`: etcd is asked", trace.EtcdKeyRevision},
+			{"`Cacher.Get`", steps.CacherGet},
+			{"`c.storage.Get`: etcd is asked", steps.EtcdKeyRevision},
 		}},
 		{"`Cacher.Get` with one", "get.txt", getMap + "?resourceVersion={r+1000}", []articleRow{
-			{"`Cacher.Get`", trace.CacherGet},
-			{"`watchCache.WaitUntilFreshAndGet`", trace.CacherWait},
+			{"`Cacher.Get`", steps.CacherGet},
+			{"`watchCache.WaitUntilFreshAndGet`", steps.CacherWait},
 		}},
 		{"Objects with a time to live", "events.txt", "POST /api/v1/namespaces/default/events", []articleRow{
-			{"`Create(…, ttl)`", trace.Etcd3Create},
-			{"`leaseManager.GetLease`", trace.Etcd3Lease},
-			{"`client.Grant`", trace.EtcdLease},
+			{"`Create(…, ttl)`", steps.Etcd3Create},
+			{"`leaseManager.GetLease`", steps.Etcd3Lease},
+			{"`client.Grant`", steps.EtcdLease},
 		}},
 	}},
 	{"How a handler is registered, and what it does", []articleChain{
 		{"The registration", "install.txt", "deployments.v1.apps", []articleRow{
-			{"`CreateServerChain`, `CreateKubeAPIServer`, `completedConfig.New`, `InstallAPIs`", trace.InstallAPIs},
-			{"`restStorageProviders`, `APIGroupInfo`, `VersionedResourcesStorageMap`", trace.InstallProvider},
-			{"`InstallAPIGroups`", trace.InstallGroups},
-			{"`installAPIResources`", trace.InstallResources},
-			{"`apiGroupVersion.InstallREST`, `installer.Install`", trace.InstallVersion},
-			{"`registerResourceHandlers`", trace.InstallHandlers},
-			{getterWithOptions, trace.InstallVerb},
+			{"`CreateServerChain`, `CreateKubeAPIServer`, `completedConfig.New`, `InstallAPIs`", steps.InstallAPIs},
+			{"`restStorageProviders`, `APIGroupInfo`, `VersionedResourcesStorageMap`", steps.InstallProvider},
+			{"`InstallAPIGroups`", steps.InstallGroups},
+			{"`installAPIResources`", steps.InstallResources},
+			{"`apiGroupVersion.InstallREST`, `installer.Install`", steps.InstallVersion},
+			{"`registerResourceHandlers`", steps.InstallHandlers},
+			{getterWithOptions, steps.InstallVerb},
 		}},
 		{"The servers, one after the other", "delegation.txt", "GET /nothing/here", []articleRow{
-			{"`kubeAPIServer`, `GoRestfulContainer`", trace.HandlerRoute},
-			{"`apiExtensionsServer.GenericAPIServer`", trace.HandlerRoute},
-			{"`crdHandler`", trace.CRDServe},
-			{"the `delegationTarget` of the last one", trace.HandlerNotFound},
+			{"`kubeAPIServer`, `GoRestfulContainer`", steps.HandlerRoute},
+			{"`apiExtensionsServer.GenericAPIServer`", steps.HandlerRoute},
+			{"`crdHandler`", steps.CRDServe},
+			{"the `delegationTarget` of the last one", steps.HandlerNotFound},
 		}},
 		{"`getResourceHandler`", "get.txt", getMap, []articleRow{
-			{"`handlers.GetResource`, `getResourceHandler`", trace.HandlerGet},
-			{"`scope.Namer.Name`", trace.HandlerNamer},
-			{"`negotiation.NegotiateOutputMediaType`", trace.HandlerMediaType},
-			{"`getter`: About to process Get options", trace.HandlerOptions},
-			{"`r.Get`: About to Get from storage", trace.RESTGet},
-			{"`transformResponseObject`: About to write a response", trace.HandlerEncode},
-			{"`doTransformObject`: Transformed response object", trace.HandlerTransform},
+			{"`handlers.GetResource`, `getResourceHandler`", steps.HandlerGet},
+			{"`scope.Namer.Name`", steps.HandlerNamer},
+			{"`negotiation.NegotiateOutputMediaType`", steps.HandlerMediaType},
+			{"`getter`: About to process Get options", steps.HandlerOptions},
+			{"`r.Get`: About to Get from storage", steps.RESTGet},
+			{"`transformResponseObject`: About to write a response", steps.HandlerEncode},
+			{"`doTransformObject`: Transformed response object", steps.HandlerTransform},
 		}},
 		{"`GetResourceWithOptions`", "nodes.txt", "GET /api/v1/namespaces/default/pods/app/log", []articleRow{
-			{"`handlers.GetResourceWithOptions`", trace.HandlerGet},
-			{"`getRequestOptions`", trace.HandlerOptions},
-			{"`GetterWithOptions.Get`", trace.RESTGet},
+			{"`handlers.GetResourceWithOptions`", steps.HandlerGet},
+			{"`getRequestOptions`", steps.HandlerOptions},
+			{"`GetterWithOptions.Get`", steps.RESTGet},
 		}},
 		{"A table, as kubectl asks for it", "get.txt", "GET /api/v1/namespaces/default/configmaps/app\nAccept: application/json;as=Table;v=v1;g=meta.k8s.io", []articleRow{
-			{"`NegotiateOutputMediaType`", trace.HandlerMediaType},
-			{"`doTransformObject`", trace.HandlerTransform},
-			{"`asTable`, `TableConvertor`", trace.HandlerTable},
+			{"`NegotiateOutputMediaType`", steps.HandlerMediaType},
+			{"`doTransformObject`", steps.HandlerTransform},
+			{"`asTable`, `TableConvertor`", steps.HandlerTable},
 		}},
 		{"Nobody has the name", "get.txt", "GET /api/v1/namespaces/default/configmaps/absent", []articleRow{
-			{"`Store.Get`", trace.StoreGet},
-			{"`storeerr.InterpretGetError`", trace.StoreInterpretError},
+			{"`Store.Get`", steps.StoreGet},
+			{"`storeerr.InterpretGetError`", steps.StoreInterpretError},
 		}},
 		{"`create.go`", "create.txt", "POST /api/v1/namespaces/default/configmaps", []articleRow{
-			{"`createHandler`", trace.HandlerCreate},
-			{"`scope.Namer.Namespace`", trace.HandlerNamer},
-			{"`DecodeParameters` of `CreateOptions`", trace.HandlerOptions},
-			{"`decoder.Decode`", trace.HandlerDecode},
-			{"`r.Create`", trace.RESTCreate},
-			{"`transformResponseObject`", trace.HandlerEncode},
+			{"`createHandler`", steps.HandlerCreate},
+			{"`scope.Namer.Namespace`", steps.HandlerNamer},
+			{"`DecodeParameters` of `CreateOptions`", steps.HandlerOptions},
+			{"`decoder.Decode`", steps.HandlerDecode},
+			{"`r.Create`", steps.RESTCreate},
+			{"`transformResponseObject`", steps.HandlerEncode},
 		}},
 		{"`delete.go`", "delete.txt", "DELETE /api/v1/namespaces/default/configmaps/a", []articleRow{
-			{"`DeleteResource`", trace.HandlerDelete},
-			{"`DecodeParameters` of `DeleteOptions`", trace.HandlerOptions},
-			{"`r.Delete`", trace.RESTDelete},
+			{"`DeleteResource`", steps.HandlerDelete},
+			{"`DecodeParameters` of `DeleteOptions`", steps.HandlerOptions},
+			{"`r.Delete`", steps.RESTDelete},
 		}},
 		{"An object of a collection is gone meanwhile", "conflict.txt", "DELETE /api/v1/namespaces/default/configmaps?labelSelector=color%3Dred", []articleRow{
-			{"`DeleteCollection`", trace.HandlerDeleteCollection},
-			{"`Store.DeleteCollection`", trace.StoreDeleteCollection},
-			{"`storage.NewKeyNotFoundError`", trace.Etcd3NotFound},
-			{"`InterpretDeleteError`", trace.StoreInterpretError},
+			{"`DeleteCollection`", steps.HandlerDeleteCollection},
+			{"`Store.DeleteCollection`", steps.StoreDeleteCollection},
+			{"`storage.NewKeyNotFoundError`", steps.Etcd3NotFound},
+			{"`InterpretDeleteError`", steps.StoreInterpretError},
 		}},
 	}},
 }
@@ -328,7 +328,7 @@ func TestArticles(t *testing.T) {
 	sameAs(t, strings.Replace(articlesFile, ".md", ".zh.md", 1), chineseArticles(t, sites), rewrite)
 }
 
-func (c *articleChain) write(t *testing.T, doc *strings.Builder, sites map[trace.ID]takenAt) {
+func (c *articleChain) write(t *testing.T, doc *strings.Builder, sites map[steps.ID]takenAt) {
 	journey := goldenJourney(t, c.file, c.request)
 	shown, _, _ := strings.Cut(c.request, "\n")
 	if shown == "" {
@@ -358,7 +358,7 @@ func (c *articleChain) write(t *testing.T, doc *strings.Builder, sites map[trace
 }
 
 // reasonIn is the reason of the step that has some text in it.
-func reasonIn(t *testing.T, journey []goldenStep, step trace.ID, text string) string {
+func reasonIn(t *testing.T, journey []goldenStep, step steps.ID, text string) string {
 	t.Helper()
 	for _, s := range journey {
 		if s.step == step.String() && strings.Contains(s.why, text) {
@@ -379,7 +379,7 @@ var (
 )
 
 // goldenJourney reads the journey of a request, or of an installation, from a transcript. An empty request is the first one.
-func goldenJourney(t *testing.T, file, request string) (steps []goldenStep) {
+func goldenJourney(t *testing.T, file, request string) (walk []goldenStep) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(transcripts, file))
 	if err != nil {
@@ -401,15 +401,15 @@ func goldenJourney(t *testing.T, file, request string) (steps []goldenStep) {
 		}
 		for _, line := range lines[end+1:] {
 			if line == "" {
-				return steps
+				return walk
 			}
 			if m := goldenStepLine.FindStringSubmatch(line); m != nil {
-				steps = append(steps, goldenStep{step: m[1], function: m[2]})
-			} else if m := goldenWhyLine.FindStringSubmatch(line); m != nil && len(steps) > 0 {
-				steps[len(steps)-1].why = m[1]
+				walk = append(walk, goldenStep{step: m[1], function: m[2]})
+			} else if m := goldenWhyLine.FindStringSubmatch(line); m != nil && len(walk) > 0 {
+				walk[len(walk)-1].why = m[1]
 			}
 		}
-		return steps
+		return walk
 	}
 	t.Errorf("%s has no request %q", file, request)
 	return nil
@@ -419,15 +419,15 @@ func goldenJourney(t *testing.T, file, request string) (steps []goldenStep) {
 type takenAt struct{ function, file string }
 
 // sitesOf finds the function that takes each step.
-func sitesOf(t *testing.T) map[trace.ID]takenAt {
+func sitesOf(t *testing.T) map[steps.ID]takenAt {
 	t.Helper()
-	all, err := steps.All(server.Source(), lang.English)
+	all, err := sites.All(server.Source(), lang.English)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sites := map[trace.ID]takenAt{}
+	sites := map[steps.ID]takenAt{}
 	for _, s := range all {
-		id, _ := trace.Lookup(s.ID)
+		id, _ := steps.Lookup(s.ID)
 		_, function, _ := strings.Cut(path.Base(s.Function), ".")
 		sites[id] = takenAt{function, s.File}
 	}

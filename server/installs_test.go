@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // journeysOf lists journeys.
@@ -36,9 +37,9 @@ func TestInstalls(t *testing.T) {
 		}
 	}
 	all := r.journeysOf(t, "?filter=verb:install")
-	steps, names := 0, map[string]bool{}
+	taken, names := 0, map[string]bool{}
 	for _, j := range all {
-		steps += int(j.Status.StepCount)
+		taken += int(j.Status.StepCount)
 		names[j.Name] = true
 		if !j.IsInstall() || len(j.Status.Steps)+len(j.Status.Sentences) > 0 || j.Status.Phase != v1alpha1.JourneyComplete || j.Status.Started.IsZero() {
 			t.Errorf("%+v", j)
@@ -48,8 +49,8 @@ func TestInstalls(t *testing.T) {
 		t.Errorf("%d installs have %d names", len(all), len(names))
 	}
 	// Each step is at most one note: most share some.
-	if bytes := steps * 96; bytes > 1<<20 {
-		t.Errorf("the notes of %d steps take up to %d bytes", steps, bytes)
+	if bytes := taken * 96; bytes > 1<<20 {
+		t.Errorf("the notes of %d steps take up to %d bytes", taken, bytes)
 	}
 	if same := r.journeysOf(t, "?fieldSelector=spec.verb%3Dinstall"); !slices.EqualFunc(all, same, func(a, b v1alpha1.Journey) bool {
 		return a.Name == b.Name && a.Spec == b.Spec && a.Status.Started.Equal(&b.Status.Started)
@@ -65,7 +66,7 @@ func TestInstalls(t *testing.T) {
 	var undecorated *v1alpha1.Step
 	for i := range whole.Status.Steps {
 		s := &whole.Status.Steps[i]
-		if s.ID == trace.StorageUndecorated.String() {
+		if s.ID == steps.StorageUndecorated.String() {
 			undecorated = s
 		}
 		if int(s.Parent) >= i || s.File == "" || s.Line == 0 {
@@ -110,7 +111,7 @@ func TestInstallsOfADefinition(t *testing.T) {
 	}
 	whole := &v1alpha1.Journey{}
 	r.read(t, journeysPath+"/"+made.Name, whole)
-	if len(whole.Status.Steps) == 0 || whole.Status.Steps[0].ID != trace.InstallDefinition.String() || whole.Status.Steps[0].Reason.Kind != "first-request-builds" {
+	if len(whole.Status.Steps) == 0 || whole.Status.Steps[0].ID != steps.InstallDefinition.String() || whole.Status.Steps[0].Reason.Kind != "first-request-builds" {
 		t.Errorf("%+v", whole.Status.Steps)
 	}
 	r.undefine(t, d.Name)

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +31,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/options"
@@ -433,7 +434,7 @@ func (r *running) wantMoonJourneys(t *testing.T, client dynamic.ResourceInterfac
 	if len(found) != 1 {
 		t.Fatalf("%d journeys of a get", len(found))
 	}
-	step := stepOf(r.journeyOf(t, found[0].Name), trace.RESTGet)
+	step := stepOf(r.journeyOf(t, found[0].Name), steps.RESTGet)
 	if step == nil || !slices.ContainsFunc(step.Attributes, func(a v1alpha1.Attribute) bool {
 		return strings.Contains(a.Value, "gets.Get") && strings.Contains(a.Value, "own_test.go")
 	}) {
@@ -448,7 +449,7 @@ func (r *running) wantMoonJourneys(t *testing.T, client dynamic.ResourceInterfac
 	}
 }
 
-func stepOf(j *v1alpha1.Journey, id trace.ID) *v1alpha1.Step {
+func stepOf(j *v1alpha1.Journey, id steps.ID) *v1alpha1.Step {
 	for i := range j.Status.Steps {
 		if j.Status.Steps[i].ID == id.String() {
 			return &j.Status.Steps[i]

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // TestManyRules has a user who is no administrator create roles whose small bodies have many combinations to compare with what the user
@@ -42,7 +42,7 @@ func TestManyRules(t *testing.T) {
 		if status.Code != http.StatusForbidden || !strings.Contains(status.Message, tt.says) {
 			t.Errorf("%d: %d %.300s", tt.n, status.Code, status.Message)
 		}
-		for _, s := range stepsOf(r.journeyOf(t, res.Header.Get("Kx-Journey")), trace.StoreGrant.String()) {
+		for _, s := range stepsOf(r.journeyOf(t, res.Header.Get("Kx-Journey")), steps.StoreGrant.String()) {
 			if len(s.Why) > 4<<10 {
 				t.Errorf("%d: the step says %d bytes", tt.n, len(s.Why))
 			}

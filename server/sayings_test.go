@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/steps"
+	"github.com/kx-apiserver/kx/core/sites"
 	"github.com/kx-apiserver/kx/server"
 )
 
 // TestSayings finds each reason that the source declares where code gives it.
 func TestSayings(t *testing.T) {
 	source := server.Source()
-	sayings, err := steps.ReadSayings(source)
+	sayings, err := sites.ReadSayings(source)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -66,21 +68,21 @@ func TestTextsAreBounded(t *testing.T) {
 		what, method, path, body string
 		headers                  []string
 		code                     int
-		id                       trace.ID
+		id                       steps.ID
 		says                     string // empty if the step gives no reason
 	}{
-		{"defaults above the limit", "POST", tabs, defaults, []string{post}, 413, trace.CRDDefault, ""},
+		{"defaults above the limit", "POST", tabs, defaults, []string{post}, 413, steps.CRDDefault, ""},
 		{"the same unrecorded", "POST", tabs, defaults, []string{post, "Kx-Trace: off"}, 413, 0, ""},
-		{"defaults", "POST", tabs, tab(`"l":[{},{}]`), []string{post}, 201, trace.CRDDefault, "defaults set, in all 600: l[0].p0, l[0].p1, "},
-		{"unknown fields", "POST", tabs, tab(unknown), []string{post}, 201, trace.CRDPrune, dropsUnknown},
-		{"unknown fields, strict", "POST", tabs + "?fieldValidation=Strict", tab(unknown), []string{post}, 400, trace.CRDPrune, dropsUnknown},
-		{"nulls", "POST", tabs, tab(nulls), []string{post}, 201, trace.CRDPrune, dropsNulls},
-		{"an apply", "PATCH", maps + "/a?fieldManager=one", applied(`"a"`), []string{apply}, 201, trace.HandlerApply, ""},
-		{"conflicts", "PATCH", maps + "/a?fieldManager=two", applied(`"b"`), []string{apply}, 409, trace.HandlerApply, "data.n000000"},
-		{"moves", "PATCH", maps + "/a?fieldManager=two&force=true", applied(`"b"`), []string{apply}, 200, trace.HandlerApply, "data.n000000"},
-		{"a query", "GET", maps + "?" + parameters, "", nil, 200, trace.HandlerOptions, "p0"},
-		{"groups", "GET", maps, "", []string{"Authorization: Bearer groups"}, 403, trace.FilterAuthorization, "no binding of many, groups g0"},
-		{"impersonated groups", "GET", maps, "", []string{"Impersonate-User: x", "Impersonate-Group: " + long}, 403, trace.FilterImpersonation, ""},
+		{"defaults", "POST", tabs, tab(`"l":[{},{}]`), []string{post}, 201, steps.CRDDefault, "defaults set, in all 600: l[0].p0, l[0].p1, "},
+		{"unknown fields", "POST", tabs, tab(unknown), []string{post}, 201, steps.CRDPrune, dropsUnknown},
+		{"unknown fields, strict", "POST", tabs + "?fieldValidation=Strict", tab(unknown), []string{post}, 400, steps.CRDPrune, dropsUnknown},
+		{"nulls", "POST", tabs, tab(nulls), []string{post}, 201, steps.CRDPrune, dropsNulls},
+		{"an apply", "PATCH", maps + "/a?fieldManager=one", applied(`"a"`), []string{apply}, 201, steps.HandlerApply, ""},
+		{"conflicts", "PATCH", maps + "/a?fieldManager=two", applied(`"b"`), []string{apply}, 409, steps.HandlerApply, "data.n000000"},
+		{"moves", "PATCH", maps + "/a?fieldManager=two&force=true", applied(`"b"`), []string{apply}, 200, steps.HandlerApply, "data.n000000"},
+		{"a query", "GET", maps + "?" + parameters, "", nil, 200, steps.HandlerOptions, "p0"},
+		{"groups", "GET", maps, "", []string{"Authorization: Bearer groups"}, 403, steps.FilterAuthorization, "no binding of many, groups g0"},
+		{"impersonated groups", "GET", maps, "", []string{"Impersonate-User: x", "Impersonate-Group: " + long}, 403, steps.FilterImpersonation, ""},
 	} {
 		client := r.httpClient(t)
 		if strings.HasPrefix(strings.Join(tt.headers, ""), "Authorization") {
@@ -102,12 +104,12 @@ func TestTextsAreBounded(t *testing.T) {
 }
 
 // saysLittle checks all steps of a request, and how the reason of one of them begins.
-func (r *running) saysLittle(t *testing.T, what string, res *http.Response, id trace.ID, says string) {
+func (r *running) saysLittle(t *testing.T, what string, res *http.Response, id steps.ID, says string) {
 	t.Helper()
-	steps := r.journeyOf(t, res.Header.Get("Kx-Journey")).Status.Steps
+	taken := r.journeyOf(t, res.Header.Get("Kx-Journey")).Status.Steps
 	found := false
-	for i := range steps {
-		s := &steps[i]
+	for i := range taken {
+		s := &taken[i]
 		attributes := map[string]int{}
 		for _, a := range s.Attributes {
 			attributes[a.Name]++
@@ -129,6 +131,6 @@ func (r *running) saysLittle(t *testing.T, what string, res *http.Response, id t
 		}
 	}
 	if !found {
-		t.Errorf("%s: no %s says %q: %s", what, id, says, steps[len(steps)-1].Why)
+		t.Errorf("%s: no %s says %q: %s", what, id, says, taken[len(taken)-1].Why)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -78,7 +79,7 @@ func (p *performer) controller(verb, name string) (string, error) {
 
 // recordOf is a step as the server had it.
 func recordOf(s *v1alpha1.Step) trace.StepRecord {
-	id, _ := trace.Lookup(s.ID)
+	id, _ := steps.Lookup(s.ID)
 	r := trace.StepRecord{ID: id, Parent: int(s.Parent), Subject: s.Subject, Why: s.Why, Error: s.Error}
 	for _, a := range s.Attributes {
 		n, err := strconv.ParseInt(a.Value, 10, 64)

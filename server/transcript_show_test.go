@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -49,7 +50,7 @@ type tree struct {
 func (d *tree) foldFilters(top []int) (rest []int) {
 	passed := 0
 	for _, i := range top {
-		if s := d.steps[i]; s.ID.Info().Layer == trace.LayerFilter && s.Error == "" {
+		if s := d.steps[i]; s.ID.Info().Layer == steps.LayerFilter && s.Error == "" {
 			passed++
 		} else {
 			rest = append(rest, i)
@@ -62,7 +63,7 @@ func (d *tree) foldFilters(top []int) (rest []int) {
 func (d *tree) draw(i, depth int) {
 	s := d.steps[i]
 	indent := strings.Repeat("  ", depth)
-	function := s.ID.Site().Function
+	function := trace.SiteOfStep(s.ID).Function
 	function = function[strings.LastIndexByte(function, '/')+1:]
 	d.WriteString(strings.TrimRight(fmt.Sprintf("%s%s  %s  %s", indent, s.ID, function, d.mask(s.Subject)), " ") + "\n")
 	indent += "  | "
@@ -90,11 +91,11 @@ func (d *tree) draw(i, depth int) {
 }
 
 // attr is an attribute's value, unless it differs from run to run.
-func (d *tree) attr(id trace.ID, a trace.Attr) string {
+func (d *tree) attr(id steps.ID, a trace.Attr) string {
 	switch {
 	case a.Name == "taken":
 		return "<n>" // a request before this one may not have left its seat
-	case a.Name == "bytes" && (id == trace.HandlerWatchEvent || id == trace.HandlerDecode && d.numbers):
+	case a.Name == "bytes" && (id == steps.HandlerWatchEvent || id == steps.HandlerDecode && d.numbers):
 		return "<n>" // there are revisions in them
 	case a.Name == "connection", a.Name == "url":
 		return "" // the port is another one each time

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/cockroachdb/datadriven"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -94,9 +96,9 @@ func TestEveryStepIsInATranscript(t *testing.T) {
 			shown[name] = true
 		}
 	}
-	for _, id := range trace.All() {
+	for _, id := range steps.All() {
 		// Without priority and fairness there is another filter in its place, which the tests of the filters show.
-		if !shown[id.String()] && id != trace.FilterInFlight {
+		if !shown[id.String()] && id != steps.FilterInFlight {
 			t.Errorf("no transcript shows %s", id)
 		}
 	}
@@ -250,7 +252,7 @@ func (p *performer) caused(write, watch *answer) string {
 	fmt.Fprintf(&b, "%s %s: %d\n", write.method, write.path, write.code)
 	record := write.journey.Record()
 	for _, m := range record.Marks {
-		function := m.ID.Site().Function
+		function := trace.SiteOfStep(m.ID).Function
 		fmt.Fprintf(&b, "  %s  %s  %s\n", m.ID, function[strings.LastIndexByte(function, '/')+1:], p.revision(m.Revision))
 	}
 	for _, d := range record.Deliveries {

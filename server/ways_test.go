@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/kx-apiserver/kx/core/filter"
@@ -96,7 +98,7 @@ func watchEvent(t *testing.T, p *performer) []call {
 	record := p.ask(t, "POST /api/v1/namespaces/default/configmaps\n\n"+`{"metadata":{"name":"event"}}`).journey.Record()
 	var event watched
 	must(t, json.NewDecoder(w.body).Decode(&event))
-	way := reflector.calls(t, []trace.StepRecord{{ID: trace.CacherReflect, Parent: -1}})
+	way := reflector.calls(t, []trace.StepRecord{{ID: steps.CacherReflect, Parent: -1}})
 	way[len(way)-1].step = "" // the marks are in the journey of the write
 	way = append(way, marks(t, &record)...)
 	return append(way, watcher.calls(t, w.journey.Record().Steps)[opened:]...)
@@ -118,9 +120,9 @@ func marks(t *testing.T, record *trace.Record) []call {
 	slices.SortStableFunc(record.Marks, func(a, b trace.MarkRecord) int { return int(a.After - b.After) })
 	var calls []call
 	for _, m := range record.Marks {
-		c, ok := callOf(m.ID.Site().File, moduleName+m.ID.Site().Function)
+		c, ok := callOf(trace.SiteOfStep(m.ID).File, moduleName+trace.SiteOfStep(m.ID).Function)
 		if !ok {
-			t.Fatalf("%s is made in %v", m.ID, m.ID.Site())
+			t.Fatalf("%s is made in %v", m.ID, trace.SiteOfStep(m.ID))
 		}
 		c.step = m.ID.String()
 		calls = append(calls, c)
@@ -278,18 +280,18 @@ func callOf(file, function string) (call, bool) {
 }
 
 // calls are the functions that were entered between the stacks, in that order, each once for each time.
-func (w *witness) calls(t *testing.T, steps []trace.StepRecord) []call {
+func (w *witness) calls(t *testing.T, walk []trace.StepRecord) []call {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.stacks) != len(steps) {
-		t.Fatalf("%d stacks were taken, the journey has %d steps", len(w.stacks), len(steps))
+	if len(w.stacks) != len(walk) {
+		t.Fatalf("%d stacks were taken, the journey has %d steps", len(w.stacks), len(walk))
 	}
 	var entered []call
 	var before []runtime.Frame
 	for i, stack := range w.stacks {
 		depth := 0
-		for parent := steps[i].Parent; parent >= 0; parent = steps[parent].Parent {
+		for parent := walk[i].Parent; parent >= 0; parent = walk[parent].Parent {
 			depth++
 		}
 		shared := common(before, stack)
@@ -307,7 +309,7 @@ func (w *witness) calls(t *testing.T, steps []trace.StepRecord) []call {
 				entered = append(entered, c)
 			}
 		}
-		if id := steps[i].ID; !strings.HasPrefix(id.Site().File, "server/filter/") {
+		if id := walk[i].ID; !strings.HasPrefix(trace.SiteOfStep(id).File, "server/filter/") {
 			entered[len(entered)-1].step = id.String()
 		}
 		before = stack

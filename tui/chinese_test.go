@@ -16,11 +16,12 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/lang"
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // TestChinese names each text that Chinese lacks, each entry of the catalogue that nobody uses, and each translation with other
@@ -76,10 +77,10 @@ func (c *collection) add(from string, texts ...string) {
 // texts collects what kx says: steps, commands, screens, and what the source hands to functions that translate.
 func texts(t *testing.T) *collection {
 	c := &collection{texts: map[string]bool{}, from: map[string]string{}, literals: map[string]bool{}, whys: map[string]bool{}}
-	for _, id := range trace.All() {
+	for _, id := range steps.All() {
 		c.add("the step "+id.String(), id.Info().Title, id.Info().Object.Who)
 	}
-	for _, s := range trace.AllStepless() {
+	for _, s := range steps.AllStepless() {
 		c.add("the function "+s.Names[0], s.Text)
 	}
 	for _, f := range filter.Fields() {

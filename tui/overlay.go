@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/filter"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
@@ -114,10 +115,10 @@ const usedMost = 64
 // functions that articles name and that are no step.
 func (m *model) nothingListed() string {
 	words, name := m.theme.Words, strings.TrimSpace(m.typing.String())
-	if s := trace.LookupStepless(name); s != nil {
+	if s := steps.LookupStepless(name); s != nil {
 		return words.Phrase("no step is %s. %s (%s)", name, words.Text(s.Text), s.Place())
 	}
-	if trace.IsFunction(name) {
+	if steps.IsFunction(name) {
 		return words.Phrase("enter shows the requests that went through %s", name)
 	}
 	return words.Phrase("no command has %q", m.typing.String())
@@ -166,7 +167,7 @@ func (m *model) runChosen() tea.Cmd {
 	found := m.listed()
 	if m.chosen.Cursor >= len(found) {
 		name := strings.TrimSpace(m.typing.String())
-		if trace.IsFunction(name) {
+		if steps.IsFunction(name) {
 			m.overlay = keys.None
 			return m.lead(screen.ToRequests{Filter: filter.OfText(name)})
 		}

@@ -6,12 +6,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/core/lang"
-	"github.com/kx-apiserver/kx/core/steps"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/sites"
 	"github.com/kx-apiserver/kx/server"
 )
 
@@ -51,7 +52,7 @@ No server is asked: these are the steps of this kx.`,
 
 // stepsLike returns the IDs of steps that begin with the typed text.
 func stepsLike(typed string) (ids []cobra.Completion) {
-	for _, id := range trace.All() {
+	for _, id := range steps.All() {
 		if strings.HasPrefix(id.String(), typed) {
 			ids = append(ids, cobra.CompletionWithDesc(id.String(), id.Info().Title))
 		}
@@ -60,19 +61,19 @@ func stepsLike(typed string) (ids []cobra.Completion) {
 }
 
 func listSteps(out io.Writer, format render.Format, language lang.Language, name string) error {
-	all, err := steps.All(server.Source(), language)
+	all, err := sites.All(server.Source(), language)
 	if err != nil {
 		return err
 	}
-	if s := trace.LookupStepless(name); s != nil {
+	if s := steps.LookupStepless(name); s != nil {
 		return errors.New(language.Phrase("no step is %s. %s (%s)", name, language.Text(s.Text), s.Place()))
 	}
-	found := steps.Find(all, name)
+	found := sites.Find(all, name)
 	if len(found) > 0 {
 		return render.Steps(out, format, found)
 	}
 	message := fmt.Sprintf("trace steps: no step or function is called %q", name)
-	if near := steps.Near(all, name); len(near) > 0 {
+	if near := sites.Near(all, name); len(near) > 0 {
 		return fmt.Errorf("%s; near it: %s", message, strings.Join(near, ", "))
 	}
 	return fmt.Errorf("%s: kx trace steps lists all", message)

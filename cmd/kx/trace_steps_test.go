@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/sites"
 	"github.com/kx-apiserver/kx/core/steps"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/docs"
 	"github.com/kx-apiserver/kx/server"
 )
@@ -18,7 +18,7 @@ import (
 func found(t *testing.T, name string) (ids []string) {
 	t.Helper()
 	a := typeCommand("trace", "steps", name, "-o", "json")
-	var all []steps.Step
+	var all []sites.Step
 	if a.code != 0 || json.Unmarshal([]byte(a.out), &all) != nil {
 		t.Errorf("trace steps %q: exit code %d: %s%s", name, a.code, a.err, a.out)
 	}
@@ -29,8 +29,8 @@ func found(t *testing.T, name string) (ids []string) {
 }
 
 func TestTraceSteps(t *testing.T) {
-	var all []steps.Step
-	if a := typeCommand("trace", "steps", "-o", "json"); json.Unmarshal([]byte(a.out), &all) != nil || len(all) != len(trace.All()) {
+	var all []sites.Step
+	if a := typeCommand("trace", "steps", "-o", "json"); json.Unmarshal([]byte(a.out), &all) != nil || len(all) != len(steps.All()) {
 		t.Fatalf("%d steps, exit code %d: %s", len(all), a.code, a.err)
 	}
 	for _, s := range all {
@@ -82,7 +82,7 @@ func TestTraceStepsOfArticles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := steps.All(server.Source(), lang.English)
+	all, err := sites.All(server.Source(), lang.English)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,14 +96,14 @@ func TestTraceStepsOfArticles(t *testing.T) {
 		t.Fatalf("docs/articles.md names %d functions: this test reads it wrongly", len(names))
 	}
 	for name, want := range names {
-		found := steps.Find(all, name)
+		found := sites.Find(all, name)
 		for _, id := range want {
-			if !slices.ContainsFunc(found, func(s steps.Step) bool { return s.ID == id }) {
+			if !slices.ContainsFunc(found, func(s sites.Step) bool { return s.ID == id }) {
 				t.Errorf("%s is %v, want %s", name, found, id)
 			}
 		}
 	}
-	for _, id := range trace.All() {
+	for _, id := range steps.All() {
 		for _, name := range id.InArticles() {
 			if !slices.Contains(names[name], id.String()) {
 				t.Errorf("docs/articles.md does not say that %s is %s", name, id)
@@ -139,14 +139,14 @@ NewGetOptions getRequestOptions APIInstaller restful.WebService rest.GetterWithO
 
 // TestNamesOfThreeArticles: each name is a step's, or the error says what does its work. A filter refuses a name of the second kind.
 func TestNamesOfThreeArticles(t *testing.T) {
-	all, err := steps.All(server.Source(), lang.English)
+	all, err := sites.All(server.Source(), lang.English)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range inThreeArticles {
-		s := trace.LookupStepless(name)
+		s := steps.LookupStepless(name)
 		if s == nil {
-			if len(steps.Find(all, name)) == 0 {
+			if len(sites.Find(all, name)) == 0 {
 				t.Errorf("nothing is called %s", name)
 			}
 			continue

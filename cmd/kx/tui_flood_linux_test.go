@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -48,7 +50,7 @@ func recordOne(r *trace.Recorder, n int) {
 		Namespace: "default", Name: fmt.Sprint("demo-", n), User: "kx-admin", UserAgent: "flood",
 	})
 	for range floodSteps {
-		_, step := trace.Start(ctx, trace.StoreGet, "/configmaps/default/demo")
+		_, step := trace.Start(ctx, steps.StoreGet, "/configmaps/default/demo")
 		step.End(nil)
 	}
 	j.Finish(trace.Response{Code: 200, Bytes: 300})

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Change is a step that gave a field another value.
@@ -22,10 +22,10 @@ type Change struct {
 
 // is says whether a step of a journey has an ID. Captures of other versions of kx may have IDs that this version does
 // not know.
-func is(s *v1alpha1.Step, id trace.ID) bool { return s.ID == id.String() }
+func is(s *v1alpha1.Step, id steps.ID) bool { return s.ID == id.String() }
 
 // does returns what a step does to the object.
-func does(s *v1alpha1.Step) trace.Object { return trace.InfoOf(s.ID).Object }
+func does(s *v1alpha1.Step) steps.Object { return steps.InfoOf(s.ID).Object }
 
 // CountChanges returns the number of the object's fields that a step changed.
 func CountChanges(s *v1alpha1.Step) int {
@@ -115,7 +115,7 @@ func (o *objects) changes(path Path, first, end int) []Change {
 	// Steps that this one called come first: it is to blame only if none of them is.
 	for i := end - 1; i >= first; i-- {
 		s, saw := &o.steps[i], &o.seen[i]
-		if saw.hasAfter && (saw.hasBefore || does(s).Input == trace.Body) && !does(s).Compares && !explained[int32(i)] {
+		if saw.hasAfter && (saw.hasBefore || does(s).Input == steps.Body) && !does(s).Compares && !explained[int32(i)] {
 			before, after := at(saw.before, path), at(saw.after, path)
 			if !equal(before, after) {
 				changes = append(changes, Change{Step: s, index: i, before: before, after: after})

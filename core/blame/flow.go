@@ -3,7 +3,7 @@ package blame
 import (
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // flow is the way of a journey's object through its steps.
@@ -39,9 +39,9 @@ func (o *objects) flow() flow {
 	for i := range o.steps {
 		s, saw := &o.steps[i], &o.seen[i]
 		switch {
-		case does(s).Input == trace.Body && saw.hasAfter && f.request < 0:
+		case does(s).Input == steps.Body && saw.hasAfter && f.request < 0:
 			f.request = i
-		case is(s, trace.StoreTryUpdate):
+		case is(s, steps.StoreTryUpdate):
 			if f.attempt = i; f.first < 0 {
 				f.first = i
 			}
@@ -49,12 +49,12 @@ func (o *objects) flow() flow {
 				f.before = form{step: i}
 			}
 			made, encoded = noForm, noForm
-		case is(s, trace.Etcd3Encode) && saw.hasBefore:
+		case is(s, steps.Etcd3Encode) && saw.hasBefore:
 			encoded = form{step: i}
-		case is(s, trace.Etcd3Decode) && saw.hasAfter && f.txn >= 0 && f.after.step < 0:
+		case is(s, steps.Etcd3Decode) && saw.hasAfter && f.txn >= 0 && f.after.step < 0:
 			f.after = form{step: i, out: true}
 		}
-		if does(s).Shapes && saw.hasAfter && (made.step < 0 || !is(&o.steps[made.step], trace.StoreTryUpdate)) {
+		if does(s).Shapes && saw.hasAfter && (made.step < 0 || !is(&o.steps[made.step], steps.StoreTryUpdate)) {
 			made = form{step: i, out: true}
 		}
 		if _, revision, ok := StepWrite(s); ok {
@@ -84,7 +84,7 @@ func deletes(o *objects, txn int) bool {
 // removed is the object that a transaction removed, as the last read before it returned it.
 func (o *objects) removed(txn int) form {
 	for i := txn - 1; i >= 0; i-- {
-		if is(&o.steps[i], trace.Etcd3Decode) && o.seen[i].hasAfter && o.steps[i].Parent == o.steps[txn].Parent {
+		if is(&o.steps[i], steps.Etcd3Decode) && o.seen[i].hasAfter && o.steps[i].Parent == o.steps[txn].Parent {
 			return form{step: i, out: true}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Field is a field that changed, and the step that is to blame.
@@ -145,7 +145,7 @@ func Step(j *v1alpha1.Journey, i int) (*Report, error) {
 	if o.seen[i].hasAfter {
 		r.AfterStep, r.After = i, o.steps[i].After.Raw
 	}
-	if r.Before == nil && does(&o.steps[i]).Input != trace.Body || r.After == nil {
+	if r.Before == nil && does(&o.steps[i]).Input != steps.Body || r.After == nil {
 		return r, nil // the step shows an object, and does not change it
 	}
 	o.fill(r, o.seen[i].before, o.seen[i].after, flow{attempt: i, end: o.below(i), request: -1, txn: -1})
@@ -231,7 +231,7 @@ func (o *objects) blame(field *Field, v any, f flow) {
 		return
 	}
 	s := &o.steps[field.Step]
-	field.Who, field.Client = nameOf(s), does(s).Input != trace.NoInput
+	field.Who, field.Client = nameOf(s), does(s).Input != steps.NoInput
 }
 
 // sentBy is the step that gave the client's object the value: the decoding step, or one that it called, such as
@@ -279,7 +279,7 @@ const (
 
 // StepWrite is the key and revision of a step's write; ok is false if it wrote nothing.
 func StepWrite(s *v1alpha1.Step) (key string, revision int64, ok bool) {
-	if !is(s, trace.EtcdTxn) || s.Error != "" {
+	if !is(s, steps.EtcdTxn) || s.Error != "" {
 		return "", 0, false
 	}
 	other := false

@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // isAdmission says whether a step asks one of several webhooks or policies.
 func isAdmission(s *v1alpha1.Step) bool {
-	return s.ID == trace.HandlerWebhook.String() || s.ID == trace.HandlerPolicy.String()
+	return s.ID == steps.HandlerWebhook.String() || s.ID == steps.HandlerPolicy.String()
 }
 
 // admission explains the refusal by an admission plugin, and names the webhook or the policy that it called.
@@ -19,11 +19,11 @@ func (c *card) admission() bool {
 		return false
 	}
 	switch {
-	case s.ID == trace.HandlerWebhook.String():
+	case s.ID == steps.HandlerWebhook.String():
 		c.webhook(s)
-	case s.ID == trace.HandlerPolicy.String():
+	case s.ID == steps.HandlerPolicy.String():
 		c.policy(s)
-	case refused(c.j) == codeForbidden && (s.ID == trace.HandlerAdmit.String() || s.ID == trace.HandlerApprove.String()):
+	case refused(c.j) == codeForbidden && (s.ID == steps.HandlerAdmit.String() || s.ID == steps.HandlerApprove.String()):
 		c.say("decided by", "the admission plugin %s", s.Subject)
 		c.plainly()
 	default:
@@ -80,5 +80,5 @@ func (c *card) policy(s *v1alpha1.Step) {
 
 // mutates says whether a step may change the object: by the plugin that took it.
 func (c *card) mutates(s *v1alpha1.Step) bool {
-	return s.Parent >= 0 && c.j.Status.Steps[s.Parent].ID == trace.HandlerAdmit.String()
+	return s.Parent >= 0 && c.j.Status.Steps[s.Parent].ID == steps.HandlerAdmit.String()
 }

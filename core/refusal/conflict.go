@@ -6,7 +6,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // conflict explains a 409.
@@ -17,8 +17,8 @@ func (c *card) conflict() {
 		c.stale(s)
 	case is(s, reasonOwnersConflict):
 		c.owned(s)
-	case s != nil && (s.ID == trace.Etcd3Create.String() || c.named(trace.Etcd3Create) != nil &&
-		is(c.named(trace.Etcd3Create), reasonCreateOverExisting)):
+	case s != nil && (s.ID == steps.Etcd3Create.String() || c.named(steps.Etcd3Create) != nil &&
+		is(c.named(steps.Etcd3Create), reasonCreateOverExisting)):
 		c.taken()
 	default:
 		c.plainly()
@@ -142,7 +142,7 @@ func (c *card) shown(v string) string {
 // body is the object that the client sent; nil if it was not recorded.
 func (c *card) body() []byte {
 	for i := range c.j.Status.Steps {
-		if s := &c.j.Status.Steps[i]; s.ID == trace.HandlerDecode.String() && s.After != nil {
+		if s := &c.j.Status.Steps[i]; s.ID == steps.HandlerDecode.String() && s.After != nil {
 			return s.After.Raw
 		}
 	}
@@ -154,9 +154,9 @@ func baseAt(writers []*v1alpha1.Journey, revision int64) []byte {
 	if len(writers) == 0 {
 		return nil
 	}
-	steps := writers[0].Status.Steps
-	for i := len(steps) - 1; i >= 0; i-- {
-		if s := &steps[i]; s.ID == trace.StoreTryUpdate.String() && s.Before != nil && number(s, "revision") == revision {
+	walk := writers[0].Status.Steps
+	for i := len(walk) - 1; i >= 0; i-- {
+		if s := &walk[i]; s.ID == steps.StoreTryUpdate.String() && s.Before != nil && number(s, "revision") == revision {
 			return s.Before.Raw
 		}
 	}
@@ -165,7 +165,7 @@ func baseAt(writers []*v1alpha1.Journey, revision int64) []byte {
 
 // stored is the key of the object in etcd, and the step that says so.
 func (c *card) stored() (*v1alpha1.Step, string) {
-	for _, id := range []trace.ID{trace.Etcd3Update, trace.Etcd3Create, trace.Etcd3Delete, trace.EtcdKeyRevision, trace.EtcdGet} {
+	for _, id := range []steps.ID{steps.Etcd3Update, steps.Etcd3Create, steps.Etcd3Delete, steps.EtcdKeyRevision, steps.EtcdGet} {
 		if s := c.named(id); s != nil {
 			return s, s.Subject
 		}
@@ -185,7 +185,7 @@ func (c *card) owned(s *v1alpha1.Step) {
 // taken explains that the key to be created is there.
 func (c *card) taken() {
 	_, key := c.stored()
-	revision := number(c.named(trace.EtcdKeyRevision), "modRevision")
+	revision := number(c.named(steps.EtcdKeyRevision), "modRevision")
 	c.add(Fact{Name: "etcd has", Text: c.words.Phrase("the object already"), Key: key, Revision: revision})
 	for _, w := range c.others {
 		c.add(Fact{Name: "written by", Text: c.words.Phrase("%s, %s", c.by(w), c.before(w)), Journey: w.Name})

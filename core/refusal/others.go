@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // invalid explains a 422.
@@ -15,7 +15,7 @@ func (c *card) invalid() {
 	rules := false
 	for i := range c.j.Status.Steps {
 		s := &c.j.Status.Steps[i]
-		if s.ID != trace.CRDCEL.String() || s.Error == "" {
+		if s.ID != steps.CRDCEL.String() || s.Error == "" {
 			continue
 		}
 		rules = true
@@ -30,7 +30,7 @@ func (c *card) invalid() {
 		for _, problem := range problems(s.Error) {
 			c.say("field", "%s", problem)
 		}
-		if s.ID == trace.CRDValidate.String() {
+		if s.ID == steps.CRDValidate.String() {
 			c.say("schema", "of %s; %s", c.definition(), c.words.Why(c.j, s))
 		}
 	}
@@ -50,7 +50,7 @@ func (c *card) schemaPlace(path string) string {
 
 // definition is the name of what defines the resource.
 func (c *card) definition() string {
-	if s := c.named(trace.CRDServe); s != nil {
+	if s := c.named(steps.CRDServe); s != nil {
 		return s.Subject
 	}
 	return c.j.Spec.Resource
@@ -98,14 +98,14 @@ func field(text string) bool {
 
 // missing explains a 404.
 func (c *card) missing() {
-	if s := c.named(trace.CRDServe); s != nil && s.Subject != "" && s.Why != "" && c.named(trace.CRDServeResource) == nil {
+	if s := c.named(steps.CRDServe); s != nil && s.Subject != "" && s.Why != "" && c.named(steps.CRDServeResource) == nil {
 		c.say("not served", "%s: %s", s.Subject, c.words.Why(c.j, s))
 		c.Next = "create the definition, or ask for a version that it serves: kubectl api-resources lists what is served"
 		return
 	}
-	key := c.named(trace.EtcdKeyRevision)
+	key := c.named(steps.EtcdKeyRevision)
 	if key == nil {
-		key = c.named(trace.EtcdGet)
+		key = c.named(steps.EtcdGet)
 	}
 	if key == nil {
 		c.plainly()
@@ -130,7 +130,7 @@ var tooOld = regexp.MustCompile(`too old resource version: (\d+) \((\d+)\)`)
 // gone explains a 410.
 func (c *card) gone() {
 	c.plainly()
-	for _, id := range []trace.ID{trace.CacherWatch, trace.CacherList} {
+	for _, id := range []steps.ID{steps.CacherWatch, steps.CacherList} {
 		if s := c.named(id); s != nil && s != c.step() {
 			c.say("the cache", "%s", c.words.Why(c.j, s))
 		}
@@ -154,23 +154,23 @@ func (c *card) forbidden() {
 	c.say("decided by", "%s", c.words.Text(s.Title))
 	c.plainly()
 	switch s.ID {
-	case trace.FilterAuthorization.String():
+	case steps.FilterAuthorization.String():
 		c.grant(s, c.question())
-	case trace.FilterImpersonation.String():
+	case steps.FilterImpersonation.String():
 		if s.Attribute("resource") != "" { // else no role would help
 			c.grant(s, question{
 				verb: "impersonate", what: s.Attribute("resource"), name: s.Attribute("name"), subresource: s.Attribute("subresource"),
 				namespace: s.Attribute("namespace"),
 			})
 		}
-	case trace.FilterAuthentication.String():
+	case steps.FilterAuthentication.String():
 		c.Next = "send a certificate or a token that the server knows: the kubeconfig names them"
 	}
 }
 
 // who returns the user of a step: from the authorization on, the user that the request acts as.
 func (c *card) who(s *v1alpha1.Step) string {
-	if as := c.j.Spec.ImpersonatedUser; as != "" && s.ID == trace.FilterAuthorization.String() {
+	if as := c.j.Spec.ImpersonatedUser; as != "" && s.ID == steps.FilterAuthorization.String() {
 		return as
 	}
 	return c.j.Spec.User
@@ -249,7 +249,7 @@ func word(text string) string {
 // busy explains a 429.
 func (c *card) busy() {
 	c.plainly()
-	if s := c.named(trace.PodCheckBudget); s != nil {
+	if s := c.named(steps.PodCheckBudget); s != nil {
 		c.say("budget", "%s", s.Subject)
 		c.Next = "wait until the budget allows one more: another pod must be ready first"
 		return
@@ -275,14 +275,14 @@ func (c *card) late() {
 
 // longest is the step without others below it that took longest; -1 for none.
 func (c *card) longest() int {
-	steps := c.j.Status.Steps
+	taken := c.j.Status.Steps
 	parents := map[int32]bool{}
-	for i := range steps {
-		parents[steps[i].Parent] = true
+	for i := range taken {
+		parents[taken[i].Parent] = true
 	}
 	found := -1
-	for i := range steps {
-		if !parents[int32(i)] && (found < 0 || steps[i].TookNanos > steps[found].TookNanos) {
+	for i := range taken {
+		if !parents[int32(i)] && (found < 0 || taken[i].TookNanos > taken[found].TookNanos) {
 			found = i
 		}
 	}

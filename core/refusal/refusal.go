@@ -8,7 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Codes for which a card adds facts from other steps and requests.
@@ -110,16 +110,16 @@ func refused(j *v1alpha1.Journey) int32 {
 // Step is the index of the step that failed a request: of the failed ones that the fewest others led to, the last; and
 // from there on the first that failed as its caller did, or else the last that each called. It is -1 if no step failed.
 func Step(j *v1alpha1.Journey) int {
-	steps := j.Status.Steps
-	at := outermost(steps)
+	taken := j.Status.Steps
+	at := outermost(taken)
 	for at >= 0 {
 		below := -1
-		for i := at + 1; i < len(steps); i++ {
-			if int(steps[i].Parent) != at || steps[i].Error == "" {
+		for i := at + 1; i < len(taken); i++ {
+			if int(taken[i].Parent) != at || taken[i].Error == "" {
 				continue
 			}
 			below = i
-			if steps[i].Error == steps[at].Error && isAdmission(&steps[i]) {
+			if taken[i].Error == taken[at].Error && isAdmission(&taken[i]) {
 				break // the others are asked all the same, and the client has the answer of the first
 			}
 		}
@@ -132,15 +132,15 @@ func Step(j *v1alpha1.Journey) int {
 }
 
 // outermost is the failed step to which the fewest others led; -1 for none.
-func outermost(steps []v1alpha1.Step) int {
+func outermost(taken []v1alpha1.Step) int {
 	found, least := -1, 0
-	for i := range steps {
-		if steps[i].Error == "" {
+	for i := range taken {
+		if taken[i].Error == "" {
 			continue
 		}
 		depth := 0
-		for at := i; steps[at].Parent >= 0 && int(steps[at].Parent) < at; depth++ {
-			at = int(steps[at].Parent)
+		for at := i; taken[at].Parent >= 0 && int(taken[at].Parent) < at; depth++ {
+			at = int(taken[at].Parent)
 		}
 		if found < 0 || depth <= least {
 			found, least = i, depth
@@ -203,7 +203,7 @@ func (c *card) injected() bool {
 }
 
 // named finds the last step of an ID before the index, or anywhere for -1.
-func (c *card) named(id trace.ID) *v1alpha1.Step {
+func (c *card) named(id steps.ID) *v1alpha1.Step {
 	for i := len(c.j.Status.Steps) - 1; i >= 0; i-- {
 		if c.j.Status.Steps[i].ID == id.String() {
 			return &c.j.Status.Steps[i]

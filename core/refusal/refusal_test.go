@@ -9,16 +9,16 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // TestOf is about refusals that a server makes seldom; the common ones a test of the commands asks a server for.
 func TestOf(t *testing.T) {
-	step := func(id trace.ID, parent int32, text string) v1alpha1.Step {
+	step := func(id steps.ID, parent int32, text string) v1alpha1.Step {
 		return v1alpha1.Step{ID: id.String(), Parent: parent, Error: text, Title: id.Info().Title, TookNanos: 1000}
 	}
 	inGroups := func(groups ...string) v1alpha1.Step {
-		s := step(trace.FilterAuthorization, -1, "forbidden")
+		s := step(steps.FilterAuthorization, -1, "forbidden")
 		for _, group := range groups {
 			s.Attributes = append(s.Attributes, v1alpha1.Attribute{Name: "group", Value: group})
 		}
@@ -33,30 +33,30 @@ func TestOf(t *testing.T) {
 	}{
 		{"an answer", v1alpha1.JourneyStatus{Code: 200}, -2, "", ""},
 		{"a watch that began too far back", v1alpha1.JourneyStatus{Code: 200, WatchError: 410, Steps: []v1alpha1.Step{
-			step(trace.HandlerWatch, -1, "too old resource version: 2 (60)"),
+			step(steps.HandlerWatch, -1, "too old resource version: 2 (60)"),
 		}}, 0, "what: too old resource version: 2 (60)|missed: the changes after revision 2: those before revision 60 are no longer kept", "begin anew"},
-		{"no seat", v1alpha1.JourneyStatus{Code: 429, Steps: []v1alpha1.Step{step(trace.FilterInFlight, -1, "too many requests")}}, 0, "what: too many requests", "Retry-After"},
-		{"no right", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{step(trace.FilterAuthorization, -1, "forbidden")}}, 0, "who: ann|decided by: find out whether they may|what: forbidden",
+		{"no seat", v1alpha1.JourneyStatus{Code: 429, Steps: []v1alpha1.Step{step(steps.FilterInFlight, -1, "too many requests")}}, 0, "what: too many requests", "Retry-After"},
+		{"no right", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{step(steps.FilterAuthorization, -1, "forbidden")}}, 0, "who: ann|decided by: find out whether they may|what: forbidden",
 			"kx auth why delete configmaps 'it'\\''s' -n default --as ann writes"},
 		{"no right of groups", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{inGroups("system:serviceaccounts", "the devs")}}, 0, "who: ann|decided by: find out whether they may|what: forbidden",
 			"--as ann --as-group system:serviceaccounts --as-group 'the devs' writes"},
 		{"no right of an account", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{inGroups("system:serviceaccounts", "system:serviceaccounts:x")}}, 0, "who: ann|decided by: find out whether they may|what: forbidden",
 			"--as ann writes"},
 		{"no right to act as another", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{{
-			ID: trace.FilterImpersonation.String(), Parent: -1, Error: "forbidden", Title: "act", Attributes: []v1alpha1.Attribute{
+			ID: steps.FilterImpersonation.String(), Parent: -1, Error: "forbidden", Title: "act", Attributes: []v1alpha1.Attribute{
 				{Name: "group", Value: "dev"}, {Name: "resource", Value: "userextras.authentication.k8s.io"}, {Name: "subresource", Value: "team"}, {Name: "name", Value: "red"},
 			},
 		}}}, 0, "who: root|decided by: act|what: forbidden",
 			"kx auth why impersonate userextras.authentication.k8s.io red --subresource team --as root --as-group dev writes"},
 		{"too late", v1alpha1.JourneyStatus{Code: 504, TookMicros: 3000, Steps: []v1alpha1.Step{
-			step(trace.HandlerCreate, -1, "timeout"), step(trace.EtcdTxn, 0, "timeout"), step(trace.HandlerDecode, 0, ""),
+			step(steps.HandlerCreate, -1, "timeout"), step(steps.EtcdTxn, 0, "timeout"), step(steps.HandlerDecode, 0, ""),
 		}}, 1, "what: timeout|the time: 1µs of 3ms went into KV.Txn", "may have happened"},
-		{"a read too late", v1alpha1.JourneyStatus{Code: 504, TookMicros: 3000, Steps: []v1alpha1.Step{step(trace.HandlerGet, -1, "timeout")}},
-			0, "what: timeout|the time: 1µs of 3ms went into " + trace.HandlerGet.Info().Title, "changed nothing"},
-		{"an injected failure", v1alpha1.JourneyStatus{Code: 503, Steps: []v1alpha1.Step{step(trace.RESTGet, -1, "injected")},
+		{"a read too late", v1alpha1.JourneyStatus{Code: 504, TookMicros: 3000, Steps: []v1alpha1.Step{step(steps.HandlerGet, -1, "timeout")}},
+			0, "what: timeout|the time: 1µs of 3ms went into " + steps.HandlerGet.Info().Title, "changed nothing"},
+		{"an injected failure", v1alpha1.JourneyStatus{Code: 503, Steps: []v1alpha1.Step{step(steps.RESTGet, -1, "injected")},
 			Interventions: []v1alpha1.Intervention{{Kind: "Failed", By: `fault "f"`, User: "kx-admin", Message: "failed"}}}, 0, `injected: nothing was wrong: failed|by: fault "f" kx-admin`, "fault"},
 		{"several field errors", v1alpha1.JourneyStatus{Code: 422, Steps: []v1alpha1.Step{
-			step(trace.HandlerCreate, -1, `X "a" is invalid: [spec.a: Invalid value: "x, y: z]": no, spec.b[0]: Required value: {"c", "d"}]`),
+			step(steps.HandlerCreate, -1, `X "a" is invalid: [spec.a: Invalid value: "x, y: z]": no, spec.b[0]: Required value: {"c", "d"}]`),
 		}}, 0, `field: spec.a: Invalid value: "x, y: z]": no|field: spec.b[0]: Required value: {"c", "d"}`, "kubectl explain"},
 	} {
 		j := &v1alpha1.Journey{Status: test.status}
@@ -147,12 +147,12 @@ func TestAdmission(t *testing.T) {
 
 // TestFirstOfSeveral: of several webhooks that refuse a write, the client hears of one, and so does who asks why.
 func TestFirstOfSeveral(t *testing.T) {
-	step := func(id trace.ID, parent int32, subject, text string) v1alpha1.Step {
+	step := func(id steps.ID, parent int32, subject, text string) v1alpha1.Step {
 		return v1alpha1.Step{ID: id.String(), Parent: parent, Subject: subject, Error: text}
 	}
 	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{
-		step(trace.HandlerApprove, -1, "ValidatingAdmissionWebhook", "no, says b"), step(trace.HandlerWebhook, 0, "c/a", ""),
-		step(trace.HandlerWebhook, 0, "c/b", "no, says b"), step(trace.HandlerWebhook, 0, "c/d", "no, says d"),
+		step(steps.HandlerApprove, -1, "ValidatingAdmissionWebhook", "no, says b"), step(steps.HandlerWebhook, 0, "c/a", ""),
+		step(steps.HandlerWebhook, 0, "c/b", "no, says b"), step(steps.HandlerWebhook, 0, "c/d", "no, says d"),
 	}}}
 	if got := Step(j); got != 2 {
 		t.Errorf("step %d", got)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // relatedMost bounds how many other requests a card is made of.
@@ -24,7 +24,7 @@ func Wanted(j *v1alpha1.Journey) string {
 	if j.Spec.Resource == "" || j.Spec.Name == "" {
 		return ""
 	}
-	wanted := fmt.Sprintf("resource:%q name:%q step:%s", j.Spec.Resource, j.Spec.Name, trace.EtcdTxn)
+	wanted := fmt.Sprintf("resource:%q name:%q step:%s", j.Spec.Resource, j.Spec.Name, steps.EtcdTxn)
 	if j.Spec.Namespace != "" {
 		wanted += fmt.Sprintf(" ns:%q", j.Spec.Namespace)
 	}

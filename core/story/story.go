@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/refusal"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Line is one sentence of a story.
@@ -111,14 +111,14 @@ func (t *teller) asked() string {
 	return t.grammar.asked(q.User, q.Method+" "+q.URI, agent)
 }
 
-var filterLayer = trace.LayerFilter.String()
+var filterLayer = steps.LayerFilter.String()
 
 // passed counts the filters in a row, from the i-th step on, that passed the request on.
 func (t *teller) passed(i int) (n int) {
-	steps := t.j.Status.Steps
-	for ; i+n < len(steps); n++ {
-		s := &steps[i+n]
-		last := i+n == len(steps)-1
+	taken := t.j.Status.Steps
+	for ; i+n < len(taken); n++ {
+		s := &taken[i+n]
+		last := i+n == len(taken)-1
 		if s.Layer != filterLayer || s.Error != "" || last {
 			break
 		}
@@ -128,11 +128,11 @@ func (t *teller) passed(i int) (n int) {
 
 // details counts the fine steps in a row, from the i-th on, that have one caller, succeeded and called no other step.
 func (t *teller) details(i int) (n int) {
-	steps := t.j.Status.Steps
-	for ; i+n < len(steps); n++ {
-		s := &steps[i+n]
-		calls := i+n+1 < len(steps) && int(steps[i+n+1].Parent) == i+n
-		if !trace.InfoOf(s.ID).Fine || s.Error != "" || calls || s.Parent != steps[i].Parent {
+	taken := t.j.Status.Steps
+	for ; i+n < len(taken); n++ {
+		s := &taken[i+n]
+		calls := i+n+1 < len(taken) && int(taken[i+n+1].Parent) == i+n
+		if !steps.InfoOf(s.ID).Fine || s.Error != "" || calls || s.Parent != taken[i].Parent {
 			break
 		}
 	}
@@ -153,7 +153,7 @@ func (t *teller) told(i, n int) {
 
 // clause says what a step does, without its subject if the sentence has it after a colon.
 func (t *teller) clause(s *v1alpha1.Step) string {
-	id, _ := trace.Lookup(s.ID)
+	id, _ := steps.Lookup(s.ID)
 	text := t.language.Text(sentences[id])
 	for _, colon := range []string{": {", "：{"} {
 		if clause, _, found := strings.Cut(text, colon); found {
@@ -166,7 +166,7 @@ func (t *teller) clause(s *v1alpha1.Step) string {
 // allowed says by which rule the user may do this, if these filters found out.
 func (t *teller) allowed(from, n int) (text string) {
 	for i := range t.j.Status.Steps[from : from+n] {
-		if s := &t.j.Status.Steps[from+i]; s.ID == trace.FilterAuthorization.String() {
+		if s := &t.j.Status.Steps[from+i]; s.ID == steps.FilterAuthorization.String() {
 			text = t.language.Why(t.j, s)
 		}
 	}
@@ -189,12 +189,12 @@ func (t *teller) step(i int) {
 // failsBelow reports whether a step that the i-th called failed with the same words: the story tells these once, at
 // their origin.
 func (t *teller) failsBelow(i int) bool {
-	steps := t.j.Status.Steps
-	if steps[i].Error == "" {
+	taken := t.j.Status.Steps
+	if taken[i].Error == "" {
 		return false
 	}
-	for k := i + 1; k < len(steps); k++ {
-		if int(steps[k].Parent) == i && steps[k].Error == steps[i].Error {
+	for k := i + 1; k < len(taken); k++ {
+		if int(taken[k].Parent) == i && taken[k].Error == taken[i].Error {
 			return true
 		}
 	}
@@ -203,9 +203,9 @@ func (t *teller) failsBelow(i int) bool {
 
 // depth counts the steps from the filters to the i-th.
 func (t *teller) depth(i int) (n int) {
-	steps := t.j.Status.Steps
-	for at := int(steps[i].Parent); at >= 0 && at < i; at = int(steps[at].Parent) {
-		if steps[at].Layer != filterLayer {
+	taken := t.j.Status.Steps
+	for at := int(taken[i].Parent); at >= 0 && at < i; at = int(taken[at].Parent) {
+		if taken[at].Layer != filterLayer {
 			n++
 		}
 		i = at
@@ -215,7 +215,7 @@ func (t *teller) depth(i int) (n int) {
 
 // sentence says what a step does, with its subject.
 func (t *teller) sentence(s *v1alpha1.Step) string {
-	id, ok := trace.Lookup(s.ID)
+	id, ok := steps.Lookup(s.ID)
 	if !ok { // a capture of a later kx
 		return strings.TrimSpace(t.language.Text(s.Title) + " " + s.Subject)
 	}
@@ -223,7 +223,7 @@ func (t *teller) sentence(s *v1alpha1.Step) string {
 }
 
 // filled puts a step's subject into its sentence. Without a subject it uses the words in the sentence's braces.
-func (t *teller) filled(id trace.ID, about string) string {
+func (t *teller) filled(id steps.ID, about string) string {
 	return lang.Fill(t.language.Text(sentences[id]), func(otherwise string) string { return cmp.Or(about, otherwise) })
 }
 
@@ -264,7 +264,7 @@ func (t *teller) after() {
 	for i := range t.j.Status.Marks {
 		m := &t.j.Status.Marks[i]
 		text := t.language.Text(m.Title)
-		if id, ok := trace.Lookup(m.ID); ok {
+		if id, ok := steps.Lookup(m.ID); ok {
 			text = t.filled(id, "")
 		}
 		t.add(-1, 0, false, t.grammar.caused(text, m.Revision, micros(m.AfterMicros)))
@@ -291,4 +291,4 @@ func duration(d time.Duration) string {
 }
 
 // Sentence says what a step does, without a subject.
-func Sentence(id trace.ID, in lang.Language) string { return (&teller{language: in}).filled(id, "") }
+func Sentence(id steps.ID, in lang.Language) string { return (&teller{language: in}).filled(id, "") }

@@ -16,8 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/refusal"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/story"
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the stories anew")
@@ -124,7 +124,7 @@ func TestFacts(t *testing.T) {
 		agent, _, _ := strings.Cut(j.Spec.UserAgent, " ")
 		wants(t, name, lines[0].Text, j.Spec.User, j.Spec.Method, j.Spec.URI, agent)
 		for _, l := range lines {
-			if l.Step < 0 || j.Status.Steps[l.Step].Layer == trace.LayerFilter.String() {
+			if l.Step < 0 || j.Status.Steps[l.Step].Layer == steps.LayerFilter.String() {
 				continue
 			}
 			s := &j.Status.Steps[l.Step]
@@ -187,7 +187,7 @@ func golden(t *testing.T, name, got string) {
 
 // TestEveryStep tells each step that there is, of something and of nothing.
 func TestEveryStep(t *testing.T) {
-	for _, id := range trace.All() {
+	for _, id := range steps.All() {
 		for _, about := range []string{"", "/a/subject"} {
 			j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{
 				{ID: id.String(), Layer: id.Info().Layer.String(), Title: "no sentence", Parent: -1, Subject: about, TookNanos: -1},
@@ -204,13 +204,13 @@ func TestEveryStep(t *testing.T) {
 
 // TestDetails tells details that follow one another in one sentence, unless one of them fails or called another step.
 func TestDetails(t *testing.T) {
-	step := func(id trace.ID, parent int32, err string) v1alpha1.Step {
+	step := func(id steps.ID, parent int32, err string) v1alpha1.Step {
 		return v1alpha1.Step{ID: id.String(), Layer: id.Info().Layer.String(), Parent: parent, Subject: "app", TookNanos: 1000, Error: err}
 	}
 	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{
-		step(trace.HandlerGet, -1, ""),
-		step(trace.HandlerNamer, 0, ""), step(trace.HandlerMediaType, 0, ""), step(trace.HandlerOptions, 0, "refused"),
-		step(trace.StoreKey, 0, ""), step(trace.HandlerTransform, 0, ""), step(trace.HandlerTable, 5, ""),
+		step(steps.HandlerGet, -1, ""),
+		step(steps.HandlerNamer, 0, ""), step(steps.HandlerMediaType, 0, ""), step(steps.HandlerOptions, 0, "refused"),
+		step(steps.StoreKey, 0, ""), step(steps.HandlerTransform, 0, ""), step(steps.HandlerTable, 5, ""),
 	}}}
 	for in, want := range map[lang.Language][]string{
 		lang.English: {

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/refusal"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Box is a part of the way from a client to etcd.
@@ -41,9 +41,9 @@ func (b Box) Name(in lang.Language) string { return in.Text(boxNames[b]) }
 
 // boxOf maps the layers to boxes.
 var boxOf = map[string]Box{
-	trace.LayerFilter.String(): Filters, trace.LayerHandler.String(): Handler, trace.LayerREST.String(): REST,
-	trace.LayerStore.String(): Store, trace.LayerDryRun.String(): Store, trace.LayerCacher.String(): Cacher,
-	trace.LayerEtcd3.String(): Etcd, trace.LayerTransform.String(): Etcd, trace.LayerEtcd.String(): Etcd,
+	steps.LayerFilter.String(): Filters, steps.LayerHandler.String(): Handler, steps.LayerREST.String(): REST,
+	steps.LayerStore.String(): Store, steps.LayerDryRun.String(): Store, steps.LayerCacher.String(): Cacher,
+	steps.LayerEtcd3.String(): Etcd, steps.LayerTransform.String(): Etcd, steps.LayerEtcd.String(): Etcd,
 }
 
 // Stop is a place at which a walk stops: a line of the story, and where it is.
@@ -71,7 +71,7 @@ type Walk struct {
 func WalkOf(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) *Walk {
 	w := &walker{teller: teller{j: j, language: in, grammar: grammars[in]}, decided: Decided(j), admits: make([]bool, len(j.Status.Steps))}
 	w.body = slices.IndexFunc(j.Status.Steps, func(s v1alpha1.Step) bool {
-		return trace.InfoOf(s.ID).Object.Input != trace.NoInput
+		return steps.InfoOf(s.ID).Object.Input != steps.NoInput
 	})
 	if refused := refusal.Step(j); refused >= 0 {
 		w.decided = refused
@@ -83,13 +83,13 @@ func WalkOf(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) 
 // Decided is the index of the step that decided between the watch cache and etcd for a read, or in which etcd took a
 // write; -1 if there is none.
 func Decided(j *v1alpha1.Journey) int {
-	steps := j.Status.Steps
+	taken := j.Status.Steps
 	switch j.Spec.Verb {
 	case "get", "list", "watch":
-		return slices.IndexFunc(steps, func(s v1alpha1.Step) bool { return s.Layer == trace.LayerCacher.String() && s.Why != "" })
+		return slices.IndexFunc(taken, func(s v1alpha1.Step) bool { return s.Layer == steps.LayerCacher.String() && s.Why != "" })
 	}
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].ID == trace.EtcdTxn.String() {
+	for i := len(taken) - 1; i >= 0; i-- {
+		if taken[i].ID == steps.EtcdTxn.String() {
 			return i
 		}
 	}
@@ -111,18 +111,18 @@ func (w *walker) walk(card *refusal.Card) {
 	if !w.j.IsInstall() {
 		w.stop(Client, w.bodyText(), "", func() { w.add(-1, 0, false, w.asked()) })
 	}
-	steps := w.j.Status.Steps
-	for i := range steps {
-		parent := int(steps[i].Parent)
-		w.admits[i] = isAdmission[steps[i].ID] || parent >= 0 && parent < i && w.admits[parent]
+	taken := w.j.Status.Steps
+	for i := range taken {
+		parent := int(taken[i].Parent)
+		w.admits[i] = isAdmission[taken[i].ID] || parent >= 0 && parent < i && w.admits[parent]
 	}
-	for i := 0; i < len(steps); i++ {
+	for i := 0; i < len(taken); i++ {
 		box := w.box(i)
 		w.Touched[box] = true
 		if n := w.passed(i); n > 1 {
 			w.stop(box, w.bodyText(), "", func() { w.add(i, 0, false, w.grammar.passed(n, w.allowed(i, n))) })
 			for k := range n {
-				if steps[i+k].ID == trace.FilterAuthorization.String() {
+				if taken[i+k].ID == steps.FilterAuthorization.String() {
 					w.Stops[len(w.Stops)-1].Code = i + k
 				}
 			}
@@ -145,8 +145,8 @@ func (w *walker) stop(at Box, carried, back string, tell func()) {
 
 // isAdmission are the steps of admission. They are in the layer of the handler, which asks for it.
 var isAdmission = map[string]bool{
-	trace.HandlerMutate.String(): true, trace.HandlerAdmit.String(): true, trace.HandlerValidate.String(): true,
-	trace.HandlerApprove.String(): true, trace.HandlerWebhook.String(): true, trace.HandlerPolicy.String(): true,
+	steps.HandlerMutate.String(): true, steps.HandlerAdmit.String(): true, steps.HandlerValidate.String(): true,
+	steps.HandlerApprove.String(): true, steps.HandlerWebhook.String(): true, steps.HandlerPolicy.String(): true,
 }
 
 // box is the box of a step. What a plugin of admission asks of others is admission.
@@ -163,11 +163,11 @@ func (w *walker) stops(i int) bool {
 	switch {
 	case i == w.decided, slices.ContainsFunc(w.j.Status.Held, func(h v1alpha1.HeldStep) bool { return int(h.Step) == i }):
 		return true
-	case trace.InfoOf(s.ID).Fine, s.ID == trace.HandlerManagedFields.String():
+	case steps.InfoOf(s.ID).Fine, s.ID == steps.HandlerManagedFields.String():
 		return false
-	case s.ID == trace.HandlerWebhook.String(), s.ID == trace.HandlerPolicy.String():
+	case s.ID == steps.HandlerWebhook.String(), s.ID == steps.HandlerPolicy.String():
 		return true
-	case w.admits[i] && blame.CountChanges(s) > 0, !w.admits[i] && s.Layer == trace.LayerEtcd.String():
+	case w.admits[i] && blame.CountChanges(s) > 0, !w.admits[i] && s.Layer == steps.LayerEtcd.String():
 		return true
 	}
 	from := Filters
@@ -193,8 +193,8 @@ func (w *walker) bodyText() string {
 
 // carried says what the request brought to a step: the object as it was then, or what the step was about.
 func (w *walker) carried(i int) string {
-	steps := w.j.Status.Steps
-	s := &steps[i]
+	taken := w.j.Status.Steps
+	s := &taken[i]
 	if compare := attribute(s, "compare"); compare != "" {
 		return w.language.Phrase("if %s, then %s", compare, cmp.Or(attribute(s, "success"), "-"))
 	}
@@ -208,7 +208,7 @@ func (w *walker) carried(i int) string {
 		return cmp.Or(w.identity(s.Before.Raw), s.Subject)
 	}
 	for k := i - 1; k >= 0 && w.body >= 0; k-- {
-		if a := steps[k].After; a != nil && !w.admits[k] {
+		if a := taken[k].After; a != nil && !w.admits[k] {
 			return cmp.Or(w.identity(a.Raw), s.Subject)
 		}
 	}
@@ -238,8 +238,8 @@ var inputs = map[string]bool{"compare": true, "success": true, "failure": true, 
 
 // back says what came of a step.
 func (w *walker) back(i int) string {
-	steps := w.j.Status.Steps
-	s := &steps[i]
+	taken := w.j.Status.Steps
+	s := &taken[i]
 	switch {
 	case w.failsBelow(i):
 		return w.language.Phrase("the error of a step further on")
@@ -261,8 +261,8 @@ func (w *walker) back(i int) string {
 		return strings.Join(all, ", ")
 	}
 	revision := ""
-	for k := i + 1; k < len(steps) && int(steps[k].Parent) >= i; k++ {
-		revision = cmp.Or(attribute(&steps[k], "resourceVersion"), attribute(&steps[k], "modRevision"), revision)
+	for k := i + 1; k < len(taken) && int(taken[k].Parent) >= i; k++ {
+		revision = cmp.Or(attribute(&taken[k], "resourceVersion"), attribute(&taken[k], "modRevision"), revision)
 	}
 	if revision == "" {
 		return ""
@@ -285,7 +285,7 @@ func (w *walker) outcome(card *refusal.Card) string {
 		return strings.Join(all, " ")
 	}
 	for i := range w.j.Status.Steps {
-		if s := &w.j.Status.Steps[i]; s.ID == trace.HandlerEncode.String() {
+		if s := &w.j.Status.Steps[i]; s.ID == steps.HandlerEncode.String() {
 			return strings.TrimSpace(s.Subject + " " + attribute(s, "mediaType"))
 		}
 	}

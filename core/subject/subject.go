@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // NewSubject returns a journey as the subject of a filter.
@@ -146,14 +146,14 @@ var stepFields = func() map[string]bool {
 }()
 
 // Steps are the journey's steps.
-func (s *subject) Steps() filter.Steps { return (*steps)(s) }
+func (s *subject) Steps() filter.Steps { return (*stepSubject)(s) }
 
-type steps subject
+type stepSubject subject
 
-func (s *steps) Len() int { return len(s.journey.Status.Steps) }
+func (s *stepSubject) Len() int { return len(s.journey.Status.Steps) }
 
 // Field is a step's value of a field.
-func (s *steps) Field(i int, name string) (filter.Value, bool) {
+func (s *stepSubject) Field(i int, name string) (filter.Value, bool) {
 	step := &s.journey.Status.Steps[i]
 	switch name {
 	case "took":
@@ -161,9 +161,9 @@ func (s *steps) Field(i int, name string) (filter.Value, bool) {
 	case "changed":
 		return filter.NumberValue(int64(s.changed(i))), step.Before != nil && step.After != nil
 	case "function":
-		return filter.TextValue(trace.LastName(step.Function)), step.Function != ""
+		return filter.TextValue(steps.LastName(step.Function)), step.Function != ""
 	case "upstream":
-		names := trace.Functions(step.ID)
+		names := steps.Functions(step.ID)
 		return filter.TextValues(names), len(names) > 0
 	}
 	get := ofStep(name)
@@ -175,7 +175,7 @@ func (s *steps) Field(i int, name string) (filter.Value, bool) {
 }
 
 // Find is the first step from the i-th on whose text in a field fulfils a condition, or -1.
-func (s *steps) Find(i int, name string, c filter.TextCondition) int {
+func (s *stepSubject) Find(i int, name string, c filter.TextCondition) int {
 	get := ofStep(name)
 	if get == nil {
 		return -1
@@ -213,7 +213,7 @@ func ofStep(name string) func(*v1alpha1.Step) string {
 }
 
 // changed returns the number of fields that a step changed.
-func (s *steps) changed(i int) int {
+func (s *stepSubject) changed(i int) int {
 	o := (*subject)(s).ofObjects()
 	if o.changed == nil {
 		o.changed = make([]int, s.Len())

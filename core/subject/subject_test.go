@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -137,7 +139,7 @@ func TestSelect(t *testing.T) {
 func TestFunctions(t *testing.T) {
 	j := &v1alpha1.Journey{}
 	j.Status.Steps = []v1alpha1.Step{
-		{ID: trace.CacherWait.String(), Function: "store/cacher.(*watchCache).waitUntilFresh"},
+		{ID: steps.CacherWait.String(), Function: "store/cacher.(*watchCache).waitUntilFresh"},
 		{ID: "of.another-version", Function: "store/cacher.guess.func1.2"},
 	}
 	for text, want := range map[string]bool{

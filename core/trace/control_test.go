@@ -12,6 +12,8 @@ import (
 	"time"
 	"weak"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
@@ -41,29 +43,29 @@ func add(t *testing.T, r *Recorder, rule *Rule) *Rule {
 
 // walk is a request: an update that reads, climbs up, and writes.
 func walk(ctx context.Context) (err error) {
-	ctx, s := Start(ctx, RESTUpdate, "a")
+	ctx, s := Start(ctx, steps.RESTUpdate, "a")
 	defer s.End(&err)
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if err := leaf(ctx, EtcdGet); err != nil {
+	if err := leaf(ctx, steps.EtcdGet); err != nil {
 		return err
 	}
 	func() {
-		ctx, s := Start(ctx, StoreTryUpdate, "a")
+		ctx, s := Start(ctx, steps.StoreTryUpdate, "a")
 		defer s.End(nil)
-		_ = leaf(ctx, Etcd3Encode)
+		_ = leaf(ctx, steps.Etcd3Encode)
 	}()
-	return leaf(ctx, EtcdTxn)
+	return leaf(ctx, steps.EtcdTxn)
 }
 
-func leaf(ctx context.Context, id ID) (err error) {
+func leaf(ctx context.Context, id steps.ID) (err error) {
 	ctx, s := Start(ctx, id, "a")
 	defer s.End(&err)
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if id == EtcdTxn {
+	if id == steps.EtcdTxn {
 		Wrote(ctx, 7)
 	}
 	return nil
@@ -226,10 +228,10 @@ func TestNotHeld(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	add(t, r, rule(t, Breakpoint, "step:etcd.get,etcd3.event"))
 	left := map[string]func(ctx context.Context, j *Journey){
-		"discarded":  func(ctx context.Context, j *Journey) { j.Discard(); _ = leaf(ctx, EtcdGet) },
-		"left alone": func(ctx context.Context, j *Journey) { j.LeaveAlone(); _ = leaf(ctx, EtcdGet) },
-		"shared":     func(ctx context.Context, _ *Journey) { s := Shared(ctx); _ = leaf(ctx, EtcdGet); s.End() },
-		"mark":       func(ctx context.Context, _ *Journey) { _ = leaf(ctx, Etcd3Event) },
+		"discarded":  func(ctx context.Context, j *Journey) { j.Discard(); _ = leaf(ctx, steps.EtcdGet) },
+		"left alone": func(ctx context.Context, j *Journey) { j.LeaveAlone(); _ = leaf(ctx, steps.EtcdGet) },
+		"shared":     func(ctx context.Context, _ *Journey) { s := Shared(ctx); _ = leaf(ctx, steps.EtcdGet); s.End() },
+		"mark":       func(ctx context.Context, _ *Journey) { _ = leaf(ctx, steps.Etcd3Event) },
 	}
 	for name, run := range left {
 		t.Run(name, func(*testing.T) {
@@ -286,7 +288,7 @@ func TestPauses(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 2 {
 		forked := Fork(ctx)
-		wg.Go(func() { _ = leaf(forked, EtcdGet) })
+		wg.Go(func() { _ = leaf(forked, steps.EtcdGet) })
 	}
 	var seq uint64
 	for len(j.Summary().Held) < 2 {
@@ -318,7 +320,7 @@ func TestKeptJourneyHoldsNoRequest(t *testing.T) {
 	occupied, object := weak.Make(p), weak.Make(of)
 	var own sync.WaitGroup
 	own.Go(func() {
-		_ = leaf(context.WithValue(ctx, keyOf("object"), of), EtcdGet)
+		_ = leaf(context.WithValue(ctx, keyOf("object"), of), steps.EtcdGet)
 		j.Finish(Response{})
 	})
 	if !j.WaitStop(t.Context()) {
@@ -375,7 +377,7 @@ func TestEdit(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, s := StartObject(ctx, StoreBeforeUpdate, "a", obj)
+		_, s := StartObject(ctx, steps.StoreBeforeUpdate, "a", obj)
 		s.End(nil)
 	}()
 	j.WaitStop(t.Context())
@@ -438,7 +440,7 @@ func TestFaults(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	add(t, r, rule(t, Fault, "", func(r *Rule) { r.Effect.Drop = true }))
 	ctx, _ := r.Begin(context.Background(), Request{})
-	if err := leaf(ctx, HandlerWatchEvent); !errors.Is(err, ErrDropped) {
+	if err := leaf(ctx, steps.HandlerWatchEvent); !errors.Is(err, ErrDropped) {
 		t.Error(err)
 	}
 }
@@ -453,7 +455,7 @@ func TestSeeds(t *testing.T) {
 		ctx, _ := r.Begin(context.Background(), Request{})
 		for i := range 1000 {
 			s := Fork(ctx)
-			if leaf(s, EtcdGet) != nil {
+			if leaf(s, steps.EtcdGet) != nil {
 				hit = append(hit, i)
 			}
 		}
@@ -482,7 +484,7 @@ func TestSeeds(t *testing.T) {
 	for range 50 {
 		wg.Go(func() {
 			ctx, _ := r.Begin(context.Background(), Request{})
-			_ = leaf(ctx, EtcdGet)
+			_ = leaf(ctx, steps.EtcdGet)
 		})
 	}
 	wg.Wait()

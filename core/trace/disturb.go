@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Disturbance is the effect of a fault at a mark, on a goroutine that requests share: the goroutine waits or loses
@@ -30,7 +31,7 @@ func (c *Control) Active() bool { return c != nil && c.rules.Load() != nil }
 
 // Disturbed returns the disturbances at a mark, in the order in which the faults were added. of answers what their
 // filters ask about besides the step.
-func (c *Control) Disturbed(id ID, of filter.Subject) []Disturbance {
+func (c *Control) Disturbed(id steps.ID, of filter.Subject) []Disturbance {
 	rules := c.rules.Load()
 	if rules == nil {
 		return nil
@@ -47,12 +48,12 @@ func (c *Control) Disturbed(id ID, of filter.Subject) []Disturbance {
 
 // disturbs says whether the rule could act at a mark. A fault meant for requests must not disturb a cache by chance:
 // unless a rule can only concern caches, its filter must name the step.
-func (r *Rule) disturbs(id ID) bool {
+func (r *Rule) disturbs(id steps.ID) bool {
 	switch {
 	case r.Kind != Fault || r.AtEnd:
 		return false
 	case r.Effect.Stale:
-		return id == CacherReflect
+		return id == steps.CacherReflect
 	case r.Effect.Drop:
 		return r.filtered.step
 	}
@@ -61,7 +62,7 @@ func (r *Rule) disturbs(id ID) bool {
 
 // mark is a mark as the subject of a filter.
 type mark struct {
-	id ID
+	id steps.ID
 	of filter.Subject
 }
 
@@ -71,9 +72,9 @@ func (m mark) Field(name string) (filter.Value, bool) {
 	case "step":
 		return filter.TextValue(m.id.String()), true
 	case "layer":
-		return filter.TextValue(table[m.id].Layer.String()), true
+		return filter.TextValue(m.id.Info().Layer.String()), true
 	case "upstream":
-		return filter.TextValues(Functions(m.id.String())), true
+		return filter.TextValues(steps.Functions(m.id.String())), true
 	}
 	return m.of.Field(name)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // widgets is a change of a widget, as filters see it.
@@ -45,7 +46,7 @@ func TestDisturbed(t *testing.T) {
 			}
 			must(t, c.Add(tt.rule))
 			var got []string
-			for _, id := range []ID{CacherReflect, CacherProcessEvent, CacherDispatch} {
+			for _, id := range []steps.ID{steps.CacherReflect, steps.CacherProcessEvent, steps.CacherDispatch} {
 				for _, d := range c.Disturbed(id, widgets) {
 					how := fmt.Sprint(d.Delay)
 					if d.Drop {
@@ -70,7 +71,7 @@ func TestDisturbanceEnds(t *testing.T) {
 	c := r.Control()
 	stale := func(delay time.Duration) (*Rule, Disturbance) {
 		f := add(t, r, rule(t, Fault, "", func(r *Rule) { r.Effect.Stale, r.Effect.Delay = true, delay }))
-		all := c.Disturbed(CacherReflect, widgets)
+		all := c.Disturbed(steps.CacherReflect, widgets)
 		return f, all[len(all)-1]
 	}
 	_, d := stale(time.Nanosecond)
@@ -86,7 +87,7 @@ func TestDisturbanceEnds(t *testing.T) {
 	_, d = stale(time.Hour)
 	c.Close()
 	d.Wait(context.Background())
-	if c.Active() || c.Disturbed(CacherReflect, widgets) != nil {
+	if c.Active() || c.Disturbed(steps.CacherReflect, widgets) != nil {
 		t.Error("there are rules after Close")
 	}
 	var none *Control
@@ -118,7 +119,7 @@ func TestDrop(t *testing.T) {
 	ended := 0
 	OnDrop(ctx, func() { ended++ })
 	OnDrop(context.Background(), func() { t.Error("of nobody") })
-	_ = leaf(ctx, RESTWatch)
+	_ = leaf(ctx, steps.RESTWatch)
 	must(t, j.Drop("me"))
 	if err := j.Drop("me"); !errors.Is(err, ErrNoWatch) || ended != 1 {
 		t.Errorf("%v, %d", err, ended)

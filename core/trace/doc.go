@@ -1,12 +1,12 @@
 // Package trace records what a request went through: a [Journey] is one request's trip, a [Step] is one call in one
-// [Layer], a mark is a step made on a goroutine that requests share.
+// layer, a mark is a step made on a goroutine that requests share. Package steps has the table of them.
 //
 // What comes in are calls to [Start] and [Step.End] from every layer, with the request's context. What goes out are
 // copies of journeys ([Record]) and a live feed of them. Callers decide who may see them.
 //
 // # Use
 //
-//	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
+//	ctx, step := trace.Start(ctx, steps.Etcd3Get, key)
 //	defer step.End(&err)
 //	step.Why(cachedAtRevision, rev)
 //	step.Int("revision", rev)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -51,7 +53,7 @@ type Command struct {
 type HeldStep struct {
 	// Step is its index.
 	Step int
-	ID   ID
+	ID   steps.ID
 	Rule string
 	// AtEnd says that the step has done its work.
 	AtEnd bool
@@ -87,7 +89,7 @@ func (h *hold) release(cmd Command) error {
 	return nil
 }
 
-func (h *hold) fails() bool { return table[h.step.id].Fails && h.step.acts.fail == nil }
+func (h *hold) fails() bool { return h.step.id.Info().Fails && h.step.acts.fail == nil }
 func (h *hold) edits() bool { return h.step.acts.object != nil && !h.end }
 
 // hold makes the request wait at a step for a command.
@@ -173,14 +175,14 @@ func (j *Journey) forgetHold(h *hold) {
 
 // heldSteps are the steps at which the journey is held. The caller holds mu.
 func (j *Journey) heldSteps() []HeldStep {
-	var steps []HeldStep
+	var taken []HeldStep
 	for _, h := range j.holds {
-		steps = append(steps, HeldStep{
+		taken = append(taken, HeldStep{
 			Step: int(h.step.index), ID: h.step.id, Rule: h.rule.title(), AtEnd: h.end, Since: h.since,
 			Fails: h.fails(), Edits: h.edits(),
 		})
 	}
-	return steps
+	return taken
 }
 
 // Errors of commands.

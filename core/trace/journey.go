@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/mask"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Journey is one request's trip. Its methods may be called from any goroutine. Each of its parts says what guards it.
@@ -307,7 +308,7 @@ type Record struct {
 
 // StepRecord is a copy of a step.
 type StepRecord struct {
-	ID     ID
+	ID     steps.ID
 	Parent int // index of the step that called this one; -1 for none
 	Start  time.Duration
 	Took   time.Duration // -1 while it runs
@@ -365,9 +366,9 @@ type Site struct {
 	Line           int
 }
 
-// Site is where the code takes the step, as compiled into this binary. It is empty until the step happens for the first
+// SiteOfStep is where the code takes a step, as compiled into this binary. It is empty until the step happens for the first
 // time.
-func (id ID) Site() Site {
+func SiteOfStep(id steps.ID) Site {
 	pc := sites[id].Load()
 	if pc == 0 {
 		return Site{}

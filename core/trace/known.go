@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Catalogue holds the reasons of a program by name. The zero Catalogue knows of none. It never changes.
@@ -42,7 +43,7 @@ func (c Catalogue) Known(field string) []string {
 // work of functions that no step is. A filter may name any reason.
 func Known(field string) []string {
 	if word, ok := strings.CutPrefix(field, filter.Instead); ok {
-		if s := LookupStepless(word); s != nil {
+		if s := steps.LookupStepless(word); s != nil {
 			return []string{s.Text, s.Place()}
 		}
 		return nil
@@ -51,7 +52,7 @@ func Known(field string) []string {
 }
 
 var known = sync.OnceValue(func() map[string][]string {
-	return map[string][]string{"step": names(All()), "layer": Layers()}
+	return map[string][]string{"step": names(steps.All()), "layer": steps.Layers()}
 })
 
 func names[T fmt.Stringer](all []T) []string {

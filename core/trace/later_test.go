@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -12,7 +13,7 @@ func TestLater(t *testing.T) {
 	for _, level := range []trace.Level{trace.Steps, trace.Objects} {
 		ctx, j := trace.NewRecorder("later", trace.DefaultLimits).Begin(t.Context(), trace.Request{Method: "GET", URI: "/"})
 		j.SetLevel(level)
-		_, step := trace.Start(ctx, trace.HandlerPolicy, "one")
+		_, step := trace.Start(ctx, steps.HandlerPolicy, "one")
 		goOn := make(chan struct{})
 		step.Later(func() {
 			<-goOn

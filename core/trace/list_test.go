@@ -3,6 +3,8 @@ package trace
 import (
 	"strings"
 	"testing"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // TestList: a text names so many entries of so many bytes, and counts the others.
@@ -29,7 +31,7 @@ func TestList(t *testing.T) {
 		t.Error("a List is for a step that is recorded")
 	}
 	ctx, j := begin(t, NewRecorder("p", DefaultLimits))
-	_, s := Start(ctx, StoreGet, "key")
+	_, s := Start(ctx, steps.StoreGet, "key")
 	s.TextList("groups", strings.Split(strings.Repeat("g,", 100), ","))
 	s.WhyList(keyInNamespace, []string{"a", "b"})
 	s.End(nil)

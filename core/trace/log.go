@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // log holds the records of a journey's steps, in their order. Writing is frequent and cheap, reading is rare.
@@ -36,8 +38,8 @@ type entry struct {
 	n    int64
 	text string
 	why  Reason
-	step int32 // the index of the step; of the one that called it, or -1, if it began
-	id   ID    // of a step that began
+	step int32    // the index of the step; of the one that called it, or -1, if it began
+	id   steps.ID // of a step that began
 	kind entryKind
 }
 
@@ -113,17 +115,17 @@ func (l *log) forget() {
 // says how many there are.
 func (l *log) records() []StepRecord {
 	count := l.stepCount()
-	steps, whys := make([]StepRecord, 0, count), make([]why, 0, count)
+	taken, whys := make([]StepRecord, 0, count), make([]why, 0, count)
 	name := ""
 	l.read(func(e *entry) {
 		if e.kind == entryBegan {
-			steps = append(steps, StepRecord{
+			taken = append(taken, StepRecord{
 				ID: e.id, Parent: int(e.step), Start: time.Duration(e.n), Took: -1, Subject: e.text,
 			})
 			whys = append(whys, why{})
 			return
 		}
-		s := &steps[e.step]
+		s := &taken[e.step]
 		switch e.kind {
 		case entryEnded:
 			s.Took, s.Error = time.Duration(e.n)-s.Start, e.text
@@ -139,10 +141,10 @@ func (l *log) records() []StepRecord {
 			s.Attrs = append(s.Attrs, Attr{Name: name, Text: e.text})
 		}
 	})
-	for i := range steps {
-		steps[i].Reason, steps[i].Values, steps[i].Why = whys[i].reason, whys[i].values, whys[i].String()
+	for i := range taken {
+		taken[i].Reason, taken[i].Values, taken[i].Why = whys[i].reason, whys[i].values, whys[i].String()
 	}
-	return steps
+	return taken
 }
 
 // step is a step's last reason, and when it began. The caller holds the journey's mu.

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -20,7 +22,7 @@ func TestLongJourney(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	for shift := range 2 {
 		ctx, j := begin(t, r)
-		_, step := Start(ctx, StoreGet, "key")
+		_, step := Start(ctx, steps.StoreGet, "key")
 		want := strings.Repeat("n=1 ", shift)
 		for range shift {
 			step.Int("n", 1)
@@ -31,16 +33,16 @@ func TestLongJourney(t *testing.T) {
 			want += fmt.Sprintf("t=%d n=%d ", i, i)
 		}
 		step.Why(keyWasFree)
-		_, inner := Start(ctx, StoreList, "")
+		_, inner := Start(ctx, steps.StoreList, "")
 		inner.WhyText(watchFailed, "its own")
 		err := errors.New("it broke")
 		inner.End(&err)
 		step.WhyText(watchFailed, "last")
 		step.End(nil)
 		j.Finish(Response{})
-		steps := j.Record().Steps
+		walk := j.Record().Steps
 		got := ""
-		for _, a := range steps[0].Attrs {
+		for _, a := range walk[0].Attrs {
 			if a.IsInt {
 				got += fmt.Sprintf("%s=%d ", a.Name, a.Int)
 			} else {
@@ -50,8 +52,8 @@ func TestLongJourney(t *testing.T) {
 		if got != want {
 			t.Errorf("attributes %s\nwant %s", got, want)
 		}
-		if steps[0].Why != "last" || steps[1].Why != "its own" || steps[1].Error != "it broke" || steps[1].Parent != 0 {
-			t.Errorf("steps %+v", steps)
+		if walk[0].Why != "last" || walk[1].Why != "its own" || walk[1].Error != "it broke" || walk[1].Parent != 0 {
+			t.Errorf("steps %+v", walk)
 		}
 	}
 }
@@ -112,7 +114,7 @@ func onlyItsOwn(t *testing.T, j *Journey) int {
 }
 
 // leftBehind are steps that may go on when the request is over: what they are told then is not noted, but that they end is.
-const leftBehind = StoreDelete
+const leftBehind = steps.StoreDelete
 
 // wander takes some steps, of which the last are taken on several goroutines, and some end late. All that they are told is
 // the journey's ID.
@@ -127,7 +129,7 @@ func wander(t *testing.T, r *Recorder, n int) {
 	}
 	err := errors.New(j.ID())
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: j.ID()}}
-	take := func(ctx context.Context, id ID) {
+	take := func(ctx context.Context, id steps.ID) {
 		for range chunkEntries {
 			_, step := StartObject(ctx, id, j.ID(), obj)
 			step.Text("id", j.ID())
@@ -137,15 +139,15 @@ func wander(t *testing.T, r *Recorder, n int) {
 			step.End(&err)
 		}
 	}
-	ctx, outer := Start(ctx, StoreGet, j.ID())
-	take(ctx, StoreList)
+	ctx, outer := Start(ctx, steps.StoreGet, j.ID())
+	take(ctx, steps.StoreList)
 	if n%3 == 1 {
 		j.Discard()
 	}
 	var forked sync.WaitGroup
 	for range 2 {
 		ctx := Fork(ctx)
-		forked.Go(func() { take(ctx, StoreList) })
+		forked.Go(func() { take(ctx, steps.StoreList) })
 	}
 	behind := Fork(ctx)
 	looking.Go(func() { take(behind, leftBehind) })
@@ -160,7 +162,7 @@ func TestForgottenTextsAreGone(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 1 << 16, Changes: 8})
 	ctx, j := begin(t, r)
 	for range chunkEntries {
-		_, step := Start(ctx, StoreGet, "secret")
+		_, step := Start(ctx, steps.StoreGet, "secret")
 		step.Int("n", 1)
 		step.End(nil)
 	}
@@ -185,22 +187,22 @@ func TestForgottenTextsAreGone(t *testing.T) {
 func TestStepEndsAfterItsJourney(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 1 << 12, Changes: 8})
 	ctx, j := begin(t, r)
-	_, first := Start(Fork(ctx), StoreGet, "key")
-	_, second := Start(Fork(ctx), StoreGet, "key")
+	_, first := Start(Fork(ctx), steps.StoreGet, "key")
+	_, second := Start(Fork(ctx), steps.StoreGet, "key")
 	j.Finish(Response{})
 	first.End(nil)
-	if steps := j.Record().Steps; steps[0].Took < 0 || steps[1].Took >= 0 {
-		t.Errorf("steps %+v, of which the first has ended", steps)
+	if walk := j.Record().Steps; walk[0].Took < 0 || walk[1].Took >= 0 {
+		t.Errorf("steps %+v, of which the first has ended", walk)
 	}
 	_, next := begin(t, r)
 	next.Finish(Response{})
 	second.End(nil) // of a journey that was forgotten
-	if steps := j.Record().Steps; len(steps) != 0 {
-		t.Errorf("steps %+v of a journey that was forgotten", steps)
+	if walk := j.Record().Steps; len(walk) != 0 {
+		t.Errorf("steps %+v of a journey that was forgotten", walk)
 	}
 
 	ctx, j = begin(t, r)
-	_, own := Start(ctx, StoreGet, "key")
+	_, own := Start(ctx, steps.StoreGet, "key")
 	j.Finish(Response{})
 	var forgetting sync.WaitGroup
 	forgetting.Go(func() {
@@ -209,8 +211,8 @@ func TestStepEndsAfterItsJourney(t *testing.T) {
 	})
 	own.End(nil)
 	forgetting.Wait()
-	if steps := j.Record().Steps; len(steps) != 0 {
-		t.Errorf("steps %+v of a journey that was forgotten meanwhile", steps)
+	if walk := j.Record().Steps; len(walk) != 0 {
+		t.Errorf("steps %+v of a journey that was forgotten meanwhile", walk)
 	}
 }
 
@@ -219,7 +221,7 @@ func TestCutForLong(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: journeyBytes, Changes: 8})
 	ctx, j := begin(t, r)
 	j.cut.Store(math.MaxInt32)
-	if _, step := Start(ctx, StoreGet, "key"); step.Recording() || j.Summary().Cut != math.MaxInt32+1 {
+	if _, step := Start(ctx, steps.StoreGet, "key"); step.Recording() || j.Summary().Cut != math.MaxInt32+1 {
 		t.Errorf("%d were cut", j.Summary().Cut)
 	}
 }

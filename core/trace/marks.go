@@ -4,11 +4,13 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // MarkRecord describes the work of a shared goroutine on a revision of the journey.
 type MarkRecord struct {
-	ID       ID
+	ID       steps.ID
 	Revision int64
 	// After is the time from the beginning of the journey.
 	After time.Duration
@@ -18,7 +20,7 @@ type MarkRecord struct {
 const maxMarks = 96
 
 // At returns the time of a mark, and stores the place in the code.
-func At(id ID) time.Time {
+func At(id steps.ID) time.Time {
 	if sites[id].Load() == 0 {
 		sites[id].Store(caller())
 	}
@@ -45,7 +47,7 @@ func Await(ctx context.Context, revision int64) *Waiting {
 func (w *Waiting) Revision() int64 { return w.revision }
 
 // Mark adds a mark to the journey, even if it has ended.
-func (w *Waiting) Mark(id ID, at time.Time) {
+func (w *Waiting) Mark(id steps.ID, at time.Time) {
 	j := w.j
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -40,7 +41,7 @@ func TestNamesAreTypedOnce(t *testing.T) {
 	fset := token.NewFileSet()
 	examples, reasons := 0, declarations(t)
 	for name, file := range files(t, fset) {
-		if name == moduleRoot+"/core/trace/steps.go" {
+		if name == moduleRoot+"/core/steps/steps.go" {
 			continue
 		}
 		for _, complaint := range typedNames(fset, file, reasons, &examples) {
@@ -76,8 +77,8 @@ func typedNames(fset *token.FileSet, file *ast.File, reasons []declaration, exam
 		if err != nil {
 			return true
 		}
-		if _, ok := trace.Lookup(text); ok {
-			complain(n, "the name of the step "+text+" is typed: use the constant of package trace")
+		if _, ok := steps.Lookup(text); ok {
+			complain(n, "the name of the step "+text+" is typed: use the constant of package steps")
 		}
 		for _, example := range asked.FindAllStringSubmatch(text, -1) {
 			*examples++
@@ -99,7 +100,7 @@ func exists(field, name string, reasons []declaration) bool {
 	match := func(name string) bool {
 		return f.Match(filter.SubjectFunc(func(string) (filter.Value, bool) { return filter.TextValue(name), true }))
 	}
-	for _, id := range trace.All() {
+	for _, id := range steps.All() {
 		if field == "step" && match(id.String()) {
 			return true
 		}
@@ -116,7 +117,7 @@ func exists(field, name string, reasons []declaration) bool {
 func TestUpstream(t *testing.T) {
 	modules := map[string]module{}
 	checked := 0
-	for _, id := range trace.All() {
+	for _, id := range steps.All() {
 		u := id.Info().Upstream
 		name, file := upstreamModule(u.File)
 		if _, ok := modules[name]; !ok {

@@ -1,6 +1,10 @@
 package trace
 
-import "time"
+import (
+	"time"
+
+	"github.com/kx-apiserver/kx/core/steps"
+)
 
 // Notes record the steps of work without a request, such as the installation of a resource: a few facts for each
 // step, written when it is taken. A [Way] makes steps of them on demand.
@@ -18,7 +22,7 @@ type note struct {
 	began, took   time.Duration // began counts from epoch
 	numbers       [2]int64
 	reason        Reason
-	id            ID
+	id            steps.ID
 	parent        int16 // index of the note of the caller; -1 for none of these
 	failed        bool  // text is the error
 }
@@ -43,7 +47,7 @@ func (n *Notes) Below(within Noted) {
 }
 
 // Note begins a step of notes, as [Start] does for a request. It is called below by the step that has not ended.
-func Note(notes *Notes, id ID, subject string) Noted {
+func Note(notes *Notes, id steps.ID, subject string) Noted {
 	if notes == nil {
 		return Noted{}
 	}
@@ -117,11 +121,11 @@ type Way struct {
 // Add adds all steps of notes below their callers, which may be there already. It returns the index of the first of
 // them, -1 if there is none.
 func (w *Way) Add(notes *Notes) (first int) {
-	return w.AddBut(notes, func(ID, string) bool { return false })
+	return w.AddBut(notes, func(steps.ID, string) bool { return false })
 }
 
 // AddBut is Add without the steps that skip, by their subject, skips.
-func (w *Way) AddBut(notes *Notes, skip func(id ID, subject string) bool) (first int) {
+func (w *Way) AddBut(notes *Notes, skip func(id steps.ID, subject string) bool) (first int) {
 	first = -1
 	if notes == nil {
 		return first

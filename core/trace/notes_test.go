@@ -5,28 +5,30 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // TestWay makes a journey of the notes of three that called each other, two of which worked for others too.
 func TestWay(t *testing.T) {
 	server := &Notes{}
 	install := func(resource string) (storage, handlers *Notes) {
-		all := Note(server, InstallAPIs, "")
+		all := Note(server, steps.InstallAPIs, "")
 		storage, handlers = NewNotes(Noted{}, 2), &Notes{}
-		provider := Note(server, InstallProvider, resource)
-		complete := Note(storage, StorageComplete, resource)
-		Note(storage, StorageOptions, resource).End(nil)
+		provider := Note(server, steps.InstallProvider, resource)
+		complete := Note(storage, steps.StorageComplete, resource)
+		Note(storage, steps.StorageOptions, resource).End(nil)
 		complete.End(nil)
 		storage.Below(provider)
 		provider.End(nil)
-		groups := Note(server, InstallGroups, "/apis")
+		groups := Note(server, steps.InstallGroups, "/apis")
 		*handlers = *NewNotes(groups, 3)
-		register := Note(handlers, InstallHandlers, resource)
-		can := Note(handlers, InstallVerb, "get")
+		register := Note(handlers, steps.InstallHandlers, resource)
+		can := Note(handlers, steps.InstallVerb, "get")
 		can.WhyText(storageCan, "a Getter")
 		can.End(nil)
 		failed := errors.New("no type")
-		Note(handlers, InstallVerb, "list").End(&failed)
+		Note(handlers, steps.InstallVerb, "list").End(&failed)
 		register.Why(routesMade, 1, 7)
 		register.End(nil)
 		groups.End(nil)
@@ -42,12 +44,12 @@ func TestWay(t *testing.T) {
 	w.Say(first+1, "a Getter: here")
 	r := w.Record("p-i1", Request{Verb: "install"})
 	want := []struct {
-		id     ID
+		id     steps.ID
 		parent int
 		why    string
 	}{
-		{InstallAPIs, -1, ""}, {InstallProvider, 0, ""}, {StorageComplete, 1, ""}, {StorageOptions, 2, ""}, {InstallGroups, 0, ""},
-		{InstallHandlers, 4, "1 routes; verbs without one: 7"}, {InstallVerb, 5, "the storage is a Getter: here"}, {InstallVerb, 5, ""},
+		{steps.InstallAPIs, -1, ""}, {steps.InstallProvider, 0, ""}, {steps.StorageComplete, 1, ""}, {steps.StorageOptions, 2, ""}, {steps.InstallGroups, 0, ""},
+		{steps.InstallHandlers, 4, "1 routes; verbs without one: 7"}, {steps.InstallVerb, 5, "the storage is a Getter: here"}, {steps.InstallVerb, 5, ""},
 	}
 	if len(r.Steps) != len(want) || r.StepCount != len(want) || r.Running || r.ID != "p-i1" {
 		t.Fatalf("%+v", r)
@@ -56,7 +58,7 @@ func TestWay(t *testing.T) {
 		if s.ID != want[i].id || s.Parent != want[i].parent || s.Why != want[i].why || s.Took < 0 || s.Start < 0 {
 			t.Errorf("step %d is %+v, want %+v", i, s, want[i])
 		}
-		if site := s.ID.Site(); s.ID != InstallAPIs && site.File == "" {
+		if site := SiteOfStep(s.ID); s.ID != steps.InstallAPIs && site.File == "" {
 			t.Errorf("nobody knows where %s is taken", s.ID)
 		}
 	}
@@ -74,7 +76,7 @@ func TestWay(t *testing.T) {
 
 // TestNoNotes takes steps of work that keeps no notes.
 func TestNoNotes(t *testing.T) {
-	n := Note(nil, StorageRaw, "")
+	n := Note(nil, steps.StorageRaw, "")
 	n.Why(fillsAtOnce)
 	n.End(nil)
 	(*Notes)(nil).Below(n)
@@ -96,7 +98,7 @@ func BenchmarkNote(b *testing.B) {
 	for b.Loop() {
 		notes := NewNotes(Noted{}, 10)
 		for range 10 {
-			n := Note(notes, InstallVerb, "list")
+			n := Note(notes, steps.InstallVerb, "list")
 			n.WhyText(storageCan, "a rest.Lister")
 			n.End(nil)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/mask"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // TestReasons: a step keeps the last reason with its values, however many it has, and the sentence that they make.
@@ -15,20 +16,20 @@ func TestReasons(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	ctx, j := begin(t, r)
 	for range chunkEntries { // so that reasons lie across the ends of chunks
-		_, s := Start(ctx, StoreGet, "key")
+		_, s := Start(ctx, steps.StoreGet, "key")
 		s.Why(noConflict)
 		s.Why(keyMoved, 9, -7)
 		s.End(nil)
-		_, s = Start(ctx, StoreGet, "key")
+		_, s = Start(ctx, steps.StoreGet, "key")
 		s.WhyText(cacheNotReady, "Broken {revision}")
 		s.End(nil)
-		_, s = Start(ctx, StoreGet, "key")
+		_, s = Start(ctx, steps.StoreGet, "key")
 		s.WhyText(defaultsSet, "a, b", 2)
 		s.End(nil)
-		_, s = Start(ctx, StoreGet, "key")
+		_, s = Start(ctx, steps.StoreGet, "key")
 		s.Why(keyWasFree)
 		s.End(nil)
-		_, s = Start(ctx, StoreGet, "key")
+		_, s = Start(ctx, steps.StoreGet, "key")
 		s.End(nil)
 	}
 	j.Finish(Response{})
@@ -51,16 +52,16 @@ func TestQuotesAreMasked(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	ctx, j := begin(t, r)
 	j.UpdateRequest(func(q *Request) { q.Resource = "secrets" })
-	_, s := Start(ctx, StoreGet, "key")
+	_, s := Start(ctx, steps.StoreGet, "key")
 	s.WhyText(defaultsSet, "hunter2", 1)
-	_, own := Start(ctx, StoreGet, "key")
+	_, own := Start(ctx, steps.StoreGet, "key")
 	own.WhyText(cacheNotReady, "Broken")
-	steps := j.Record().Steps
-	if steps[0].Why != "defaults set, in all 1: (masked)" || steps[0].Values[1].Text != mask.Masked {
-		t.Errorf("kept %+v", steps[0])
+	taken := j.Record().Steps
+	if taken[0].Why != "defaults set, in all 1: (masked)" || taken[0].Values[1].Text != mask.Masked {
+		t.Errorf("kept %+v", taken[0])
 	}
-	if steps[1].Why != "the cache is Broken: went to etcd" {
-		t.Errorf("kept %+v", steps[1])
+	if taken[1].Why != "the cache is Broken: went to etcd" {
+		t.Errorf("kept %+v", taken[1])
 	}
 }
 
@@ -68,7 +69,7 @@ func TestQuotesAreMasked(t *testing.T) {
 func TestReasonsAreBounded(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: journeyBytes + stepBytes + 2*maxText, Changes: 8})
 	ctx, j := begin(t, r)
-	_, s := Start(ctx, StoreGet, "")
+	_, s := Start(ctx, steps.StoreGet, "")
 	s.WhyText(allowed, strings.Repeat("a", 2*maxText))
 	s.WhyText(allowed, strings.Repeat("b", 2*maxText))
 	rec := j.Record()
@@ -133,7 +134,7 @@ func BenchmarkWhy(b *testing.B) {
 			for n := int64(1000); b.Loop(); n++ {
 				ctx, j := r.Begin(b.Context(), Request{})
 				for range 24 {
-					_, s := Start(ctx, StoreGet, "key")
+					_, s := Start(ctx, steps.StoreGet, "key")
 					test.why(s, n)
 					s.End(nil)
 				}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -24,23 +26,23 @@ func begin(t *testing.T, r *Recorder) (context.Context, *Journey) {
 func TestStepsNest(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	ctx, j := begin(t, r)
-	ctx, outer := Start(ctx, StoreGet, "a")
+	ctx, outer := Start(ctx, steps.StoreGet, "a")
 	func() {
 		err := errors.New("it broke")
-		ctx, inner := Start(ctx, DryRunGet, "b")
+		ctx, inner := Start(ctx, steps.DryRunGet, "b")
 		defer inner.End(&err)
 		inner.WhyText(watchFailed, "because")
 		inner.Int("revision", 7)
 		forked := Fork(ctx)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			_, s := Start(forked, Etcd3Get, "c")
+			_, s := Start(forked, steps.Etcd3Get, "c")
 			s.End(nil)
 		})
 		wg.Wait()
 	}()
 	outer.End(nil)
-	_, after := Start(ctx, HandlerEncode, "d")
+	_, after := Start(ctx, steps.HandlerEncode, "d")
 	after.End(nil)
 	j.Finish(Response{Code: 200})
 
@@ -61,13 +63,13 @@ func TestStepsNest(t *testing.T) {
 	if got != want {
 		t.Errorf("steps:\n%s\nwant:\n%s", got, want)
 	}
-	if site := DryRunGet.Site(); site.File != "core/trace/recorder_test.go" || !strings.HasPrefix(site.Function, "core/trace.TestStepsNest") || site.Line == 0 {
-		t.Errorf("site of %s = %+v", DryRunGet, site)
+	if site := SiteOfStep(steps.DryRunGet); site.File != "core/trace/recorder_test.go" || !strings.HasPrefix(site.Function, "core/trace.TestStepsNest") || site.Line == 0 {
+		t.Errorf("site of %s = %+v", steps.DryRunGet, site)
 	}
 }
 
 func TestNobodyRecords(t *testing.T) {
-	ctx, step := Start(context.Background(), StoreGet, "k")
+	ctx, step := Start(context.Background(), steps.StoreGet, "k")
 	step.Why(keyMoved, 1, 2)
 	step.WhyText(watchFailed, "w")
 	step.Int("n", 1)
@@ -81,7 +83,7 @@ func TestNobodyRecords(t *testing.T) {
 		t.Error("a request that nobody records is recorded")
 	}
 	allocs := testing.AllocsPerRun(100, func() {
-		_, s := Start(ctx, StoreGet, "k")
+		_, s := Start(ctx, steps.StoreGet, "k")
 		s.End(nil)
 	})
 	if allocs != 0 {
@@ -111,7 +113,7 @@ func TestLimits(t *testing.T) {
 
 	ctx, full := begin(t, r)
 	for range 20 {
-		_, s := Start(ctx, StoreGet, "key")
+		_, s := Start(ctx, steps.StoreGet, "key")
 		s.End(nil)
 	}
 	full.Finish(Response{})
@@ -129,7 +131,7 @@ func TestRunningJourneysAreBounded(t *testing.T) {
 		ctx, j := begin(t, r)
 		watches[j] = ctx
 		for range 1000 {
-			_, s := Start(ctx, HandlerWatchEvent, "ADDED")
+			_, s := Start(ctx, steps.HandlerWatchEvent, "ADDED")
 			s.Text("key", "a/b")
 			s.End(nil)
 		}
@@ -152,7 +154,7 @@ func TestRunningJourneysAreBounded(t *testing.T) {
 	}
 	for j, ctx := range watches {
 		j.Finish(Response{})
-		if _, s := Start(ctx, HandlerWatchEvent, "late"); s.Recording() {
+		if _, s := Start(ctx, steps.HandlerWatchEvent, "late"); s.Recording() {
 			t.Error("a journey goes on after its end")
 		}
 	}
@@ -189,7 +191,7 @@ func TestTextsAreClipped(t *testing.T) {
 	ctx, j := r.Begin(context.Background(), Request{URI: long, UserAgent: long})
 	j.UpdateRequest(func(q *Request) { q.Name, q.ImpersonatedUser = long, long })
 	err := errors.New(long)
-	_, s := Start(ctx, StoreGet, long)
+	_, s := Start(ctx, steps.StoreGet, long)
 	s.WhyText(watchFailed, long)
 	s.Text("k", long)
 	s.End(&err)
@@ -213,7 +215,7 @@ func TestBytesAreGivenBack(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 2 << 10, Changes: 8})
 	for range 10 {
 		ctx, j := begin(t, r)
-		_, s := Start(ctx, StoreGet, "key")
+		_, s := Start(ctx, steps.StoreGet, "key")
 		s.End(nil)
 		j.Finish(Response{})
 		s.WhyText(watchFailed, "told after the end")
@@ -227,7 +229,7 @@ func TestBytesAreGivenBack(t *testing.T) {
 func TestForgottenHoldsNothing(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 1 << 12, Changes: 100})
 	ctx, old := begin(t, r)
-	_, step := Start(ctx, StoreGet, "key")
+	_, step := Start(ctx, steps.StoreGet, "key")
 	Wrote(ctx, 42)
 	old.Finish(Response{})
 	watch, _ := begin(t, r)
@@ -242,7 +244,7 @@ func TestForgottenHoldsNothing(t *testing.T) {
 		t.Errorf("after it was forgotten: %+v", rec)
 	}
 	ctx, unwanted := begin(t, r)
-	Start(ctx, StoreGet, "key")
+	Start(ctx, steps.StoreGet, "key")
 	unwanted.Discard()
 	unwanted.Finish(Response{})
 	if rec := unwanted.Record(); len(rec.Steps) != 0 {
@@ -334,8 +336,8 @@ func TestOff(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	var layer Layer
-	for _, id := range All() {
+	var layer steps.Layer
+	for _, id := range steps.All() {
 		info := id.Info()
 		if info.Name == "" || info.Title == "" || info.Upstream.Symbol == "" || info.Upstream.File == "" {
 			t.Errorf("step %d is not described: %+v", id, info)
@@ -344,19 +346,19 @@ func TestTable(t *testing.T) {
 			t.Errorf("two steps are named %s", info.Name)
 		}
 		seen[info.Name] = true
-		if id == InstallAPIs {
+		if id == steps.InstallAPIs {
 			layer = 0 // installs have their steps at the end, downward too
 		}
 		// What custom resources and controllers add lies on the layers of others, and so does what comes before requests.
 		added := strings.HasPrefix(info.Name, "crd.") || strings.HasPrefix(info.Name, "controller.")
-		if !strings.HasPrefix(info.Name, info.Layer.String()+".") && !added && id < InstallAPIs {
+		if !strings.HasPrefix(info.Name, info.Layer.String()+".") && !added && id < steps.InstallAPIs {
 			t.Errorf("%s is on layer %s", info.Name, info.Layer)
 		}
 		if info.Layer < layer {
 			t.Errorf("%s is out of order", info.Name)
 		}
 		layer = info.Layer
-		if found, ok := Lookup(info.Name); !ok || found != id {
+		if found, ok := steps.Lookup(info.Name); !ok || found != id {
 			t.Errorf("Lookup(%s) = %v, %v", info.Name, found, ok)
 		}
 	}
@@ -371,7 +373,7 @@ func BenchmarkStep(b *testing.B) {
 			for b.Loop() {
 				ctx, j := r.Begin(context.Background(), Request{})
 				for range 24 {
-					_, s := Start(ctx, StoreGet, "key")
+					_, s := Start(ctx, steps.StoreGet, "key")
 					s.Int("revision", 1)
 					s.Why(noConflict)
 					s.End(nil)
@@ -389,7 +391,7 @@ func TestLevelOfNewJourneys(t *testing.T) {
 	_, before := begin(t, r)
 	r.SetLevel(Objects)
 	ctx, after := begin(t, r)
-	_, step := Start(ctx, StoreGet, "a")
+	_, step := Start(ctx, steps.StoreGet, "a")
 	if before.Record().Level != Steps || after.Record().Level != Objects || !step.Objects() {
 		t.Errorf("the one before has level %v, the one after %v", before.Record().Level, after.Record().Level)
 	}

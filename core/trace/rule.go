@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // RuleKind selects the action of a rule at matching steps.
@@ -119,7 +120,7 @@ func needsOf(r *Rule) needs {
 
 // applies says whether the rule could act at the beginning or the end of a step of any request.
 func (r *Rule) applies(s *Step, end, wrote bool) bool {
-	info := table[s.id]
+	info := s.id.Info()
 	switch {
 	case info.Mark || r.Effect.Stale:
 		return false
@@ -128,7 +129,7 @@ func (r *Rule) applies(s *Step, end, wrote bool) bool {
 	case end != r.AtEnd:
 		return false
 	case r.Effect.Drop:
-		return s.id == HandlerWatchEvent
+		return s.id == steps.HandlerWatchEvent
 	case r.Effect.Err != nil:
 		return info.Fails
 	}
@@ -185,7 +186,7 @@ func (v *subject) Field(name string) (filter.Value, bool) {
 	case "after":
 		return filter.RequestValue(v.j.id, v.j.started), true
 	case "upstream":
-		return filter.TextValues(Functions(v.s.id.String())), true
+		return filter.TextValues(steps.Functions(v.s.id.String())), true
 	}
 	text := v.text(name)
 	return filter.TextValue(text), text != ""
@@ -197,9 +198,9 @@ func (v *subject) text(name string) string {
 	case "step":
 		return v.s.id.String()
 	case "function":
-		return LastName(v.s.id.Site().Function)
+		return steps.LastName(SiteOfStep(v.s.id).Function)
 	case "layer":
-		return table[v.s.id].Layer.String()
+		return v.s.id.Info().Layer.String()
 	case "key":
 		if v.s.acts == nil { // for a recording
 			return ""

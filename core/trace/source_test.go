@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // The tests of this file hold the code of the whole module to what doc.go says of steps.
@@ -92,7 +92,7 @@ func sourceFiles(t *testing.T) (paths []string) {
 func registered(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	for _, decl := range parse(t, token.NewFileSet(), "steps.go", nil).file.Decls {
+	for _, decl := range parse(t, token.NewFileSet(), "../steps/steps.go", nil).file.Decls {
 		d, ok := decl.(*ast.GenDecl)
 		if !ok || d.Tok != token.CONST {
 			continue
@@ -100,12 +100,12 @@ func registered(t *testing.T) []string {
 		if typ, ok := d.Specs[0].(*ast.ValueSpec).Type.(*ast.Ident); !ok || typ.Name != "ID" {
 			continue
 		}
-		for _, spec := range d.Specs[1 : len(d.Specs)-1] { // without _ and numSteps
+		for _, spec := range d.Specs[1 : len(d.Specs)-1] { // without _ and Count
 			names = append(names, spec.(*ast.ValueSpec).Names[0].Name)
 		}
 	}
-	if len(names) != len(trace.All()) {
-		t.Fatalf("steps.go has %d constants for %d steps: this test reads it wrongly", len(names), len(trace.All()))
+	if len(names) != len(steps.All()) {
+		t.Fatalf("steps.go has %d constants for %d steps: this test reads it wrongly", len(names), len(steps.All()))
 	}
 	return names
 }
@@ -122,7 +122,7 @@ func (s source) starts(n ast.Node) []started {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && s.isStart(call) {
 			st := started{call: call, mark: len(call.Args) == 1}
-			if id, ok := call.Args[min(1, len(call.Args)-1)].(*ast.SelectorExpr); ok && types.ExprString(id.X) == s.trace {
+			if id, ok := call.Args[min(1, len(call.Args)-1)].(*ast.SelectorExpr); ok && types.ExprString(id.X) == "steps" {
 				st.id = id.Sel.Name
 			}
 			found = append(found, st)
@@ -147,7 +147,7 @@ func TestEachStepIsTakenAtOnePlace(t *testing.T) {
 		for _, st := range s.starts(s.file) {
 			at := s.fset.Position(st.call.Pos()).String()
 			if st.id == "" {
-				t.Errorf("%s: the step is not a constant of package trace", at)
+				t.Errorf("%s: the step is not a constant of package steps", at)
 			}
 			taken[st.id] = append(taken[st.id], at)
 		}
@@ -167,8 +167,8 @@ func TestStepsEndWhereTheyStartAndUnderNoLock(t *testing.T) {
 			t.Error(complaint)
 		}
 	}
-	if n < len(trace.All()) {
-		t.Errorf("found %d steps of %d", n, len(trace.All()))
+	if n < len(steps.All()) {
+		t.Errorf("found %d steps of %d", n, len(steps.All()))
 	}
 }
 
@@ -301,7 +301,7 @@ func assigned(body *ast.BlockStmt, call *ast.CallExpr) (ok bool) {
 
 // TestCheck tries the check itself.
 func TestCheck(t *testing.T) {
-	const start = `ctx, step := trace.Start(ctx, trace.EtcdGet, "")` + "\n"
+	const start = `ctx, step := trace.Start(ctx, steps.EtcdGet, "")` + "\n"
 	const lock, end = "the step lies between the Lock of x.mu and its Unlock", "the step is not ended at the end of the function"
 	for name, tt := range map[string]struct{ body, want string }{
 		"deferred":                     {start + `defer step.End(&err)`, ""},
@@ -311,9 +311,9 @@ func TestCheck(t *testing.T) {
 		"in all cases":                 {start + `switch { case bad: step.End(&err); return; default: step.End(nil) }`, ""},
 		"before the start":             {`if bad { return };` + start + `defer step.End(&err)`, ""},
 		"never":                        {start, end},
-		"a note":                       {`note := trace.Note(n, trace.EtcdGet, ""); defer note.End(&err)`, ""},
-		"a note, never":                {`note := trace.Note(n, trace.EtcdGet, "")`, end},
-		"a note, dropped":              {`trace.Note(n, trace.EtcdGet, "")`, "the step is not kept, so it can't end"},
+		"a note":                       {`note := trace.Note(n, steps.EtcdGet, ""); defer note.End(&err)`, ""},
+		"a note, never":                {`note := trace.Note(n, steps.EtcdGet, "")`, end},
+		"a note, dropped":              {`trace.Note(n, steps.EtcdGet, "")`, "the step is not kept, so it can't end"},
 		"not on all ways":              {start + `if bad { step.End(&err) }`, end},
 		"not in all cases":             {start + `switch { case bad: step.End(&err) }`, end},
 		"not at a return":              {start + `if bad { return }; step.End(nil)`, "the step of line 6 is not ended at this return"},
@@ -321,8 +321,8 @@ func TestCheck(t *testing.T) {
 		"not in a select":              {start + `select { case <-c: step.End(nil); case <-d: }`, end},
 		"elsewhere":                    {`go func() {` + start + `}(); step.End(nil)`, end},
 		"another":                      {start + `other.End(nil)`, end},
-		"not kept":                     {`trace.Start(ctx, trace.EtcdGet, "")`, "the step is not kept, so it can't end"},
-		"dropped":                      {`ctx, _ = trace.Start(ctx, trace.EtcdGet, "")`, "the step is not kept, so it can't end"},
+		"not kept":                     {`trace.Start(ctx, steps.EtcdGet, "")`, "the step is not kept, so it can't end"},
+		"dropped":                      {`ctx, _ = trace.Start(ctx, steps.EtcdGet, "")`, "the step is not kept, so it can't end"},
 		"after the lock":               {`x.mu.Lock(); x.mu.Unlock();` + start + `step.End(nil)`, ""},
 		"between locks":                {`x.mu.Lock(); x.mu.Unlock();` + start + `step.End(nil); x.mu.Lock(); x.mu.Unlock()`, ""},
 		"before the lock":              {start + `step.End(nil); x.mu.Lock(); defer x.mu.Unlock()`, ""},
@@ -347,9 +347,9 @@ func TestCheck(t *testing.T) {
 // TestStepsFailAndEditWhereTheySay: a step that can be made to fail asks for its error, and ends with one that it can be
 // told; a step whose object can be edited shows it. Nothing else does either.
 func TestStepsFailAndEditWhereTheySay(t *testing.T) {
-	infos := map[string]trace.Info{}
+	infos := map[string]steps.Info{}
 	for i, name := range registered(t) {
-		infos[name] = trace.All()[i].Info()
+		infos[name] = steps.All()[i].Info()
 	}
 	for _, s := range moduleSources(t) {
 		ast.Inspect(s.file, func(n ast.Node) bool {

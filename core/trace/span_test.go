@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 func propagated(ctx context.Context) (all []string) {
@@ -17,7 +19,7 @@ func propagated(ctx context.Context) (all []string) {
 // TestPropagate: who is asked continues the trace below the step that is current, on each goroutine its own.
 func TestPropagate(t *testing.T) {
 	ctx, j := NewRecorder("p", DefaultLimits).Begin(t.Context(), Request{})
-	ctx, _ = Start(ctx, FilterAuditInit, "")
+	ctx, _ = Start(ctx, steps.FilterAuditInit, "")
 	if got := propagated(ctx); got != nil {
 		t.Errorf("outside of a trace: %q", got)
 	}
@@ -35,8 +37,8 @@ func TestPropagate(t *testing.T) {
 	}
 	want(ctx, 0x11)
 	forked := Fork(ctx)
-	_, other := Start(forked, HandlerWebhook, "")
-	_, step := Start(ctx, HandlerGet, "")
+	_, other := Start(forked, steps.HandlerWebhook, "")
+	_, step := Start(ctx, steps.HandlerGet, "")
 	want(forked, 0x12)
 	want(ctx, 0x13)
 	other.End(nil)
@@ -70,7 +72,7 @@ func TestKeep(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 1 << 20, Changes: 16})
 	record := func() *Journey {
 		ctx, j := r.Begin(t.Context(), Request{})
-		_, step := Start(ctx, HandlerGet, "about")
+		_, step := Start(ctx, steps.HandlerGet, "about")
 		step.End(nil)
 		j.Finish(Response{Code: 200})
 		return j
@@ -90,11 +92,11 @@ func TestKeep(t *testing.T) {
 		t.Error("a journey was kept that is forgotten")
 	}
 	kept.Release()
-	if steps := kept.Record().Steps; len(steps) != 1 || steps[0].Subject != "about" {
-		t.Errorf("of what is kept there is %v", steps)
+	if taken := kept.Record().Steps; len(taken) != 1 || taken[0].Subject != "about" {
+		t.Errorf("of what is kept there is %v", taken)
 	}
 	kept.Release()
-	if steps := kept.Record().Steps; len(steps) != 0 {
-		t.Errorf("what was released is still there: %v", steps)
+	if taken := kept.Record().Steps; len(taken) != 0 {
+		t.Errorf("what was released is still there: %v", taken)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestStepless(t *testing.T) {
 	named := regexp.MustCompile(`\b[a-z0-9]+\.[a-z][a-z-]+\b`)
 	names := map[string]bool{}
-	for _, s := range trace.AllStepless() {
+	for _, s := range steps.AllStepless() {
 		declared := false
 		ast.Inspect(parse(t, token.NewFileSet(), filepath.Join(moduleRoot, s.File), nil).file, func(n ast.Node) bool {
 			name, ok := n.(*ast.Ident)
@@ -30,19 +31,19 @@ func TestStepless(t *testing.T) {
 			t.Errorf("%q is no sentence", s.Text)
 		}
 		for _, step := range named.FindAllString(s.Text, -1) {
-			if _, ok := trace.Lookup(step); !ok {
+			if _, ok := steps.Lookup(step); !ok {
 				t.Errorf("%q: there is no step %s", s.Text, step)
 			}
 		}
 		for _, name := range s.Names {
-			if names[strings.ToLower(name)] || trace.LookupStepless(strings.ToUpper(name)) == nil {
+			if names[strings.ToLower(name)] || steps.LookupStepless(strings.ToUpper(name)) == nil {
 				t.Errorf("%s is there twice, or not found", name)
 			}
 			names[strings.ToLower(name)] = true
 		}
 	}
-	for _, id := range trace.All() {
-		for _, name := range trace.Functions(id.String()) {
+	for _, id := range steps.All() {
+		for _, name := range steps.Functions(id.String()) {
 			if names[strings.ToLower(name)] {
 				t.Errorf("%s is a function of %s, so no filter may refuse it", name, id)
 			}

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/mask"
@@ -36,7 +38,7 @@ type Step struct {
 	caller *Step // nil for none
 	acts   *acts // nil unless there were rules when the step began
 	index  int32
-	id     ID
+	id     steps.ID
 }
 
 // branch is the stack of nested steps of one goroutine.
@@ -83,11 +85,11 @@ func Unrecorded(ctx context.Context) context.Context {
 }
 
 // sites holds the program counter of each step, stored when it first happens.
-var sites [numSteps]atomic.Uintptr
+var sites [steps.Count]atomic.Uintptr
 
 // Start begins a step of the request of ctx. subject is the step's object: a key, a resource, a path. The caller goes
 // on with the returned context. Start may block, because a request can be held at a step.
-func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) {
+func Start(ctx context.Context, id steps.ID, subject string) (context.Context, *Step) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {
 		return ctx, nil
@@ -105,7 +107,7 @@ func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) 
 
 // StartObject is Start for a step that works on obj. It records obj as it is before. obj must belong to the request
 // alone, since a user may edit it while the request is held.
-func StartObject(ctx context.Context, id ID, subject string, obj apiruntime.Object) (context.Context, *Step) {
+func StartObject(ctx context.Context, id steps.ID, subject string, obj apiruntime.Object) (context.Context, *Step) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {
 		return ctx, nil
@@ -166,7 +168,7 @@ const (
 )
 
 // begin adds a step and makes it the current one, or counts it as cut and returns nil if the journey is full.
-func (b *branch) begin(id ID, subject string) *Step {
+func (b *branch) begin(id steps.ID, subject string) *Step {
 	j := b.j
 	subject = clip(subject)
 	j.lock()
@@ -191,7 +193,7 @@ func (b *branch) begin(id ID, subject string) *Step {
 	j.log.tell()
 	j.unlock()
 	b.current = step
-	if id == StoreTryUpdate {
+	if id == steps.StoreTryUpdate {
 		j.tries.Add(1)
 	}
 	return step
@@ -226,7 +228,7 @@ func (s *Step) End(err *error) {
 
 // errorText is the recorded form of the step's error. Errors of etcd's client quote neither keys nor values.
 func (s *Step) errorText(err error) string {
-	if s.Confidential() && table[s.id].Layer != LayerEtcd {
+	if s.Confidential() && s.id.Info().Layer != steps.LayerEtcd {
 		return mask.Error(err)
 	}
 	return err.Error()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -164,15 +166,15 @@ func TestJourney(t *testing.T) {
 		if record.Request.Method != http.MethodPost {
 			continue
 		}
-		var path []trace.ID
+		var path []steps.ID
 		for _, step := range record.Steps {
-			if step.ID != trace.StoreGet {
+			if step.ID != steps.StoreGet {
 				continue
 			}
 			for parent := step.Parent; parent >= 0; parent = record.Steps[parent].Parent {
 				path = append(path, record.Steps[parent].ID)
 			}
-			if step.Subject != "/namespaces/default" || len(path) < 2 || path[0] != trace.HandlerAdmit || path[1] != trace.HandlerMutate {
+			if step.Subject != "/namespaces/default" || len(path) < 2 || path[0] != steps.HandlerAdmit || path[1] != steps.HandlerMutate {
 				t.Errorf("the namespace was read at %q, by %v", step.Subject, path)
 			}
 			return

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -161,7 +163,7 @@ func (p *Plugins) admitOnce(ctx context.Context, a admission.Attributes, o admis
 
 // admit calls one plugin. It has its own step in journeys, so that a field's change can be attributed to it.
 func admit(ctx context.Context, one *plugin.Plugin, a admission.Attributes, o admission.ObjectInterfaces) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerAdmit, one.Name)
+	ctx, step := trace.Start(ctx, steps.HandlerAdmit, one.Name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return err
@@ -201,7 +203,7 @@ func (p *Plugins) Validate(ctx context.Context, a admission.Attributes, o admiss
 }
 
 func validate(ctx context.Context, name string, check plugin.Func, a admission.Attributes, o admission.ObjectInterfaces) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerApprove, name)
+	ctx, step := trace.Start(ctx, steps.HandlerApprove, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/proxy"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
@@ -101,7 +103,7 @@ var servedElsewhere = trace.Because("served-elsewhere",
 // pass passes the request to another server.
 func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
 	var err error
-	ctx, step := trace.Start(req.Context(), trace.HandlerAggregate, r.name)
+	ctx, step := trace.Start(req.Context(), steps.HandlerAggregate, r.name)
 	defer step.End(&err)
 	step.Text("service", r.service())
 	who, ok := request.UserFrom(ctx)

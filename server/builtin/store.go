@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -108,7 +110,7 @@ func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOp
 }
 
 func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.StatusGet, name)
+	ctx, step := trace.Start(ctx, steps.StatusGet, name)
 	defer step.End(&err)
 	return r.store.GetEncoded(ctx, name, options)
 }
@@ -116,7 +118,7 @@ func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav
 // Update never creates: permission to change a part of an object is no permission to create one.
 func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
-	ctx, step := trace.Start(ctx, trace.StatusUpdate, name)
+	ctx, step := trace.Start(ctx, steps.StatusUpdate, name)
 	defer step.End(&err)
 	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
 }

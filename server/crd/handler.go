@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,7 +67,7 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if info.IsResourceRequest {
 		name = info.Resource + "." + info.APIGroup
 	}
-	ctx, step := trace.Start(ctx, trace.CRDServe, name)
+	ctx, step := trace.Start(ctx, steps.CRDServe, name)
 	defer step.End(&err)
 	if !info.IsResourceRequest {
 		step.Why(trace.NoResourcePath)
@@ -212,7 +214,7 @@ var definitionEnding = trace.Because("definition-ending",
 //go:noinline
 func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInfo, v *version, terminating bool, w http.ResponseWriter,
 	req *http.Request) (err error) {
-	ctx, step := trace.Start(ctx, trace.CRDServeResource, info.Verb)
+	ctx, step := trace.Start(ctx, steps.CRDServeResource, info.Verb)
 	defer step.End(&err)
 	serve := v.resource[info.Verb]
 	if terminating && v.terminating[info.Verb] != nil {
@@ -225,7 +227,7 @@ func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInf
 //go:noinline
 func (h *crdHandler) serveStatus(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter,
 	req *http.Request) (err error) {
-	ctx, step := trace.Start(ctx, trace.CRDServeStatus, info.Verb)
+	ctx, step := trace.Start(ctx, steps.CRDServeStatus, info.Verb)
 	defer step.End(&err)
 	return serveVerb(ctx, v.status, v.status[info.Verb], info, w, req)
 }
@@ -233,7 +235,7 @@ func (h *crdHandler) serveStatus(ctx context.Context, info *request.RequestInfo,
 //go:noinline
 func (h *crdHandler) serveScale(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter,
 	req *http.Request) (err error) {
-	ctx, step := trace.Start(ctx, trace.CRDServeScale, info.Verb)
+	ctx, step := trace.Start(ctx, steps.CRDServeScale, info.Verb)
 	defer step.End(&err)
 	return serveVerb(ctx, v.scale, v.scale[info.Verb], info, w, req)
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -91,7 +93,7 @@ var (
 // getOrCreateServingInfoFor returns the crdInfo of a definition. The caller counts as one of its requests, and
 // must leave.
 func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.Definition) (info *crdInfo, err error) {
-	_, step := trace.Start(ctx, trace.CRDInfo, crd.Name)
+	_, step := trace.Start(ctx, steps.CRDInfo, crd.Name)
 	defer step.End(&err)
 	if info := (*h.current.Load())[crd.Name]; info != nil && info.serves(crd) && info.requests.enter() {
 		step.Why(servingInfoReady)
@@ -249,7 +251,7 @@ var (
 // newCRDInfo creates the crdInfo of a definition. by is the journey of the request that needs it, if any.
 func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err error) {
 	notes := trace.NewNotes(trace.Noted{}, 1+2*len(crd.Spec.Versions))
-	note := trace.Note(notes, trace.InstallDefinition, crd.Name)
+	note := trace.Note(notes, steps.InstallDefinition, crd.Name)
 	defer note.End(&err)
 	if by != "" {
 		note.WhyText(firstRequestBuilds, by, int64(controller.Revision(crd)))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -154,7 +156,7 @@ var handlersOfVersion = trace.Because("handlers-of-version",
 
 // newVersion creates the handlers of a version.
 func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *version {
-	note := trace.Note(info.notes, trace.InstallServed, v.Kind.Version)
+	note := trace.Note(info.notes, steps.InstallServed, v.Kind.Version)
 	defer note.End(nil)
 	out := &version{deprecation: handler.Deprecation{Warning: v.DeprecationWarning}}
 	storage := v.Storage.CustomResource

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"go.uber.org/goleak"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -152,7 +154,7 @@ func (s *server) built() (n int) {
 	changes, _ := s.journeys.List()
 	for _, c := range changes {
 		for _, step := range c.Journey.Record().Steps {
-			if step.ID == trace.CRDInfo && step.Reason.String() == "serving-info-built" {
+			if step.ID == steps.CRDInfo && step.Reason.String() == "serving-info-built" {
 				n++
 			}
 		}

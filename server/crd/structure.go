@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -40,10 +42,10 @@ type Serving struct {
 
 // Way adds the steps that led to serving one version, without those for other versions.
 func (s *Serving) Way(w *trace.Way, version string) {
-	others := func(id trace.ID, subject string) bool {
-		return (id == trace.InstallSchema || id == trace.InstallServed) && subject != version
+	others := func(id steps.ID, subject string) bool {
+		return (id == steps.InstallSchema || id == steps.InstallServed) && subject != version
 	}
-	before := func(id trace.ID, subject string) bool { return id == trace.InstallServed || others(id, subject) }
+	before := func(id steps.ID, subject string) bool { return id == steps.InstallServed || others(id, subject) }
 	w.AddBut(s.notes, before)
 	for i := range s.Versions {
 		if v := &s.Versions[i]; v.Resource.Version == version && v.Subresource == "" {
@@ -52,7 +54,7 @@ func (s *Serving) Way(w *trace.Way, version string) {
 	}
 	w.AddBut(s.notes, others)
 	for i := range w.Steps {
-		if w.Steps[i].ID == trace.InstallServed {
+		if w.Steps[i].ID == steps.InstallServed {
 			w.Steps[i].Attrs = s.routesOf(version)
 		}
 	}

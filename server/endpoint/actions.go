@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/rest"
@@ -124,7 +126,7 @@ var (
 
 // missing calls lacks and notes the result as a step of the installation.
 func (a *action) missing(s rest.Storage, notes *trace.Notes) (lacking string) {
-	note := trace.Note(notes, trace.InstallVerb, cmp.Or(a.verb, a.method))
+	note := trace.Note(notes, steps.InstallVerb, cmp.Or(a.verb, a.method))
 	defer note.End(nil)
 	if lacking = a.lacks(s); lacking != "" {
 		note.WhyText(storageCannot, lacking)

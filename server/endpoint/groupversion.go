@@ -3,6 +3,8 @@ package endpoint
 import (
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -48,7 +50,7 @@ var storagesInOrder = trace.Because("storages-in-order",
 
 // InstallREST adds the storages' routes to router. It returns their descriptions and the record of their installation.
 func (g *APIGroupVersion) InstallREST(router *Router) (_ []openapi.Resource, _ []Installation, err error) {
-	note := trace.Note(g.Notes, trace.InstallVersion, g.GroupVersion.String())
+	note := trace.Note(g.Notes, steps.InstallVersion, g.GroupVersion.String())
 	defer note.End(&err)
 	note.Why(storagesInOrder, int64(len(g.Storage)))
 	installer := &APIInstaller{group: g, note: note, paths: map[resourceKey]*paths{}}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -55,7 +57,7 @@ func (i *Installation) Way(w *trace.Way) {
 	}
 	actions := actionsOf(i.Storage)
 	for at := first; at < len(w.Steps) && len(actions) > 0; at++ {
-		if w.Steps[at].ID != trace.InstallVerb {
+		if w.Steps[at].ID != steps.InstallVerb {
 			continue
 		}
 		a := actions[0]

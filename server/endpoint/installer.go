@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,7 +57,7 @@ var routesMade = trace.Because("routes-made",
 func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storage) (_ *openapi.Resource, err error) {
 	actions := actionsOf(storage)
 	notes := trace.NewNotes(a.note, 1+len(actions))
-	note := trace.Note(notes, trace.InstallHandlers, path)
+	note := trace.Note(notes, steps.InstallHandlers, path)
 	defer note.End(&err)
 	resource, subresource, _ := strings.Cut(path, "/")
 	if resource == "" || strings.Contains(subresource, "/") {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -189,7 +191,7 @@ var (
 
 // route returns the handler for a request: one of this server, or the delegate. The step ends before the handler runs.
 func (r *Router) route(w http.ResponseWriter, req *http.Request) (_ http.Handler, err error) {
-	ctx, step := trace.Start(req.Context(), trace.HandlerRoute, r.name)
+	ctx, step := trace.Start(req.Context(), steps.HandlerRoute, r.name)
 	defer step.End(&err)
 	info, ok := request.RequestInfoFrom(ctx)
 	known := r.routes.Load()
@@ -261,7 +263,7 @@ var nobodyHasPath = trace.Because("nobody-has-path",
 // notFound answers a path that no server of the chain has.
 func notFound(w http.ResponseWriter, req *http.Request) {
 	err := errors.New("404 page not found")
-	_, step := trace.Start(req.Context(), trace.HandlerNotFound, req.URL.Path)
+	_, step := trace.Start(req.Context(), steps.HandlerNotFound, req.URL.Path)
 	defer step.End(&err)
 	step.Why(nobodyHasPath)
 	http.Error(w, err.Error(), http.StatusNotFound)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -102,7 +104,7 @@ var groupsEnabled = trace.Because("groups-enabled",
 // InstallAPIs installs the providers' groups that source enables.
 func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter backend.RESTOptionsGetter,
 	providers ...RESTStorageProvider) (err error) {
-	note := trace.Note(&s.notes, trace.InstallAPIs, "")
+	note := trace.Note(&s.notes, steps.InstallAPIs, "")
 	defer note.End(&err)
 	var groups []*APIGroupInfo
 	enabled := int64(0)
@@ -138,7 +140,7 @@ var storagesOfGroup = trace.Because("storages-of-group",
 // storagesOf calls a provider to make its storages, and puts their notes below its own step.
 func (s *GenericAPIServer) storagesOf(provider RESTStorageProvider, source APIResourceConfigSource,
 	getter backend.RESTOptionsGetter) (group APIGroupInfo, err error) {
-	note := trace.Note(&s.notes, trace.InstallProvider, provider.GroupName())
+	note := trace.Note(&s.notes, steps.InstallProvider, provider.GroupName())
 	defer note.End(&err)
 	group, err = provider.NewRESTStorage(source, getter)
 	count := 0
@@ -156,7 +158,7 @@ func (s *GenericAPIServer) storagesOf(provider RESTStorageProvider, source APIRe
 
 // InstallLegacyAPIGroup installs the group without a name. From then on the server owns the storages.
 func (s *GenericAPIServer) InstallLegacyAPIGroup(apiPrefix string, group *APIGroupInfo) (err error) {
-	note := trace.Note(&s.notes, trace.InstallLegacy, apiPrefix)
+	note := trace.Note(&s.notes, steps.InstallLegacy, apiPrefix)
 	defer note.End(&err)
 	if apiPrefix != DefaultLegacyAPIPrefix {
 		return fmt.Errorf("%q is not in the allowed legacy API prefixes: [%s]", apiPrefix, DefaultLegacyAPIPrefix)
@@ -171,7 +173,7 @@ func (s *GenericAPIServer) InstallAPIGroup(group *APIGroupInfo) error {
 
 // InstallAPIGroups installs groups with names. From then on the server owns the storages.
 func (s *GenericAPIServer) InstallAPIGroups(groups ...*APIGroupInfo) (err error) {
-	note := trace.Note(&s.notes, trace.InstallGroups, APIGroupPrefix)
+	note := trace.Note(&s.notes, steps.InstallGroups, APIGroupPrefix)
 	defer note.End(&err)
 	for _, group := range groups {
 		if len(group.PrioritizedVersions) == 0 {
@@ -193,7 +195,7 @@ func (s *GenericAPIServer) InstallAPIGroups(groups ...*APIGroupInfo) (err error)
 
 // installAPIResources installs the versions of a group that have storages.
 func (s *GenericAPIServer) installAPIResources(group *APIGroupInfo) (err error) {
-	note := trace.Note(&s.notes, trace.InstallResources, group.PrioritizedVersions[0].Group)
+	note := trace.Note(&s.notes, steps.InstallResources, group.PrioritizedVersions[0].Group)
 	defer note.End(&err)
 	for _, gv := range group.PrioritizedVersions {
 		storages := group.VersionedResourcesStorageMap[gv.Version]

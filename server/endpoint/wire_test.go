@@ -13,11 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
@@ -298,7 +299,7 @@ func (s *testServer) lastSteps(t testing.TB) string {
 	var names []string
 	for _, step := range last.Record().Steps {
 		info := step.ID.Info()
-		if layer := info.Layer; (layer == trace.LayerHandler || layer == trace.LayerREST) && !info.Fine {
+		if layer := info.Layer; (layer == steps.LayerHandler || layer == steps.LayerREST) && !info.Fine {
 			names = append(names, step.ID.String())
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/google/uuid"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +31,7 @@ func WithAuditInit(next http.Handler, _ *Config) http.Handler {
 		if id == "" || len(id) > auditIDMaxBytes {
 			id = uuid.NewString()
 		}
-		ctx, step := trace.Start(r.Context(), trace.FilterAuditInit, id)
+		ctx, step := trace.Start(r.Context(), steps.FilterAuditInit, id)
 		if journey := trace.FromContext(ctx); journey != nil {
 			journey.UpdateRequest(func(q *trace.Request) { q.AuditID = id })
 		}
@@ -111,7 +113,7 @@ var noAuditLog = trace.Because("no-audit-log", "no audit log is kept", "没有�
 
 // beginAudit evaluates the policy, and logs that the request was received. It returns the policy's level.
 func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err error) {
-	ctx, step := trace.Start(r.Context(), trace.FilterAudit, "")
+	ctx, step := trace.Start(r.Context(), steps.FilterAudit, "")
 	var why error // the reason that only the step shows
 	defer func() {
 		if why != nil {

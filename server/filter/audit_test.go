@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	kubeaudit "k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/audit/policy"
@@ -149,15 +151,15 @@ func half(t *testing.T, w http.ResponseWriter) {
 
 // TestSumLatencies adds up the steps of a journey.
 func TestSumLatencies(t *testing.T) {
-	step := func(id trace.ID, parent int, took time.Duration) trace.StepRecord {
+	step := func(id steps.ID, parent int, took time.Duration) trace.StepRecord {
 		return trace.StepRecord{ID: id, Parent: parent, Took: took}
 	}
 	got := sumLatencies([]trace.StepRecord{
-		step(trace.FilterAuthentication, -1, 1), step(trace.HandlerCreate, -1, 900),
-		step(trace.HandlerMutate, 1, 100), step(trace.HandlerWebhook, 2, 30), step(trace.HandlerWebhook, 2, 20),
-		step(trace.HandlerValidate, 1, 100), step(trace.HandlerWebhook, 5, 30), step(trace.HandlerWebhook, 5, 20),
-		step(trace.EtcdTxn, 1, 200), step(trace.EtcdGet, 1, 50), step(trace.Etcd3Decode, 1, 7),
-		step(trace.HandlerEncode, 1, 100), step(trace.HandlerTransform, 11, 40), step(trace.EtcdGet, 1, -1),
+		step(steps.FilterAuthentication, -1, 1), step(steps.HandlerCreate, -1, 900),
+		step(steps.HandlerMutate, 1, 100), step(steps.HandlerWebhook, 2, 30), step(steps.HandlerWebhook, 2, 20),
+		step(steps.HandlerValidate, 1, 100), step(steps.HandlerWebhook, 5, 30), step(steps.HandlerWebhook, 5, 20),
+		step(steps.EtcdTxn, 1, 200), step(steps.EtcdGet, 1, 50), step(steps.Etcd3Decode, 1, 7),
+		step(steps.HandlerEncode, 1, 100), step(steps.HandlerTransform, 11, 40), step(steps.EtcdGet, 1, -1),
 	})
 	want := "map[authentication:1ns decode-response-object:7ns etcd:250ns mutating-webhook:50ns serialize-response-object:60ns transform-response-object:40ns validating-webhook:30ns]"
 	if fmt.Sprint(got) != want {

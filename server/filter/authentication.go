@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -16,7 +18,7 @@ import (
 // WithAuthentication finds the user, or answers 401.
 func WithAuthentication(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterAuthentication, "")
+		ctx, step := trace.Start(r.Context(), steps.FilterAuthentication, "")
 		answer, ok, err := c.Authenticator.AuthenticateRequest(r)
 		if err != nil || !ok {
 			if err == nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,7 +31,7 @@ const (
 // WithAuthorization answers 403 unless the user is allowed to make the request.
 func WithAuthorization(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterAuthorization, "")
+		ctx, step := trace.Start(r.Context(), steps.FilterAuthorization, "")
 		attributes, err := authorizerAttributes(ctx)
 		if err != nil {
 			step.End(&err)

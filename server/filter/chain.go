@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -57,34 +59,34 @@ type Config struct {
 
 // Filter wraps a handler.
 type Filter struct {
-	Step trace.ID
+	Step steps.ID
 	With func(next http.Handler, c *Config) http.Handler
 }
 
 // chain lists the filters in the order in which a request passes them.
 var chain = []Filter{
-	{trace.FilterAuditInit, WithAuditInit},
-	{trace.FilterPanicRecovery, WithPanicRecovery},
-	{trace.FilterRequestInfo, WithRequestInfo},
-	{trace.FilterLatency, WithLatencyTrackers},
-	{trace.FilterWaitGroup, WithWaitGroup},
-	{trace.FilterDeadline, WithRequestDeadline},
-	{trace.FilterWarnings, WithWarningRecorder},
-	{trace.FilterCORS, WithCORS},
-	{trace.FilterAuthentication, WithAuthentication},
-	{trace.FilterTracing, WithTracing},
-	{trace.FilterAudit, WithAudit},
-	{trace.FilterImpersonation, WithImpersonation},
-	{trace.FilterPriorityAndFairness, WithPriorityAndFairness},
-	{trace.FilterInFlight, WithMaxInFlightLimit},
-	{trace.FilterAuthorization, WithAuthorization},
+	{steps.FilterAuditInit, WithAuditInit},
+	{steps.FilterPanicRecovery, WithPanicRecovery},
+	{steps.FilterRequestInfo, WithRequestInfo},
+	{steps.FilterLatency, WithLatencyTrackers},
+	{steps.FilterWaitGroup, WithWaitGroup},
+	{steps.FilterDeadline, WithRequestDeadline},
+	{steps.FilterWarnings, WithWarningRecorder},
+	{steps.FilterCORS, WithCORS},
+	{steps.FilterAuthentication, WithAuthentication},
+	{steps.FilterTracing, WithTracing},
+	{steps.FilterAudit, WithAudit},
+	{steps.FilterImpersonation, WithImpersonation},
+	{steps.FilterPriorityAndFairness, WithPriorityAndFairness},
+	{steps.FilterInFlight, WithMaxInFlightLimit},
+	{steps.FilterAuthorization, WithAuthorization},
 }
 
 // Chain returns the filters in the order in which a request passes them, with priority and fairness or without.
 func Chain(fair bool) []Filter {
-	other := trace.FilterPriorityAndFairness
+	other := steps.FilterPriorityAndFairness
 	if fair {
-		other = trace.FilterInFlight
+		other = steps.FilterInFlight
 	}
 	return slices.DeleteFunc(slices.Clone(chain), func(f Filter) bool { return f.Step == other })
 }

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -559,11 +561,11 @@ func TestJourneys(t *testing.T) {
 	}
 	j.Wait(context.Background())
 	rec := j.Record()
-	var want []trace.ID
+	var want []steps.ID
 	for _, f := range Chain(false) {
 		want = append(want, f.Step)
 	}
-	want = append(want, trace.HandlerMetrics)
+	want = append(want, steps.HandlerMetrics)
 	if len(rec.Steps) != len(want) {
 		t.Fatalf("%d steps, want one a filter, and one behind them", len(rec.Steps))
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,7 +24,7 @@ const (
 func WithCORS(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
-		_, step := trace.Start(r.Context(), trace.FilterCORS, origin)
+		_, step := trace.Start(r.Context(), steps.FilterCORS, origin)
 		allowed := origin != "" && originAllowed(origin, c)
 		if allowed {
 			h := w.Header()

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -22,7 +24,7 @@ var noDeadline = trace.Because("no-deadline",
 // client. Long-running requests have none.
 func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterDeadline, "")
+		ctx, step := trace.Start(r.Context(), steps.FilterDeadline, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		if c.LongRunning(r, info) {
 			step.Why(noDeadline)

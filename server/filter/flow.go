@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -24,7 +26,7 @@ var noSeatNeeded = trace.Because("no-seat-needed",
 func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 	bodies := &bodies{metrics: c.Metrics, users: map[string]holding{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterPriorityAndFairness, "")
+		ctx, step := trace.Start(r.Context(), steps.FilterPriorityAndFairness, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		watches := info.Verb == "watch"
 		if c.LongRunning(r, info) && !watches {

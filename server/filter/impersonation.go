@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -36,7 +38,7 @@ var noImpersonation = trace.Because("no-impersonation", "nobody asked for it", "
 
 // actAs returns the user that a request impersonates, or nil if it impersonates no user.
 func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting, err error) {
-	ctx, step := trace.Start(r.Context(), trace.FilterImpersonation, "")
+	ctx, step := trace.Start(r.Context(), steps.FilterImpersonation, "")
 	defer step.End(&err)
 	wanted, err := impersonation.Wanted(r.Header)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -253,7 +255,7 @@ func TestImpersonationTraced(t *testing.T) {
 		if q := rec.Request; q.User != test.who || q.ImpersonatedUser != test.as {
 			t.Errorf("%s: %s acts as %s", label, q.User, q.ImpersonatedUser)
 		}
-		at := slices.IndexFunc(rec.Steps, func(s trace.StepRecord) bool { return s.ID == trace.FilterImpersonation })
+		at := slices.IndexFunc(rec.Steps, func(s trace.StepRecord) bool { return s.ID == steps.FilterImpersonation })
 		step := rec.Steps[at]
 		if step.Reason.String() != test.reason || step.Why != test.why {
 			t.Errorf("%s: %s,\n got %s\nwant %s", label, step.Reason, step.Why, test.why)

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -34,7 +36,7 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 	reads, writes := newSeats(c.MaxRequestsInFlight), newSeats(c.MaxMutatingRequestsInFlight)
 	bodies := &bodies{metrics: c.Metrics, users: map[string]holding{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterInFlight, "")
+		ctx, step := trace.Start(r.Context(), steps.FilterInFlight, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		if c.LongRunning(r, info) {
 			step.Why(noSeatNeeded)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -109,7 +111,7 @@ func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *h
 	if asked != "off" && asked != "objects" {
 		asked = "" // headers may hold anything
 	}
-	_, step := trace.Start(ctx, trace.FilterTracing, asked)
+	_, step := trace.Start(ctx, steps.FilterTracing, asked)
 	defer step.End(nil)
 	u, _ := request.UserFrom(ctx)
 	if u != nil {

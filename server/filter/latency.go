@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apiserver/pkg/audit"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -16,19 +18,19 @@ const slow = 500 * time.Millisecond
 const latencyPrefix = "apiserver.latency.k8s.io/"
 
 // latencies names the part of a request's time to which each step counts.
-var latencies = map[trace.ID]string{
-	trace.FilterAuthentication:      "authentication",
-	trace.FilterAuthorization:       "authorization",
-	trace.FilterImpersonation:       "impersonation",
-	trace.FilterPriorityAndFairness: "apf-queue-wait",
-	trace.EtcdGet:                   "etcd",
-	trace.EtcdKeyRevision:           "etcd",
-	trace.EtcdRange:                 "etcd",
-	trace.EtcdTxn:                   "etcd",
-	trace.EtcdLease:                 "etcd",
-	trace.Etcd3Decode:               "decode-response-object",
-	trace.HandlerTransform:          "transform-response-object",
-	trace.HandlerEncode:             "serialize-response-object",
+var latencies = map[steps.ID]string{
+	steps.FilterAuthentication:      "authentication",
+	steps.FilterAuthorization:       "authorization",
+	steps.FilterImpersonation:       "impersonation",
+	steps.FilterPriorityAndFairness: "apf-queue-wait",
+	steps.EtcdGet:                   "etcd",
+	steps.EtcdKeyRevision:           "etcd",
+	steps.EtcdRange:                 "etcd",
+	steps.EtcdTxn:                   "etcd",
+	steps.EtcdLease:                 "etcd",
+	steps.Etcd3Decode:               "decode-response-object",
+	steps.HandlerTransform:          "transform-response-object",
+	steps.HandlerEncode:             "serialize-response-object",
 }
 
 // annotateLatency annotates the audit event of a slow request with its latencies, which it sums up from the steps of
@@ -55,15 +57,15 @@ func annotateLatency(ctx context.Context) {
 
 // sumLatencies adds up the durations of the steps. The time of a nested step with another name does not count for the
 // outer step.
-func sumLatencies(steps []trace.StepRecord) map[string]time.Duration {
+func sumLatencies(taken []trace.StepRecord) map[string]time.Duration {
 	sums := map[string]time.Duration{}
-	for i := range steps {
-		s := &steps[i]
+	for i := range taken {
+		s := &taken[i]
 		if s.Took <= 0 {
 			continue
 		}
-		if s.ID == trace.HandlerWebhook {
-			addWebhook(sums, steps, s)
+		if s.ID == steps.HandlerWebhook {
+			addWebhook(sums, taken, s)
 			continue
 		}
 		name, ok := latencies[s.ID]
@@ -71,8 +73,8 @@ func sumLatencies(steps []trace.StepRecord) map[string]time.Duration {
 			continue
 		}
 		sums[name] += s.Took
-		if s.ID == trace.HandlerTransform && within(steps, s, trace.HandlerEncode) {
-			sums[latencies[trace.HandlerEncode]] -= s.Took
+		if s.ID == steps.HandlerTransform && within(taken, s, steps.HandlerEncode) {
+			sums[latencies[steps.HandlerEncode]] -= s.Took
 		}
 	}
 	return sums
@@ -80,8 +82,8 @@ func sumLatencies(steps []trace.StepRecord) map[string]time.Duration {
 
 // addWebhook adds a call of an admission webhook. Calls of mutating webhooks add up, because they run one after the
 // other. Of the validating ones, which run concurrently, the longest counts.
-func addWebhook(sums map[string]time.Duration, steps []trace.StepRecord, s *trace.StepRecord) {
-	if within(steps, s, trace.HandlerMutate) {
+func addWebhook(sums map[string]time.Duration, taken []trace.StepRecord, s *trace.StepRecord) {
+	if within(taken, s, steps.HandlerMutate) {
 		sums["mutating-webhook"] += s.Took
 		return
 	}
@@ -89,9 +91,9 @@ func addWebhook(sums map[string]time.Duration, steps []trace.StepRecord, s *trac
 }
 
 // within reports whether a step runs, directly or indirectly, inside a step with the ID.
-func within(steps []trace.StepRecord, s *trace.StepRecord, id trace.ID) bool {
+func within(taken []trace.StepRecord, s *trace.StepRecord, id steps.ID) bool {
 	for s.Parent >= 0 {
-		if s = &steps[s.Parent]; s.ID == id {
+		if s = &taken[s.Parent]; s.ID == id {
 			return true
 		}
 	}

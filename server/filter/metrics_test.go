@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
@@ -51,9 +51,9 @@ func TestRequestsAreCountedByWhatClientsGet(t *testing.T) {
 		res, _ := d.ask(t, test.client, test.method, test.path, test.headers...)
 		j := d.config.Journeys.Get(res.Header.Get(JourneyHeader))
 		j.Wait(t.Context())
-		steps := j.Record().Steps
-		last := steps[len(steps)-1]
-		if last.ID != trace.HandlerMetrics || last.Reason.String() != test.reason || !strings.Contains(last.Why, test.code) || !strings.Contains(last.Why, test.labels) {
+		taken := j.Record().Steps
+		last := taken[len(taken)-1]
+		if last.ID != steps.HandlerMetrics || last.Reason.String() != test.reason || !strings.Contains(last.Why, test.code) || !strings.Contains(last.Why, test.labels) {
 			t.Errorf("%s %s: the last step is %s, %s: %s", test.method, test.path, last.ID, last.Reason, last.Why)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"runtime/debug"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -17,7 +19,7 @@ import (
 // others. It re-panics with http.ErrAbortHandler, which handlers use to cut a connection.
 func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, step := trace.Start(r.Context(), trace.FilterPanicRecovery, "")
+		_, step := trace.Start(r.Context(), steps.FilterPanicRecovery, "")
 		step.End(nil)
 		defer func() {
 			p := recover()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
@@ -23,7 +25,7 @@ import (
 // WithRequestInfo derives verb, resource and name from method and path.
 func WithRequestInfo(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterRequestInfo, r.URL.Path)
+		ctx, step := trace.Start(r.Context(), steps.FilterRequestInfo, r.URL.Path)
 		info, err := c.infoOf(r)
 		if err != nil {
 			step.End(&err)
@@ -82,7 +84,7 @@ func describe(step *trace.Step, info *request.RequestInfo) {
 // WithLatencyTrackers starts the clocks for the audit log and the metrics, and stops those of the metrics.
 func WithLatencyTrackers(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterLatency, "")
+		ctx, step := trace.Start(r.Context(), steps.FilterLatency, "")
 		ctx = request.WithReceivedTimestamp(ctx, time.Now())
 		r = r.WithContext(ctx)
 		step.End(nil)
@@ -99,7 +101,7 @@ func (c *Config) count(next http.Handler, w http.ResponseWriter, r *http.Request
 	end := c.Metrics.Begin(metrics.Request{Info: info, DryRun: dryRunOf(r.URL), LongRunning: c.LongRunning(r, info)})
 	returned := false
 	defer func() {
-		_, step := trace.Start(r.Context(), trace.HandlerMetrics, "")
+		_, step := trace.Start(r.Context(), steps.HandlerMetrics, "")
 		defer step.End(nil)
 		if res := responseOf(w); res != nil {
 			end(step, finalCode(res, returned), res.bytes)

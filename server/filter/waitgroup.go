@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -82,7 +84,7 @@ var (
 // the end, since load balancers learn from them that the server stops.
 func WithWaitGroup(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterWaitGroup, "")
+		ctx, step := trace.Start(r.Context(), steps.FilterWaitGroup, "")
 		if !c.Drain.enter() {
 			if info, ok := request.RequestInfoFrom(ctx); ok && !info.IsResourceRequest {
 				step.Why(servedWhileStopping)

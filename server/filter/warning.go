@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/warning"
 
@@ -15,7 +17,7 @@ import (
 // WithWarningRecorder collects warnings from the layers below, and sends them as Warning headers.
 func WithWarningRecorder(next http.Handler, _ *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterWarnings, "")
+		ctx, step := trace.Start(r.Context(), steps.FilterWarnings, "")
 		ctx = warning.WithWarningRecorder(ctx, &warnings{w: w})
 		step.End(nil)
 		next.ServeHTTP(w, r.WithContext(ctx))

@@ -3,6 +3,8 @@ package handler
 import (
 	"context"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,7 +31,7 @@ func mutate(ctx context.Context, scope *RequestScope, attributes admission.Attri
 	if !ok || !admit.Handles(attributes.GetOperation()) || !concerned(scope, attributes) {
 		return nil
 	}
-	ctx, step := trace.Start(ctx, trace.HandlerMutate, string(attributes.GetOperation()))
+	ctx, step := trace.Start(ctx, steps.HandlerMutate, string(attributes.GetOperation()))
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return err
@@ -49,7 +51,7 @@ func validate(ctx context.Context, scope *RequestScope, attributes admission.Att
 	if !ok || !admit.Handles(attributes.GetOperation()) || !concerned(scope, attributes) {
 		return nil
 	}
-	ctx, step := trace.Start(ctx, trace.HandlerValidate, string(attributes.GetOperation()))
+	ctx, step := trace.Start(ctx, steps.HandlerValidate, string(attributes.GetOperation()))
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,7 +29,7 @@ import (
 // not exist.
 func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object) (applied runtime.Object, err error) {
 	force := p.options.Force != nil && *p.options.Force
-	ctx, step := trace.Start(ctx, trace.HandlerApply, p.manager)
+	ctx, step := trace.Start(ctx, steps.HandlerApply, p.manager)
 	defer step.End(&err)
 	step.Int("bytes", int64(len(p.patch)))
 	if force {

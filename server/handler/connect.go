@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
@@ -21,7 +23,7 @@ import (
 func ConnectResource(r rest.Connecter[http.Handler], scope *RequestScope) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
-		ctx, step := trace.Start(req.Context(), trace.HandlerConnect, req.URL.Path)
+		ctx, step := trace.Start(req.Context(), steps.HandlerConnect, req.URL.Path)
 		defer step.End(&err)
 		responder := &responder{scope: scope, w: w, req: req}
 		target, err := connect(ctx, r, scope, responder)
@@ -62,7 +64,7 @@ func connect(ctx context.Context, r rest.Connecter[http.Handler], scope *Request
 // proxied runs target. It returns the error that the responder sent, if any. The bytes of the connection are not
 // recorded.
 func proxied(ctx context.Context, target http.Handler, responder *responder) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerProxy, "")
+	ctx, step := trace.Start(ctx, steps.HandlerProxy, "")
 	defer step.End(&err)
 	w, end := newPatientWriter(ctx, responder.w)
 	defer end()

@@ -3,6 +3,8 @@ package handler
 import (
 	"context"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,7 +39,7 @@ func convert(ctx context.Context, scope *RequestScope, obj runtime.Object, from,
 	if obj, err = object.Decode(obj); err != nil {
 		return nil, err
 	}
-	_, step := trace.Start(ctx, trace.HandlerConvert, scope.Kind.Kind)
+	_, step := trace.Start(ctx, steps.HandlerConvert, scope.Kind.Kind)
 	defer step.End(&err)
 	if step.Recording() {
 		step.Text("from", from.String())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,7 +36,7 @@ func CreateNamedResource(r rest.NamedCreater, scope *RequestScope) http.HandlerF
 func createHandler(r rest.NamedCreater, scope *RequestScope, includeName bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
-		ctx, step := trace.Start(req.Context(), trace.HandlerCreate, req.URL.Path)
+		ctx, step := trace.Start(req.Context(), steps.HandlerCreate, req.URL.Path)
 		defer step.End(&err)
 		if err = serveCreate(ctx, r, scope, includeName, w, req); err != nil {
 			scope.err(err, w, req)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -117,7 +119,7 @@ func (scope *RequestScope) decode(ctx context.Context, s runtime.Decoder, data [
 
 // setDefaults sets the defaults of obj's version in the fields that it omits. obj has a Go type.
 func setDefaults(ctx context.Context, scope *RequestScope, obj runtime.Object) {
-	_, step := trace.Start(ctx, trace.HandlerDefault, scope.Kind.Kind)
+	_, step := trace.Start(ctx, steps.HandlerDefault, scope.Kind.Kind)
 	defer step.End(nil)
 	step.Before(obj)
 	scope.Defaulter.Default(obj)
@@ -128,7 +130,7 @@ func setDefaults(ctx context.Context, scope *RequestScope, obj runtime.Object) {
 // that version. fieldValidation decides whether it ignores, warns of or refuses unknown and duplicate fields.
 func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime.SerializerInfo,
 	fieldValidation string) (obj runtime.Object, gv schema.GroupVersion, err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerDecode, scope.Kind.Kind)
+	ctx, step := trace.Start(ctx, steps.HandlerDecode, scope.Kind.Kind)
 	defer step.End(&err)
 	if step.Recording() {
 		step.Int("bytes", int64(len(body)))

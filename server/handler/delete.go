@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -19,7 +21,7 @@ import (
 func DeleteResource(r rest.GracefulDeleter, allowsOptions bool, scope *RequestScope) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
-		ctx, step := trace.Start(req.Context(), trace.HandlerDelete, req.URL.Path)
+		ctx, step := trace.Start(req.Context(), steps.HandlerDelete, req.URL.Path)
 		defer step.End(&err)
 		if err = serveDelete(ctx, r, allowsOptions, scope, w, req); err != nil {
 			scope.err(err, w, req)
@@ -72,7 +74,7 @@ func wantsDependentsDeleted(options *metav1.DeleteOptions) bool {
 func DeleteCollection(r rest.CollectionDeleter, checkBody bool, scope *RequestScope) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
-		ctx, step := trace.Start(req.Context(), trace.HandlerDeleteCollection, req.URL.Path)
+		ctx, step := trace.Start(req.Context(), steps.HandlerDeleteCollection, req.URL.Path)
 		defer step.End(&err)
 		if err = serveDeleteCollection(ctx, r, checkBody, scope, w, req); err != nil {
 			scope.err(err, w, req)

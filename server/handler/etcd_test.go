@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -335,7 +337,7 @@ func TestEtcdDelivered(t *testing.T) {
 	for _, j := range journeys {
 		record := j.Journey.Record()
 		for _, s := range record.Steps {
-			if s.ID != trace.RESTCreate || s.Subject != "a" {
+			if s.ID != steps.RESTCreate || s.Subject != "a" {
 				continue
 			}
 			if len(record.Deliveries) != 1 || record.Deliveries[0].Type != "ADDED" || fmt.Sprint(record.Deliveries[0].Revision) != created.ResourceVersion {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -55,7 +57,7 @@ func GetResourceWithOptions(r rest.GetterWithOptions, scope *RequestScope) http.
 func getResourceHandler(scope *RequestScope, getter getterFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
-		ctx, step := trace.Start(req.Context(), trace.HandlerGet, req.URL.Path)
+		ctx, step := trace.Start(req.Context(), steps.HandlerGet, req.URL.Path)
 		defer step.End(&err)
 		if err = serveGet(ctx, scope, getter, w, req); err != nil {
 			scope.err(err, w, req)

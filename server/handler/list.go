@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -74,7 +76,7 @@ func (l *lister) request(ctx context.Context, req *http.Request) (context.Contex
 }
 
 func (l *lister) handleList(w http.ResponseWriter, req *http.Request) (err error) {
-	ctx, step := trace.Start(req.Context(), trace.HandlerList, req.URL.Path)
+	ctx, step := trace.Start(req.Context(), steps.HandlerList, req.URL.Path)
 	defer step.End(&err)
 	ctx, options, mediaType, err := l.request(ctx, req)
 	if err != nil {

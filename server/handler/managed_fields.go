@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,7 +63,7 @@ func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj run
 	if err := ctx.Err(); err != nil {
 		return nil, requestTimedOut(err)
 	}
-	_, step := trace.Start(ctx, trace.HandlerManagedFields, manager)
+	_, step := trace.Start(ctx, steps.HandlerManagedFields, manager)
 	defer step.End(&err)
 	step.Before(obj)
 	if obj, err = updateOwners(scope, live, obj, manager); err != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +29,7 @@ func PatchResource(r rest.Patcher, scope *RequestScope, patchTypes []string) htt
 	patchTypes = offered(patchTypes, scope)
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
-		ctx, step := trace.Start(req.Context(), trace.HandlerPatch, req.URL.Path)
+		ctx, step := trace.Start(req.Context(), steps.HandlerPatch, req.URL.Path)
 		defer step.End(&err)
 		if err = servePatch(ctx, r, scope, patchTypes, w, req); err != nil {
 			scope.err(err, w, req)
@@ -228,7 +230,7 @@ var patchedAgain = trace.Because("patched-again",
 // applyPatchToCurrentObject returns the next state of an object, both in the hub version. It applies the patch in the
 // version of the request.
 func (p *patcher) applyPatchToCurrentObject(ctx context.Context, current runtime.Object) (patched runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerApplyPatch, string(p.mechanism.patchType))
+	ctx, step := trace.Start(ctx, steps.HandlerApplyPatch, string(p.mechanism.patchType))
 	defer step.End(&err)
 	// The patch may hold a secret, so the step shows only its type and size.
 	step.Int("bytes", int64(len(p.patch)))

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
@@ -186,12 +187,12 @@ func TestPatchRetries(t *testing.T) {
 		t.Errorf("\ngot  %d %s\nwant %s", code, answer, want)
 	}
 	f.Close()
-	steps := recorded(f, trace.HandlerApplyPatch)
-	if len(steps) != 2 || steps[0].Why != "" || !strings.HasPrefix(steps[1].Why, "attempt 2: ") {
-		t.Errorf("steps %+v", steps)
+	walk := recorded(f, steps.HandlerApplyPatch)
+	if len(walk) != 2 || walk[0].Why != "" || !strings.HasPrefix(walk[1].Why, "attempt 2: ") {
+		t.Errorf("steps %+v", walk)
 	}
-	if steps[0].Subject != mergePatch || !bytes.Contains(steps[1].Before, []byte(`"other":"1"`)) || !bytes.Contains(steps[1].After, []byte(`"k":"w"`)) {
-		t.Errorf("step %+v", steps[1])
+	if walk[0].Subject != mergePatch || !bytes.Contains(walk[1].Before, []byte(`"other":"1"`)) || !bytes.Contains(walk[1].After, []byte(`"k":"w"`)) {
+		t.Errorf("step %+v", walk[1])
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
@@ -71,7 +73,7 @@ func (ContextBasedNaming) names(req *http.Request, needed bool) (namespace, name
 	if !ok {
 		return "", "", errNoRequestInfo
 	}
-	_, step := trace.Start(req.Context(), trace.HandlerNamer, info.Name)
+	_, step := trace.Start(req.Context(), steps.HandlerNamer, info.Name)
 	defer step.End(&err)
 	if needed && info.Name == "" {
 		step.Why(nothingNamed)
@@ -164,7 +166,7 @@ var (
 )
 
 func decodeOptionsFrom(from source, req *http.Request, kind string, decode func() error) (err error) {
-	_, step := trace.Start(req.Context(), trace.HandlerOptions, kind)
+	_, step := trace.Start(req.Context(), steps.HandlerOptions, kind)
 	defer step.End(&err)
 	switch {
 	case !step.Recording():

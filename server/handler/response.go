@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
@@ -29,7 +31,7 @@ var metaCodecs = serializer.NewCodecFactory(metainternalversionscheme.Scheme,
 // returns an error, nothing has been written yet. A list that fails later is cut off.
 func transformResponseObject(ctx context.Context, scope *RequestScope, req *http.Request, w http.ResponseWriter, statusCode int,
 	mediaType negotiation.MediaTypeOptions, result runtime.Object) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerEncode, scope.Kind.Kind)
+	ctx, step := trace.Start(ctx, steps.HandlerEncode, scope.Kind.Kind)
 	defer step.End(&err)
 	if step.Recording() {
 		step.Int("code", int64(statusCode))
@@ -89,7 +91,7 @@ func withItems(result runtime.Object) error {
 // converted later, one by one; then do only prepares that.
 func transform(ctx context.Context, result runtime.Object, target *schema.GroupVersionKind, scope *RequestScope,
 	do func(context.Context) error) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerTransform, scope.Kind.Kind)
+	ctx, step := trace.Start(ctx, steps.HandlerTransform, scope.Kind.Kind)
 	defer step.End(&err)
 	whyTransformed(step, result, target, scope)
 	return do(ctx)

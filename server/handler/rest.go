@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"path"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -22,7 +24,7 @@ import (
 // Through the functions of this file the handlers call rest. Each verb has one, and each is a step.
 
 func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.RESTGet, name)
+	ctx, step := trace.Start(ctx, steps.RESTGet, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, err
@@ -54,7 +56,7 @@ func (g getterFor) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 
 func restConnect(ctx context.Context, r rest.Connecter[http.Handler], name string, options runtime.Object,
 	responder rest.Responder) (h http.Handler, err error) {
-	ctx, step := trace.Start(ctx, trace.RESTConnect, name)
+	ctx, step := trace.Start(ctx, steps.RESTConnect, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func restConnect(ctx context.Context, r rest.Connecter[http.Handler], name strin
 
 func restList(ctx context.Context, r rest.Lister, subject string,
 	options *metainternalversion.ListOptions) (obj runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.RESTList, subject)
+	ctx, step := trace.Start(ctx, steps.RESTList, subject)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func noteSelection(step *trace.Step, options *metainternalversion.ListOptions) {
 
 func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtime.Object, validate rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (obj runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.RESTCreate, name)
+	ctx, step := trace.Start(ctx, steps.RESTCreate, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, err
@@ -159,7 +161,7 @@ func (c namedCreaterAdapter) Create(ctx context.Context, _ string, obj runtime.O
 func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (obj runtime.Object,
 	created bool, err error) {
-	ctx, step := trace.Start(ctx, trace.RESTUpdate, name)
+	ctx, step := trace.Start(ctx, steps.RESTUpdate, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, false, err
@@ -181,7 +183,7 @@ var deletionWaits = trace.Because("deletion-waits",
 
 func restDelete(ctx context.Context, r rest.GracefulDeleter, name string, validate rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (obj runtime.Object, deleted bool, err error) {
-	ctx, step := trace.Start(ctx, trace.RESTDelete, name)
+	ctx, step := trace.Start(ctx, steps.RESTDelete, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, false, err
@@ -199,7 +201,7 @@ func restDelete(ctx context.Context, r rest.GracefulDeleter, name string, valida
 
 func restDeleteCollection(ctx context.Context, r rest.CollectionDeleter, subject string, validate rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions, listOptions *metainternalversion.ListOptions) (obj runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.RESTDeleteCollection, subject)
+	ctx, step := trace.Start(ctx, steps.RESTDeleteCollection, subject)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, err

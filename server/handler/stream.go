@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"github.com/kx-apiserver/kx/core/rest"
@@ -16,7 +18,7 @@ import (
 // of the stream is not recorded.
 func streamObject(ctx context.Context, scope *RequestScope, from rest.ResourceStreamer, out http.ResponseWriter,
 	req *http.Request) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerStream, "")
+	ctx, step := trace.Start(ctx, steps.HandlerStream, "")
 	defer step.End(&err)
 	w, end := newPatientWriter(ctx, out)
 	defer end()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +25,7 @@ func asTable(ctx context.Context, result runtime.Object, options *metav1.TableOp
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no Table exists in group version %s", gv))
 	}
-	ctx, step := trace.Start(ctx, trace.HandlerTable, scope.Kind.Kind)
+	ctx, step := trace.Start(ctx, steps.HandlerTable, scope.Kind.Kind)
 	defer step.End(&err)
 	if table, err = makeTable(ctx, result, options, scope, gv); err == nil {
 		step.Int("columns", int64(len(table.ColumnDefinitions)))

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,7 +62,7 @@ func texts(n int) map[string]func(*trace.Step) {
 func TestTextsOfOwners(t *testing.T) {
 	for name, say := range texts(2000) {
 		ctx, j := trace.NewRecorder("p", trace.DefaultLimits).Begin(context.Background(), trace.Request{})
-		_, step := trace.Start(ctx, trace.HandlerApply, "")
+		_, step := trace.Start(ctx, steps.HandlerApply, "")
 		say(step)
 		step.End(nil)
 		why := j.Record().Steps[0].Why
@@ -76,7 +78,7 @@ func BenchmarkTexts(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx, j := trace.NewRecorder("p", trace.DefaultLimits).Begin(context.Background(), trace.Request{})
-				_, step := trace.Start(ctx, trace.HandlerApply, "")
+				_, step := trace.Start(ctx, steps.HandlerApply, "")
 				say(step)
 				step.End(nil)
 				j.Finish(trace.Response{})

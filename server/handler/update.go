@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +30,7 @@ import (
 func UpdateResource(r rest.Updater, scope *RequestScope) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
-		ctx, step := trace.Start(req.Context(), trace.HandlerUpdate, req.URL.Path)
+		ctx, step := trace.Start(req.Context(), steps.HandlerUpdate, req.URL.Path)
 		defer step.End(&err)
 		if err = serveUpdate(ctx, r, scope, w, req); err != nil {
 			scope.err(err, w, req)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -27,7 +29,7 @@ import (
 // storage ends the watch. If it returns an error, nothing has been written yet.
 func (l *lister) handleWatch(w http.ResponseWriter, req *http.Request) (err error) {
 	scope := l.scope
-	ctx, step := trace.Start(req.Context(), trace.HandlerWatch, req.URL.Path)
+	ctx, step := trace.Start(req.Context(), steps.HandlerWatch, req.URL.Path)
 	defer step.End(&err)
 	ctx, opts, mediaType, err := l.request(ctx, req)
 	if err != nil {
@@ -83,7 +85,7 @@ func isWatchList(opts *metainternalversion.ListOptions) bool {
 
 func startWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope,
 	opts *metainternalversion.ListOptions) (_ watch.Interface, err error) {
-	ctx, step := trace.Start(ctx, trace.RESTWatch, scope.Resource.Resource)
+	ctx, step := trace.Start(ctx, steps.RESTWatch, scope.Resource.Resource)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, err
@@ -256,7 +258,7 @@ func whyDone(ctx context.Context) trace.Reason {
 // send encodes event into b. If that fails, the watch ends with an ERROR event: a client that silently missed an event
 // would have wrong state from then on.
 func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuffers, event watch.Event) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerWatchEvent, string(event.Type))
+	ctx, step := trace.Start(ctx, steps.HandlerWatchEvent, string(event.Type))
 	defer step.End(&err)
 	describeEvent(step, event)
 	if err := step.Err(); err != nil {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
@@ -262,7 +264,7 @@ func TestWatchEnds(t *testing.T) {
 			}
 			<-m.stopped
 			f.Close()
-			if why := step(t, f, trace.HandlerWatch).Why; why != tc.why {
+			if why := step(t, f, steps.HandlerWatch).Why; why != tc.why {
 				t.Errorf("ended because %q; want %q", why, tc.why)
 			}
 		})
@@ -270,26 +272,26 @@ func TestWatchEnds(t *testing.T) {
 }
 
 // step is the one step of its kind that was recorded.
-func step(t *testing.T, f *front, id trace.ID) trace.StepRecord {
+func step(t *testing.T, f *front, id steps.ID) trace.StepRecord {
 	t.Helper()
-	steps := recorded(f, id)
-	if len(steps) != 1 {
-		t.Fatalf("%d steps %s; want 1", len(steps), id)
+	taken := recorded(f, id)
+	if len(taken) != 1 {
+		t.Fatalf("%d steps %s; want 1", len(taken), id)
 	}
-	return steps[0]
+	return taken[0]
 }
 
-func recorded(f *front, id trace.ID) []trace.StepRecord {
-	var steps []trace.StepRecord
+func recorded(f *front, id steps.ID) []trace.StepRecord {
+	var taken []trace.StepRecord
 	journeys, _ := f.recorder.List()
 	for _, j := range journeys {
 		for _, s := range j.Journey.Record().Steps {
 			if s.ID == id {
-				steps = append(steps, s)
+				taken = append(taken, s)
 			}
 		}
 	}
-	return steps
+	return taken
 }
 
 func TestWatchJourney(t *testing.T) {
@@ -336,7 +338,7 @@ func TestWatchJourney(t *testing.T) {
 	// The response had begun when the error came.
 	record := journeys[0].Journey.Record()
 	if last := record.Steps[len(record.Steps)-1]; record.WatchError != 410 || last.Error != "too old" ||
-		step(t, f, trace.HandlerWatch).Why != "too old" {
+		step(t, f, steps.HandlerWatch).Why != "too old" {
 		t.Errorf("%d: %+v", record.WatchError, last)
 	}
 	families, err := f.scope.Metrics.Registry.Gather()

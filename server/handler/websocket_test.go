@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 )
 
@@ -71,7 +72,7 @@ func TestWebSocketWatch(t *testing.T) {
 	}
 	<-m.stopped
 	f.Close()
-	if why := step(t, f, trace.HandlerWatch).Why; why != "the client closed the connection" {
+	if why := step(t, f, steps.HandlerWatch).Why; why != "the client closed the connection" {
 		t.Errorf("ended because %q", why)
 	}
 }

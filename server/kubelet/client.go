@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -208,7 +210,7 @@ func (i *ConnectionInfo) Host() string { return net.JoinHostPort(i.Hostname, i.P
 
 // GetConnectionInfo finds a node's kubelet by the node's status.
 func (c *Client) GetConnectionInfo(ctx context.Context, name string) (info *ConnectionInfo, err error) {
-	ctx, step := trace.Start(ctx, trace.KubeletLocate, name)
+	ctx, step := trace.Start(ctx, steps.KubeletLocate, name)
 	defer step.End(&err)
 	node, err := builtin.Get[*corev1.Node](ctx, c.nodes, name, &metav1.GetOptions{})
 	if errors.Is(err, builtin.ErrNotServed) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -146,17 +148,17 @@ func refusal(j *trace.Journey, name string, err error) error {
 		}
 		return apierrors.NewConflict(journeyResource, name, err)
 	case errors.Is(err, trace.ErrNoFail):
-		return apierrors.NewBadRequest(err.Error() + "; these can: " + stepsThat(func(i trace.Info) bool { return i.Fails }))
+		return apierrors.NewBadRequest(err.Error() + "; these can: " + stepsThat(func(i steps.Info) bool { return i.Fails }))
 	case errors.Is(err, trace.ErrNoObject):
 		return apierrors.NewBadRequest(err.Error() + "; these have one, at their start: " +
-			stepsThat(func(i trace.Info) bool { return i.Edits }))
+			stepsThat(func(i steps.Info) bool { return i.Edits }))
 	}
 	return apierrors.NewBadRequest(err.Error())
 }
 
-func stepsThat(can func(trace.Info) bool) string {
+func stepsThat(can func(steps.Info) bool) string {
 	var names []string
-	for _, id := range trace.All() {
+	for _, id := range steps.All() {
 		if can(id.Info()) {
 			names = append(names, id.String())
 		}

@@ -90,7 +90,7 @@ func effectOf(r *trace.Record, began time.Time) v1alpha1.Effect {
 }
 
 func markOf(m trace.MarkRecord) v1alpha1.Mark {
-	info, site := m.ID.Info(), m.ID.Site()
+	info, site := m.ID.Info(), trace.SiteOfStep(m.ID)
 	return v1alpha1.Mark{
 		ID: info.Name, Layer: info.Layer.String(), Title: info.Title,
 		Function: site.Function, File: site.File, Line: int32(site.Line),
@@ -100,7 +100,7 @@ func markOf(m trace.MarkRecord) v1alpha1.Mark {
 }
 
 func stepOf(s *trace.StepRecord) v1alpha1.Step {
-	info, site := s.ID.Info(), s.ID.Site()
+	info, site := s.ID.Info(), trace.SiteOfStep(s.ID)
 	step := v1alpha1.Step{
 		ID: info.Name, Layer: info.Layer.String(), Title: info.Title,
 		Function: site.Function, File: site.File, Line: int32(site.Line),

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/steps"
+	"github.com/kx-apiserver/kx/core/sites"
 	"github.com/kx-apiserver/kx/core/subject"
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -29,13 +29,13 @@ type journeys struct {
 	parser
 	installs *installs
 	// sayings reads the source when the steps of a journey are first requested.
-	sayings func() (steps.Sayings, error)
+	sayings func() (sites.Sayings, error)
 }
 
 func newJourneys(p parser, servers func() []Server, source fs.FS) *journeys {
 	return &journeys{
 		newVersions(), p, newInstalls(p.recorder, servers),
-		sync.OnceValues(func() (steps.Sayings, error) { return steps.ReadSayings(source) }),
+		sync.OnceValues(func() (sites.Sayings, error) { return sites.ReadSayings(source) }),
 	}
 }
 

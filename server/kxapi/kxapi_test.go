@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"go.uber.org/goleak"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,7 +115,7 @@ var because = trace.Because("because", "{text:quote}", "{text:quote}")
 // travel makes a journey that takes one step.
 func travel(r *trace.Recorder, verb, name string, code int) *trace.Journey {
 	ctx, j := r.Begin(context.Background(), trace.Request{Method: "X", URI: "/x", Verb: verb, Resource: "configmaps", Namespace: "n", Name: name, User: "u"})
-	_, s := trace.Start(ctx, trace.StoreGet, "/configmaps/n/"+name)
+	_, s := trace.Start(ctx, steps.StoreGet, "/configmaps/n/"+name)
 	s.Int("revision", 7)
 	s.Text("resourceVersion", "5")
 	s.WhyText(because, "because of "+name)

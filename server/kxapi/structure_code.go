@@ -11,6 +11,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -110,9 +111,9 @@ func (c *code) function(f any) v1alpha1.CodePlace {
 
 // upstream maps the names of functions, in kx and upstream, to the steps that name them. Types of storages of custom
 // resources have the same names as those of built-in ones, so their keys begin with the room.
-var upstream = sync.OnceValue(func() map[string]trace.Info {
-	all := map[string]trace.Info{}
-	for _, id := range trace.All() {
+var upstream = sync.OnceValue(func() map[string]steps.Info {
+	all := map[string]steps.Info{}
+	for _, id := range steps.All() {
 		info := id.Info()
 		room := ""
 		if strings.HasPrefix(info.Upstream.File, "staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/") {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
@@ -45,7 +47,7 @@ var (
 // Sign returns a token with the claims and the issuer.
 func (s *Signer) Sign(ctx context.Context, claims Claims) (token string, err error) {
 	public := claims.Public
-	_, step := trace.Start(ctx, trace.TokenSign, public.Subject)
+	_, step := trace.Start(ctx, steps.TokenSign, public.Subject)
 	defer step.End(&err)
 	if public.Expiry == 0 {
 		step.WhyText(tokenEndless, s.keyID)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
@@ -175,12 +177,12 @@ func ofStep(r *trace.Record, index int, events []*tracepb.Span_Event) *tracepb.S
 }
 
 // kindOf returns the kind client for steps that call another program.
-func kindOf(id trace.ID) tracepb.Span_SpanKind {
+func kindOf(id steps.ID) tracepb.Span_SpanKind {
 	switch id {
-	case trace.HandlerWebhook, trace.CRDWebhook, trace.HandlerAggregate:
+	case steps.HandlerWebhook, steps.CRDWebhook, steps.HandlerAggregate:
 		return tracepb.Span_SPAN_KIND_CLIENT
 	}
-	if id.Info().Layer == trace.LayerEtcd {
+	if id.Info().Layer == steps.LayerEtcd {
 		return tracepb.Span_SPAN_KIND_CLIENT
 	}
 	return tracepb.Span_SPAN_KIND_INTERNAL
@@ -196,8 +198,8 @@ func intervention(r *trace.Record, i trace.Intervention) *tracepb.Span_Event {
 }
 
 // code returns attributes with the place of a step in the source.
-func code(id trace.ID) attributes {
-	site := id.Site()
+func code(id steps.ID) attributes {
+	site := trace.SiteOfStep(id)
 	return attributes{}.
 		text("kx.layer", id.Info().Layer.String()).
 		text(semconv.CodeFunctionNameKey, site.Function).

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apiserver/pkg/authentication/user"
 
@@ -69,7 +71,7 @@ func hang(t *testing.T) *hanging {
 func (h *hanging) end() {
 	ctx, j := h.recorder.Begin(h.t.Context(), trace.Request{Method: "GET"})
 	h.tracer.Begin(j, http.Header{}, nil, true)
-	_, step := trace.Start(ctx, trace.HandlerGet, "")
+	_, step := trace.Start(ctx, steps.HandlerGet, "")
 	step.End(nil)
 	j.Finish(trace.Response{Code: 200})
 	h.tracer.Ended(j)
@@ -110,7 +112,7 @@ func TestLateParts(t *testing.T) {
 	of, j := trace.NewRecorder("p", trace.DefaultLimits).Begin(t.Context(), trace.Request{Method: "POST"})
 	j.SetLevel(trace.Objects)
 	tracer.Begin(j, http.Header{}, nil, true)
-	_, step := trace.Start(of, trace.HandlerPolicy, "late")
+	_, step := trace.Start(of, steps.HandlerPolicy, "late")
 	goOn := make(chan struct{})
 	step.Later(func() { <-goOn })
 	step.End(nil)

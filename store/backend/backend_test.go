@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -235,7 +237,7 @@ func TestWhoHasACacher(t *testing.T) {
 			}
 			w := &trace.Way{}
 			w.Add(rest.StorageConfig.Notes)
-			if got := w.Steps[0]; got.ID != trace.StorageOptions || got.Reason.String() != c.why {
+			if got := w.Steps[0]; got.ID != steps.StorageOptions || got.Reason.String() != c.why {
 				t.Errorf("it says %q", got.Why)
 			}
 		})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -137,7 +139,7 @@ const notesOfStorage = 5
 
 func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (_ RESTOptions, err error) {
 	notes := trace.NewNotes(trace.Noted{}, notesOfStorage)
-	note := trace.Note(notes, trace.StorageOptions, resource.String())
+	note := trace.Note(notes, steps.StorageOptions, resource.String())
 	defer note.End(&err)
 	stored := storedAs(resource)
 	config := f.Options.StorageConfig.ForResource(stored)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
@@ -34,7 +36,7 @@ func UndecoratedStorage(
 	_ store.AttrFunc,
 	_ store.IndexerFuncs,
 	_ *cache.Indexers) (_ store.Interface, _ DestroyFunc, err error) {
-	note := trace.Note(config.Notes, trace.StorageUndecorated, config.GroupResource.String())
+	note := trace.Note(config.Notes, steps.StorageUndecorated, config.GroupResource.String())
 	defer note.End(&err)
 	return NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
 }
@@ -42,7 +44,7 @@ func UndecoratedStorage(
 // NewRawStorage makes the storage on etcd, without a cacher.
 func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface,
 	_ DestroyFunc, err error) {
-	note := trace.Note(config.Notes, trace.StorageRaw, resourcePrefix)
+	note := trace.Note(config.Notes, steps.StorageRaw, resourcePrefix)
 	defer note.End(&err)
 	return factory.Create(*config, newFunc, newListFunc, resourcePrefix)
 }
@@ -80,7 +82,7 @@ func StorageWithCacher(caches *cacher.Caches, prefill bool, control *trace.Contr
 		getAttrsFunc store.AttrFunc,
 		trigger store.IndexerFuncs,
 		_ *cache.Indexers) (_ store.Interface, _ DestroyFunc, err error) {
-		note := trace.Note(config.Notes, trace.StorageCacher, config.GroupResource.String())
+		note := trace.Note(config.Notes, steps.StorageCacher, config.GroupResource.String())
 		defer note.End(&err)
 		if prefill {
 			note.Why(fillsAtOnce)

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -145,7 +147,7 @@ func (d *dispatcher) goLive(w *cacheWatcher) bool {
 
 // dispatchEvents hands events to the watchers that they are for. All up to revision has been handed out then.
 func (d *dispatcher) dispatchEvents(events []*event, revision int64) {
-	d.cacher.mark(events, revision, trace.At(trace.CacherDispatch))
+	d.cacher.mark(events, revision, trace.At(steps.CacherDispatch))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range events {

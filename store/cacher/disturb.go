@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
@@ -50,7 +51,7 @@ func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
 		d.Wait(c.ctx)
 		c.late.Store(nil)
 	}
-	for _, id := range []trace.ID{trace.CacherReflect, trace.CacherProcessEvent} {
+	for _, id := range []steps.ID{steps.CacherReflect, steps.CacherProcessEvent} {
 		for _, subject := range c.subjects(changes) {
 			for _, d := range c.config.Control.Disturbed(id, subject) {
 				if d.Drop {
@@ -62,7 +63,7 @@ func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
 	}
 	events := c.process(changes)
 	for _, e := range events {
-		for _, d := range c.config.Control.Disturbed(trace.CacherDispatch, c.subject(e.key)) {
+		for _, d := range c.config.Control.Disturbed(steps.CacherDispatch, c.subject(e.key)) {
 			if d.Drop {
 				c.dispatcher.drop(e.key, d.Rule)
 				continue

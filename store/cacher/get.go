@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -32,7 +34,7 @@ var (
 
 // GetEncoded reads one object. Its resourceVersion decides where from.
 func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptions) (_ *object.Encoded, err error) {
-	ctx, step := trace.Start(ctx, trace.CacherGet, key)
+	ctx, step := trace.Start(ctx, steps.CacherGet, key)
 	defer step.End(&err)
 	c.sayLate(step)
 	prepared, err := store.PrepareKey(c.config.ResourcePrefix, key, false)

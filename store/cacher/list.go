@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
 // ListEncoded lists what opts select.
 func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOptions) (_ *store.EncodedList, err error) {
-	ctx, step := trace.Start(ctx, trace.CacherList, key)
+	ctx, step := trace.Start(ctx, steps.CacherList, key)
 	defer step.End(&err)
 	c.sayLate(step)
 	prefix, err := store.PrepareKey(c.config.ResourcePrefix, key, opts.Recursive)

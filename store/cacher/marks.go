@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -69,9 +70,9 @@ func (m *marks) forget(revision int64) {
 
 // tell is called when all of the event's moments are known.
 func (e *event) tell(waiting *trace.Waiting) {
-	waiting.Mark(trace.CacherReflect, e.at)
-	waiting.Mark(trace.CacherProcessEvent, e.processed)
-	waiting.Mark(trace.CacherDispatch, e.dispatched)
+	waiting.Mark(steps.CacherReflect, e.at)
+	waiting.Mark(steps.CacherProcessEvent, e.processed)
+	waiting.Mark(steps.CacherDispatch, e.dispatched)
 }
 
 // eventAt is the event of a revision, nil if it is forgotten.

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -52,7 +54,7 @@ func TestWritesAreMarked(t *testing.T) {
 // marked checks that each revision has come, been processed and been dispatched, in this order.
 func marked(t *testing.T, marks []trace.MarkRecord, revisions []int64) {
 	t.Helper()
-	order := []trace.ID{trace.CacherReflect, trace.CacherProcessEvent, trace.CacherDispatch}
+	order := []steps.ID{steps.CacherReflect, steps.CacherProcessEvent, steps.CacherDispatch}
 	if len(marks) != len(order)*len(revisions) {
 		t.Errorf("marks %v of revisions %v", marks, revisions)
 		return

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -76,7 +78,7 @@ func TestSuggestionOfAnEmptyCache(t *testing.T) {
 	c := &Cacher{}
 	c.state.init()
 	ctx, j := trace.NewRecorder("p", trace.DefaultLimits).Begin(t.Context(), trace.Request{})
-	_, step := trace.Start(ctx, trace.CacherUpdate, "/pandas/a")
+	_, step := trace.Start(ctx, steps.CacherUpdate, "/pandas/a")
 	if obj := c.suggestion(step, "/pandas/a"); obj != nil {
 		t.Errorf("it proposes %v", obj)
 	}

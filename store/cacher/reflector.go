@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -224,7 +226,7 @@ func (c *Cacher) receive(changes store.Changes, leave func(error)) error {
 
 // process makes changes part of the cache.
 func (c *Cacher) process(changes store.Changes) []*event {
-	now := trace.At(trace.CacherReflect)
+	now := trace.At(steps.CacherReflect)
 	for i := range changes.Changes {
 		change := &changes.Changes[i]
 		if own := c.written.take(change.Key, change.Revision); own != nil && change.Object != nil {

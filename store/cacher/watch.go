@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -23,7 +25,7 @@ var (
 // WatchEncoded watches the objects that opts select. If the watch can't begin where it should, the reason is its only
 // event.
 func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOptions) (_ watch.Interface, err error) {
-	ctx, step := trace.Start(ctx, trace.CacherWatch, key)
+	ctx, step := trace.Start(ctx, steps.CacherWatch, key)
 	defer step.End(&err)
 	c.sayLate(step)
 	prefix, err := store.PrepareKey(c.config.ResourcePrefix, key, opts.Recursive)

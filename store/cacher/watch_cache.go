@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/google/btree"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -93,7 +95,7 @@ func (w *watchCache) replace(objects []*object.Encoded, revision int64) {
 // seen before are left out.
 func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event {
 	events := make([]*event, 0, len(changes.Changes))
-	now := trace.At(trace.CacherProcessEvent)
+	now := trace.At(steps.CacherProcessEvent)
 	w.mu.Lock()
 	seen := w.revision.Load()
 	capacity := cap(w.history.events)
@@ -333,7 +335,7 @@ func (w *watchCache) waitUntilFresh(ctx context.Context, revision int64) (err er
 	if w.revision.Load() >= revision {
 		return nil
 	}
-	ctx, step := trace.Start(ctx, trace.CacherWait, "")
+	ctx, step := trace.Start(ctx, steps.CacherWait, "")
 	defer step.End(&err)
 	start := time.Now()
 	if step.Recording() {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -31,7 +33,7 @@ func (c *Cacher) UpdateEncoded(ctx context.Context, key string, ignoreNotFound b
 // update calls write with the cached object as suggestion, if there is one.
 func (c *Cacher) update(ctx context.Context, key string, suggestion runtime.Object,
 	write func(context.Context, runtime.Object) (*object.Encoded, error)) (_ *object.Encoded, err error) {
-	ctx, step := trace.Start(ctx, trace.CacherUpdate, key)
+	ctx, step := trace.Start(ctx, steps.CacherUpdate, key)
 	defer step.End(&err)
 	if cached := c.suggestion(step, key); cached != nil {
 		suggestion = cached
@@ -42,7 +44,7 @@ func (c *Cacher) update(ctx context.Context, key string, suggestion runtime.Obje
 // Delete is the storage's, which tries the cached object first.
 func (c *Cacher) Delete(ctx context.Context, key string, out runtime.Object, preconditions *store.Preconditions,
 	validate store.ValidateObjectFunc, suggestion runtime.Object, opts store.DeleteOptions) (err error) {
-	ctx, step := trace.Start(ctx, trace.CacherDelete, key)
+	ctx, step := trace.Start(ctx, steps.CacherDelete, key)
 	defer step.End(&err)
 	if cached := c.suggestion(step, key); cached != nil {
 		suggestion = cached

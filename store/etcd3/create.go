@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,7 +45,7 @@ func (s *store) create(ctx context.Context, key string, obj, out runtime.Object,
 	if err != nil {
 		return nil, err
 	}
-	ctx, step := trace.Start(ctx, trace.Etcd3Create, key)
+	ctx, step := trace.Start(ctx, steps.Etcd3Create, key)
 	defer step.End(&err)
 	if revision, err := s.versioner.ObjectResourceVersion(obj); err == nil && revision != 0 {
 		step.Why(createWithRevision)

@@ -3,6 +3,8 @@ package etcd3
 import (
 	"context"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -30,7 +32,7 @@ func (s *store) Delete(
 	if err != nil {
 		return err
 	}
-	ctx, step := trace.Start(ctx, trace.Etcd3Delete, key)
+	ctx, step := trace.Start(ctx, steps.Etcd3Delete, key)
 	defer step.End(&err)
 	reader, err := s.newStateReader(key, out)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	grpccodes "google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
@@ -116,7 +118,7 @@ var (
 
 // notFound is the error for a key at which nothing is stored, nil if that is tolerated.
 func notFound(ctx context.Context, key string, tolerated bool) (err error) {
-	_, step := trace.Start(ctx, trace.Etcd3NotFound, key)
+	_, step := trace.Start(ctx, steps.Etcd3NotFound, key)
 	defer step.End(&err)
 	if tolerated {
 		step.Why(readNothingAllowed)

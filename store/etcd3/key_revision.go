@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -33,7 +35,7 @@ func (s *store) KeyRevision(ctx context.Context, key string) (object, storage in
 	if key, err = s.prepareKey(key, false); err != nil {
 		return 0, 0, err
 	}
-	ctx, step := trace.Start(ctx, trace.EtcdKeyRevision, key)
+	ctx, step := trace.Start(ctx, steps.EtcdKeyRevision, key)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return 0, 0, err

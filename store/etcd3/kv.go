@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
@@ -24,7 +26,7 @@ type kv struct {
 
 // get reads one key, at a revision or (0) linearizably.
 func (k *kv) get(ctx context.Context, operation metrics.Operation, key string, revision int64) (resp kubernetes.GetResponse, err error) {
-	ctx, step := trace.Start(ctx, trace.EtcdGet, key)
+	ctx, step := trace.Start(ctx, steps.EtcdGet, key)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return resp, err
@@ -48,7 +50,7 @@ func (k *kv) get(ctx context.Context, operation metrics.Operation, key string, r
 
 // list reads a page of the keys below prefix.
 func (k *kv) list(ctx context.Context, prefix string, opts kubernetes.ListOptions) (resp kubernetes.ListResponse, err error) {
-	ctx, step := trace.Start(ctx, trace.EtcdRange, prefix)
+	ctx, step := trace.Start(ctx, steps.EtcdRange, prefix)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return resp, err
@@ -116,7 +118,7 @@ type txnResult struct {
 
 // commit executes t.
 func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
-	ctx, step := trace.Start(ctx, trace.EtcdTxn, t.key)
+	ctx, step := trace.Start(ctx, steps.EtcdTxn, t.key)
 	defer step.End(&err)
 	if step.Recording() {
 		t.describe(step)
@@ -259,7 +261,7 @@ func (r *txnResult) describe(step *trace.Step, t *txn) {
 
 // watch opens a watch from a revision on, inclusive.
 func (k *kv) watch(ctx context.Context, key string, revision int64, recursive, progressNotify bool) clientv3.WatchChan {
-	ctx, step := trace.Start(ctx, trace.EtcdWatch, key)
+	ctx, step := trace.Start(ctx, steps.EtcdWatch, key)
 	defer step.End(nil)
 	step.Int("fromRevision", revision)
 	opts := []clientv3.OpOption{clientv3.WithRev(revision), clientv3.WithPrevKV()}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -67,7 +69,7 @@ var leaseShared = trace.Because("lease-shared",
 //
 // Requests that come at once while there is no lease to share each get one: no request waits for another's.
 func (l *leaseManager) GetLease(ctx context.Context, key string, ttl int64) (lease clientv3.LeaseID, err error) {
-	ctx, step := trace.Start(ctx, trace.Etcd3Lease, key)
+	ctx, step := trace.Start(ctx, steps.Etcd3Lease, key)
 	defer step.End(&err)
 	now := time.Now()
 	step.Int("ttl", ttl)
@@ -131,7 +133,7 @@ func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.
 
 // grant asks etcd for a lease that lasts for ttl seconds.
 func (l *leaseManager) grant(ctx context.Context, key string, ttl int64) (_ clientv3.LeaseID, err error) {
-	ctx, step := trace.Start(ctx, trace.EtcdLease, key)
+	ctx, step := trace.Start(ctx, steps.EtcdLease, key)
 	defer step.End(&err)
 	step.Int("ttl", ttl)
 	if err := step.Err(); err != nil {

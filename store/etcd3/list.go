@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -56,7 +58,7 @@ type collector interface {
 // list passes the selected objects at prefix to items, and the totals of the list to done.
 func (s *store) list(ctx context.Context, prefix string, opts storage.ListOptions, items collector,
 	done func(revision int64, token string, remaining *int64) error) (err error) {
-	ctx, step := trace.Start(ctx, trace.Etcd3List, prefix)
+	ctx, step := trace.Start(ctx, steps.Etcd3List, prefix)
 	defer step.End(&err)
 	noteListOptions(step, opts)
 	revision, continueKey, err := storage.ValidateListOptions(prefix, s.versioner, opts)

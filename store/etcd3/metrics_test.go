@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/prometheus/client_golang/prometheus"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -135,7 +137,7 @@ func TestMetricsOfAFailure(t *testing.T) {
 		t.Fatal("a canceled request was answered")
 	}
 	record := journey.Record()
-	i := slices.IndexFunc(record.Steps, func(s trace.StepRecord) bool { return s.ID == trace.Etcd3Metrics })
+	i := slices.IndexFunc(record.Steps, func(s trace.StepRecord) bool { return s.ID == steps.Etcd3Metrics })
 	if i < 0 || record.Steps[i].Reason.String() != "etcd-counted-failed" || !strings.HasSuffix(record.Steps[i].Why, ": operation=get, resource=things") {
 		t.Errorf("%+v", record.Steps)
 	}

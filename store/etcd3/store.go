@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -171,7 +173,7 @@ func (s *store) get(ctx context.Context, key string, opts storage.GetOptions, ou
 	if err != nil {
 		return nil, err
 	}
-	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
+	ctx, step := trace.Start(ctx, steps.Etcd3Get, key)
 	defer step.End(&err)
 	obj, err = s.getEncoded(ctx, step, key, opts)
 	switch {

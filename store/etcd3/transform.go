@@ -3,6 +3,8 @@ package etcd3
 import (
 	"context"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -22,7 +24,7 @@ var storedWithOldKey = trace.Because("stored-with-old-key",
 // transformFromStorage decrypts a stored value into the encoded object.
 func (s *store) transformFromStorage(ctx context.Context, key string, value []byte, dataCtx transform.Context) (data []byte, stale bool,
 	err error) {
-	ctx, step := trace.Start(ctx, trace.TransformFromStorage, key)
+	ctx, step := trace.Start(ctx, steps.TransformFromStorage, key)
 	defer step.End(&err)
 	data, stale, err = s.transformer.TransformFromStorage(ctx, value, dataCtx)
 	step.Int("bytesIn", int64(len(value)))
@@ -38,7 +40,7 @@ func (s *store) transformFromStorage(ctx context.Context, key string, value []by
 
 // transformToStorage encrypts an encoded object into the value to store.
 func (s *store) transformToStorage(ctx context.Context, key string, data []byte) (value []byte, err error) {
-	ctx, step := trace.Start(ctx, trace.TransformToStorage, key)
+	ctx, step := trace.Start(ctx, steps.TransformToStorage, key)
 	defer step.End(&err)
 	value, err = s.transformer.TransformToStorage(ctx, data, authenticatedDataString(key))
 	step.Int("bytesIn", int64(len(data)))
@@ -48,7 +50,7 @@ func (s *store) transformToStorage(ctx context.Context, key string, data []byte)
 
 // encode makes the bytes to store of obj, which PrepareObjectForStorage has been called with.
 func (s *store) encode(ctx context.Context, key string, obj runtime.Object) (data []byte, err error) {
-	_, step := trace.Start(ctx, trace.Etcd3Encode, key)
+	_, step := trace.Start(ctx, steps.Etcd3Encode, key)
 	defer step.End(&err)
 	step.Before(obj)
 	data, err = runtime.Encode(s.codec, obj)
@@ -63,7 +65,7 @@ var decodeSpared = trace.Because("decode-spared",
 // decode fills out with the object that data is, at the revision of its last change. An object.Encoded has the bytes,
 // and stays as it is.
 func (s *store) decode(ctx context.Context, key string, data []byte, out runtime.Object, revision int64) (err error) {
-	_, step := trace.Start(ctx, trace.Etcd3Decode, key)
+	_, step := trace.Start(ctx, steps.Etcd3Decode, key)
 	defer step.End(&err)
 	step.Int("bytes", int64(len(data)))
 	step.Int("resourceVersion", revision)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -40,7 +42,7 @@ func (s *store) update(
 	if err != nil {
 		return nil, err
 	}
-	ctx, step := trace.Start(ctx, trace.Etcd3Update, key)
+	ctx, step := trace.Start(ctx, steps.Etcd3Update, key)
 	defer step.End(&err)
 	reader, err := s.newStateReader(key, destination)
 	if err != nil {

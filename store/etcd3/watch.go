@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
@@ -24,7 +26,7 @@ func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions)
 	if err != nil {
 		return nil, err
 	}
-	ctx, step := trace.Start(ctx, trace.Etcd3Watch, key)
+	ctx, step := trace.Start(ctx, steps.Etcd3Watch, key)
 	defer step.End(&err)
 	noteText(step, "resourceVersion", opts.ResourceVersion)
 	parsed, err := s.versioner.ParseResourceVersion(opts.ResourceVersion)
@@ -340,7 +342,7 @@ var eventNotSelected = trace.Because("event-not-selected",
 // transform turns an event of etcd into the watcher's. An event without a type is not for this watcher.
 func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error) {
 	key := string(e.Kv.Key)
-	ctx, step := trace.Start(wc.ctx, trace.Etcd3Event, key)
+	ctx, step := trace.Start(wc.ctx, steps.Etcd3Event, key)
 	defer step.End(&err)
 	step.Int("revision", e.Kv.ModRevision)
 	if estimator := wc.store.estimator.Load(); estimator != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -35,7 +37,7 @@ func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj run
 	if err != nil {
 		return false, false, err
 	}
-	ctx, step := trace.Start(ctx, trace.StoreBeforeDelete, kind.Kind+" "+m.GetName())
+	ctx, step := trace.Start(ctx, steps.StoreBeforeDelete, kind.Kind+" "+m.GetName())
 	defer step.End(&err)
 	step.Before(obj)
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -25,7 +27,7 @@ type StoreOptions struct {
 // CompleteWithOptions checks the Store's description, and makes its storage.
 func (e *Store) CompleteWithOptions(options *StoreOptions) (err error) {
 	e.notes = trace.NewNotes(trace.Noted{}, 1)
-	note := trace.Note(e.notes, trace.StorageComplete, e.DefaultQualifiedResource.String())
+	note := trace.Note(e.notes, steps.StorageComplete, e.DefaultQualifiedResource.String())
 	defer note.End(&err)
 	if err := errors.Join(e.missing()...); err != nil {
 		return fmt.Errorf("complete the store of %q: %w", e.DefaultQualifiedResource.String(), err)

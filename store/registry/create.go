@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -74,7 +76,7 @@ type naming struct {
 func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object, named naming,
 	createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (_ runtime.Object, err error) {
 	// The key is known for certain only after validation, which has better words for a missing name than KeyFunc.
-	ctx, step := trace.Start(ctx, trace.StoreCreate, e.KeyRootFunc(ctx)+"/"+m.GetName())
+	ctx, step := trace.Start(ctx, steps.StoreCreate, e.KeyRootFunc(ctx)+"/"+m.GetName())
 	defer step.End(&err)
 	step.Why(named.why, named.attempt)
 	e.note(step)
@@ -175,7 +177,7 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 	if err != nil {
 		return err
 	}
-	ctx, step := trace.StartObject(ctx, trace.StoreBeforeCreate, kind.Kind+" "+m.GetName(), obj)
+	ctx, step := trace.StartObject(ctx, steps.StoreBeforeCreate, kind.Kind+" "+m.GetName(), obj)
 	defer step.End(&err)
 
 	if !metav1.HasObjectMetaSystemFieldValues(m) {
@@ -202,7 +204,7 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 
 // prepare calls do, by which the strategy changes obj, as a step.
 func prepare(ctx context.Context, strategy any, obj runtime.Object, do func(context.Context)) {
-	ctx, step := trace.Start(ctx, trace.StorePrepare, strategyName(strategy))
+	ctx, step := trace.Start(ctx, steps.StorePrepare, strategyName(strategy))
 	defer step.End(nil)
 	step.Before(obj)
 	do(ctx)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,7 +42,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 	if err != nil {
 		return nil, false, err
 	}
-	ctx, step := trace.Start(ctx, trace.StoreDelete, key)
+	ctx, step := trace.Start(ctx, steps.StoreDelete, key)
 	defer step.End(&err)
 	if options == nil {
 		options = metav1.NewDeleteOptions(0)

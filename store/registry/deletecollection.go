@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -36,7 +38,7 @@ var (
 func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (_ runtime.Object, err error) {
 	workers := max(e.options.DeleteCollectionWorkers, 1)
-	ctx, step := trace.Start(ctx, trace.StoreDeleteCollection, e.KeyRootFunc(ctx))
+	ctx, step := trace.Start(ctx, steps.StoreDeleteCollection, e.KeyRootFunc(ctx))
 	defer step.End(&err)
 	step.Int("workers", int64(workers))
 	found, err := e.find(ctx, listOptions)

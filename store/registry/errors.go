@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -63,7 +65,7 @@ func InterpretDeleteError(ctx context.Context, err error, resource schema.GroupR
 
 // interpretation calls interpret, which makes an API error of err, as a step.
 func interpretation(ctx context.Context, operation string, err error, interpret func() error) error {
-	_, step := trace.Start(ctx, trace.StoreInterpretError, operation)
+	_, step := trace.Start(ctx, steps.StoreInterpretError, operation)
 	defer step.End(nil)
 	answer := interpret()
 	if step.Recording() {

@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -35,7 +37,7 @@ func (e *Store) GetEncoded(ctx context.Context, name string, options *metav1.Get
 	if err != nil {
 		return nil, err
 	}
-	ctx, step := trace.Start(ctx, trace.StoreGet, key)
+	ctx, step := trace.Start(ctx, steps.StoreGet, key)
 	defer step.End(&err)
 	if options.ResourceVersion == "" {
 		step.Why(latestWanted)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -59,7 +61,7 @@ func (h *Hooks) beginUpdate(ctx context.Context, obj, old runtime.Object, option
 
 // begin calls a Begin hook, which may change obj, as a step.
 func begin(ctx context.Context, hook string, obj runtime.Object, call func(context.Context) (FinishFunc, error)) (_ FinishFunc, err error) {
-	ctx, step := trace.Start(ctx, trace.StoreBegin, hook)
+	ctx, step := trace.Start(ctx, steps.StoreBegin, hook)
 	defer step.End(&err)
 	step.Before(obj)
 	finish, err := call(ctx)
@@ -72,7 +74,7 @@ func begin(ctx context.Context, hook string, obj runtime.Object, call func(conte
 
 // after calls an After hook, as a step.
 func after(ctx context.Context, hook string, call func()) {
-	_, step := trace.Start(ctx, trace.StoreAfter, hook)
+	_, step := trace.Start(ctx, steps.StoreAfter, hook)
 	defer step.End(nil)
 	call()
 }
@@ -111,7 +113,7 @@ func (h *Hooks) decorate(ctx context.Context, obj runtime.Object) {
 	if h.Decorator == nil {
 		return
 	}
-	_, step := trace.Start(ctx, trace.StoreDecorate, "")
+	_, step := trace.Start(ctx, steps.StoreDecorate, "")
 	defer step.End(nil)
 	step.Before(obj)
 	h.Decorator(obj)

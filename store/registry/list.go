@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/api/validation"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/fields"
@@ -50,7 +52,7 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate,
 	key, recursive, why := e.scope(ctx, &p)
 	opts.Recursive = recursive
 
-	ctx, step := trace.Start(ctx, trace.StoreList, key)
+	ctx, step := trace.Start(ctx, steps.StoreList, key)
 	defer step.End(&err)
 	step.Why(why)
 	e.noteDecorator(step)

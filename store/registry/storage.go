@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -67,7 +69,7 @@ var (
 
 // KeyFunc is the key of one object of a request.
 func (e *Store) KeyFunc(ctx context.Context, name string) (key string, err error) {
-	_, step := trace.Start(ctx, trace.StoreKey, name)
+	_, step := trace.Start(ctx, steps.StoreKey, name)
 	defer step.End(&err)
 	key, err = e.keyOf(ctx, name)
 	switch {
@@ -129,7 +131,7 @@ func (s *DryRunnableStorage) listsItems() bool {
 // Get reads one object into objPtr. If that is nil, it returns the object encoded.
 func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) (obj *object.Encoded,
 	err error) {
-	ctx, step := trace.Start(ctx, trace.DryRunGet, key)
+	ctx, step := trace.Start(ctx, steps.DryRunGet, key)
 	defer step.End(&err)
 	if objPtr == nil {
 		return s.Storage.(store.EncodedStorage).GetEncoded(ctx, key, opts)
@@ -140,7 +142,7 @@ func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.Get
 // GetList reads a list into listObj. If that is nil, it returns the list encoded.
 func (s *DryRunnableStorage) GetList(ctx context.Context, key string, opts store.ListOptions,
 	listObj runtime.Object) (list *store.EncodedList, err error) {
-	ctx, step := trace.Start(ctx, trace.DryRunList, key)
+	ctx, step := trace.Start(ctx, steps.DryRunList, key)
 	defer step.End(&err)
 	if listObj == nil {
 		return s.Storage.(store.ListReader).ListEncoded(ctx, key, opts)
@@ -150,7 +152,7 @@ func (s *DryRunnableStorage) GetList(ctx context.Context, key string, opts store
 
 // Watch starts a watch, of encoded objects if that is wanted.
 func (s *DryRunnableStorage) Watch(ctx context.Context, key string, opts store.ListOptions, encoded bool) (w watch.Interface, err error) {
-	ctx, step := trace.Start(ctx, trace.DryRunWatch, key)
+	ctx, step := trace.Start(ctx, steps.DryRunWatch, key)
 	defer step.End(&err)
 	if encoded {
 		return s.Storage.(store.EncodedStorage).WatchEncoded(ctx, key, opts)
@@ -169,7 +171,7 @@ var (
 // returns the object encoded. A dry run only checks whether the key is free.
 func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64,
 	dryRun bool) (stored *object.Encoded, err error) {
-	ctx, step := trace.Start(ctx, trace.DryRunCreate, key)
+	ctx, step := trace.Start(ctx, steps.DryRunCreate, key)
 	defer step.End(&err)
 	if !dryRun {
 		step.Why(notDryRun)
@@ -195,7 +197,7 @@ var dryRunDeletes = trace.Because("dry-run-deletes",
 // Delete removes an object. A dry run only reads and checks it.
 func (s *DryRunnableStorage) Delete(ctx context.Context, key string, out runtime.Object, preconditions *store.Preconditions,
 	deleteValidation store.ValidateObjectFunc, dryRun bool, cachedExistingObject runtime.Object, opts store.DeleteOptions) (err error) {
-	ctx, step := trace.Start(ctx, trace.DryRunDelete, key)
+	ctx, step := trace.Start(ctx, steps.DryRunDelete, key)
 	defer step.End(&err)
 	if !dryRun {
 		step.Why(notDryRun)
@@ -220,7 +222,7 @@ var dryRunUpdates = trace.Because("dry-run-updates",
 func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, dryRun bool,
 	cachedExistingObject runtime.Object) (stored *object.Encoded, err error) {
-	ctx, step := trace.Start(ctx, trace.DryRunUpdate, key)
+	ctx, step := trace.Start(ctx, steps.DryRunUpdate, key)
 	defer step.End(&err)
 	if !dryRun {
 		step.Why(notDryRun)

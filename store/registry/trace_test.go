@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -29,7 +31,7 @@ func recorded(ctx context.Context, f func(ctx context.Context)) (lines []string,
 			depth[i] = depth[step.Parent]
 		}
 		info := step.ID.Info()
-		if layer := info.Layer; (layer == trace.LayerStore || layer == trace.LayerDryRun) && !info.Fine {
+		if layer := info.Layer; (layer == steps.LayerStore || layer == steps.LayerDryRun) && !info.Fine {
 			line := strings.Repeat("  ", depth[i]) + step.ID.String() + " " + step.Subject
 			if step.Why != "" {
 				line += ": " + step.Why
@@ -182,7 +184,7 @@ func TestStepsShowObjects(t *testing.T) {
 	sent.Status.Message = "not for clients to say"
 	_, record := recorded(ctx, func(ctx context.Context) { mustCreate(t, ctx, e, sent) })
 	for _, step := range record.Steps {
-		if step.ID != trace.StoreBeforeCreate {
+		if step.ID != steps.StoreBeforeCreate {
 			continue
 		}
 		var before, after corev1.Pod

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,7 +24,7 @@ import (
 func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res store.ResponseMeta) (next runtime.Object, ttl *uint64,
 	err error) {
 	u.attempts++
-	ctx, step := trace.Start(ctx, trace.StoreTryUpdate, u.key)
+	ctx, step := trace.Start(ctx, steps.StoreTryUpdate, u.key)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, nil, err

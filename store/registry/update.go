@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -35,7 +37,7 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	if err != nil {
 		return nil, false, err
 	}
-	ctx, step := trace.Start(ctx, trace.StoreUpdate, key)
+	ctx, step := trace.Start(ctx, steps.StoreUpdate, key)
 	defer step.End(&err)
 	e.note(step)
 	encoded := e.AfterCreate == nil && e.AfterUpdate == nil && e.keepsEncoded() && !isDryRun(options.DryRun)
@@ -171,7 +173,7 @@ func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, ol
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	ctx, step := trace.StartObject(ctx, trace.StoreBeforeUpdate, kind.Kind+" "+m.GetName(), obj)
+	ctx, step := trace.StartObject(ctx, steps.StoreBeforeUpdate, kind.Kind+" "+m.GetName(), obj)
 	defer step.End(&err)
 
 	if err := ensureNamespace(ctx, strategy.NamespaceScoped(), m); err != nil {

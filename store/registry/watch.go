@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -39,7 +41,7 @@ func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, 
 	key, recursive, why := e.scope(ctx, &p)
 	opts.Recursive = recursive
 
-	ctx, step := trace.Start(ctx, trace.StoreWatch, key)
+	ctx, step := trace.Start(ctx, steps.StoreWatch, key)
 	defer step.End(&err)
 	step.Why(why)
 	if step.Recording() {

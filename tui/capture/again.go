@@ -5,10 +5,11 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -48,7 +49,7 @@ func Replay(j *v1alpha1.Journey, held bool) (to screen.ToSend, note string) {
 // decoded returns the object that the server decoded from the body.
 func decoded(j *v1alpha1.Journey) []byte {
 	for i := range j.Status.Steps {
-		if s := &j.Status.Steps[i]; trace.InfoOf(s.ID).Object.Input == trace.Body && s.After != nil {
+		if s := &j.Status.Steps[i]; steps.InfoOf(s.ID).Object.Input == steps.Body && s.After != nil {
 			return s.After.Raw
 		}
 	}
@@ -59,7 +60,7 @@ func decoded(j *v1alpha1.Journey) []byte {
 func changed(j *v1alpha1.Journey) []byte {
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
-		if trace.InfoOf(s.ID).Object.Input != trace.Patch || s.After == nil {
+		if steps.InfoOf(s.ID).Object.Input != steps.Patch || s.After == nil {
 			continue
 		}
 		if s.Before == nil {

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/pane/list"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -75,12 +76,12 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 	if action == v1alpha1.ActionInto && h.At == v1alpha1.AtEnd {
 		action = v1alpha1.ActionNext // its calls have ended
 	}
-	steps := j.Status.Steps
-	if action == v1alpha1.ActionOut && (int(h.Step) >= len(steps) || steps[h.Step].Parent < 0) {
+	taken := j.Status.Steps
+	if action == v1alpha1.ActionOut && (int(h.Step) >= len(taken) || taken[h.Step].Parent < 0) {
 		return ""
 	}
 	if like := s.precedent; like.of == j.Name && like.journey != nil {
-		if at := sameStep(steps, int(h.Step), like.journey.Status.Steps); at >= 0 {
+		if at := sameStep(taken, int(h.Step), like.journey.Status.Steps); at >= 0 {
 			if to := stepAfter(like.journey.Status.Steps, at, action); to >= 0 {
 				return s.phrase("to %s", like.journey.Status.Steps[to].ID)
 			}
@@ -91,9 +92,9 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 	case v1alpha1.ActionInto:
 		return s.phrase("into it")
 	case v1alpha1.ActionOut:
-		return s.phrase("out of %s", steps[steps[h.Step].Parent].ID)
+		return s.phrase("out of %s", taken[taken[h.Step].Parent].ID)
 	}
-	if int(h.Step) < len(steps) && steps[h.Step].Parent < 0 && h.At != v1alpha1.AtEnd && steps[h.Step].Layer != filterLayer {
+	if int(h.Step) < len(taken) && taken[h.Step].Parent < 0 && h.At != v1alpha1.AtEnd && taken[h.Step].Layer != filterLayer {
 		return s.phrase("to its end") // the root step is the whole request
 	}
 	return s.phrase("past it")
@@ -109,21 +110,21 @@ func (s *Screen) intoHint() string {
 }
 
 // filterLayer is the layer of the filters, which each request passes one after the other.
-var filterLayer = trace.LayerFilter.String()
+var filterLayer = steps.LayerFilter.String()
 
 // sameStep returns the index in others of the step that corresponds to steps[at]; -1 for none.
-func sameStep(steps []v1alpha1.Step, at int, others []v1alpha1.Step) int {
-	if at >= len(steps) {
+func sameStep(taken []v1alpha1.Step, at int, others []v1alpha1.Step) int {
+	if at >= len(taken) {
 		return -1
 	}
 	nth := 0
 	for i := range at {
-		if steps[i].ID == steps[at].ID {
+		if taken[i].ID == taken[at].ID {
 			nth++
 		}
 	}
 	for i := range others {
-		if others[i].ID != steps[at].ID {
+		if others[i].ID != taken[at].ID {
 			continue
 		}
 		if nth == 0 {

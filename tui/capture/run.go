@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -48,11 +49,11 @@ type goal struct {
 
 var (
 	toLayer = goal{what: "another layer", step: func(all []v1alpha1.Step, from, at int) bool {
-		lane, ok := trace.LaneOf(all[at].Layer)
+		lane, ok := steps.LaneOf(all[at].Layer)
 		if from < 0 || !ok {
 			return ok
 		}
-		before, _ := trace.LaneOf(all[from].Layer)
+		before, _ := steps.LaneOf(all[from].Layer)
 		return lane != before
 	}}
 	toChange = goal{what: "a change", changes: true, step: func(all []v1alpha1.Step, _, at int) bool {
@@ -165,7 +166,7 @@ func (s *Screen) runTo() tea.Cmd {
 		return s.replayTo(s.holdHere())
 	}
 	s.list.Hold()
-	return s.host.Propose(s.phrase("run to the step"), trace.EtcdTxn.String(), func(id string) tea.Cmd {
+	return s.host.Propose(s.phrase("run to the step"), steps.EtcdTxn.String(), func(id string) tea.Cmd {
 		id = strings.ToLower(id)
 		if _, err := filter.Parse("step="+strconv.Quote(id), s.session.Known); err != nil {
 			s.host.Complain(screen.FilterProblem(s.host.Theme().Words, err))

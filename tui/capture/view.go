@@ -4,7 +4,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
@@ -113,12 +113,12 @@ func (s *Screen) Foot() (same, state string) {
 func (s *Screen) legend() string {
 	w, _ := s.Size()
 	var parts []draw.Part
-	for i, letter := range trace.Lanes {
+	for i, letter := range steps.Lanes {
 		parts = append(parts, draw.Part{Text: "  " + s.host.Theme().Lanes[i](string(letter)) + " " +
-			s.host.Theme().Words.Text(trace.LaneName(i)), Weight: len(trace.Lanes) - i})
+			s.host.Theme().Words.Text(steps.LaneName(i)), Weight: len(steps.Lanes) - i})
 	}
 	return draw.Fitting(w,
-		append([]draw.Part{{Text: s.host.Theme().Dim(" " + s.phrase("lanes") + " "), Weight: len(trace.Lanes) + 1}}, parts...)...)
+		append([]draw.Part{{Text: s.host.Theme().Dim(" " + s.phrase("lanes") + " "), Weight: len(steps.Lanes) + 1}}, parts...)...)
 }
 
 // caretLine marks the place of the typed filter's error.

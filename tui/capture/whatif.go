@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	tea "github.com/charmbracelet/bubbletea"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,7 +17,6 @@ import (
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -111,7 +112,7 @@ func (s *Screen) hasWritten() bool {
 
 // hasRead reports whether the open request has decided on a state of its object: another write makes that state stale.
 func (s *Screen) hasRead() bool {
-	return s.tookStep(func(step *v1alpha1.Step) bool { return step.ID == trace.StoreTryUpdate.String() })
+	return s.tookStep(func(step *v1alpha1.Step) bool { return step.ID == steps.StoreTryUpdate.String() })
 }
 
 // tookStep reports whether the open request took such a step before the one that holds it.

@@ -2,7 +2,7 @@ package diff
 
 import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // StepPair is a step of one request with the corresponding step of the other.
@@ -34,10 +34,10 @@ type side struct {
 	below map[int][]int
 }
 
-func tree(steps []v1alpha1.Step) side {
-	s := side{steps, make(map[int][]int, len(steps))}
-	for i := range steps {
-		parent := int(steps[i].Parent)
+func tree(taken []v1alpha1.Step) side {
+	s := side{taken, make(map[int][]int, len(taken))}
+	for i := range taken {
+		parent := int(taken[i].Parent)
 		if parent < 0 || parent >= i {
 			parent = -1
 		}
@@ -50,7 +50,7 @@ func (s side) children(i int) []int { return s.below[i] }
 
 // key identifies corresponding steps: by ID, or by layer if each verb has such a step of its own.
 func (s side) key(i int) string {
-	if info := trace.InfoOf(s.steps[i].ID); info.PerVerb {
+	if info := steps.InfoOf(s.steps[i].ID); info.PerVerb {
 		return info.Layer.String()
 	}
 	return s.steps[i].ID

@@ -5,10 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/filter"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -239,7 +240,7 @@ func (s *Screen) open() (tea.Cmd, bool) {
 			s.host.Complain("which request wrote it is not known: another server's, or one that is forgotten")
 			return nil, true
 		}
-		return s.host.Go(screen.ToRequest{Journey: r.Journey, Step: trace.EtcdTxn.String()}), true
+		return s.host.Go(screen.ToRequest{Journey: r.Journey, Step: steps.EtcdTxn.String()}), true
 	default:
 		return nil, false
 	}

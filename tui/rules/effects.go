@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Effect is a failure that a fault can inject at a step.
@@ -44,7 +45,7 @@ var waits = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
 func Effects(step, verb string) []Effect {
 	is := func(verbs []string) bool { return verbs == nil || verb == "" || slices.Contains(verbs, verb) }
 	var all []Effect
-	if id, ok := trace.Lookup(step); !ok || id.Info().Fails {
+	if id, ok := steps.Lookup(step); !ok || id.Info().Fails {
 		for _, s := range statuses {
 			if is(s.of) {
 				e := failing(s.code)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // InEtcd returns the key and revision in etcd that a step wrote or read; without one, those of the request: its
@@ -34,7 +34,7 @@ func keyOf(step *v1alpha1.Step) (ToKey, bool) {
 	if key, revision, ok := blame.StepWrite(step); ok {
 		return ToKey{Key: key, Revision: revision}, true
 	}
-	if step.Layer != trace.LayerEtcd.String() || step.Subject == "" {
+	if step.Layer != steps.LayerEtcd.String() || step.Subject == "" {
 		return ToKey{}, false
 	}
 	revision, _ := strconv.ParseInt(step.Attribute("modRevision"), 10, 64) // 0 if it does not say

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // TestEveryStep finds what every step is called upstream in the modules that this program is built with, where they are on
@@ -19,8 +19,8 @@ func TestEveryStep(t *testing.T) {
 		}
 	}
 	found := map[string]int{}
-	for _, id := range trace.All() {
-		up := trace.InfoOf(id.String()).Upstream
+	for _, id := range steps.All() {
+		up := steps.InfoOf(id.String()).Upstream
 		s := upstreamSymbol{Name: up.Symbol, File: up.File, Release: up.Release}
 		module, _ := s.module()
 		if module == "" || !strings.HasPrefix(s.Link(7), "https://github.com/") || !strings.HasSuffix(s.Link(7), up.File+"#L7") {

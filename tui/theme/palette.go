@@ -1,6 +1,6 @@
 package theme
 
-import "github.com/kx-apiserver/kx/core/trace"
+import "github.com/kx-apiserver/kx/core/steps"
 
 // palette holds the colours of a theme. Text colours have a contrast of 4.5:1 or more with a usual background; in
 // high-contrast, 7:1. In colour-blind, good and bad are blue and orange, which stay distinct in the common kinds of
@@ -8,7 +8,7 @@ import "github.com/kx-apiserver/kx/core/trace"
 type palette struct {
 	text, dim, border, focus, selectedBack, key, good, bad, notice, layer string
 	// lanes holds the colours of the lanes, from the client to etcd.
-	lanes [len(trace.Lanes)]string
+	lanes [len(steps.Lanes)]string
 }
 
 // ground is a kind of background.

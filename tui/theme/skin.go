@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/kx-apiserver/kx/core/filter"
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Own is the theme of a file of the user's colours.
@@ -35,7 +36,7 @@ var based = map[string]palette{
 func (p *palette) roles() map[string]*string {
 	all := map[string]*string{"text": &p.text, "dim": &p.dim, "border": &p.border, "focus": &p.focus,
 		"selected-background": &p.selectedBack, "key": &p.key, "good": &p.good, "bad": &p.bad, "notice": &p.notice, "layer": &p.layer}
-	for i, letter := range trace.Lanes {
+	for i, letter := range steps.Lanes {
 		all["lane-"+strings.ToLower(string(letter))] = &p.lanes[i]
 	}
 	return all

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 
 	"github.com/kx-apiserver/kx/core/lang"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
@@ -60,7 +61,7 @@ type Theme struct {
 	Notice, Tab, Layer        Style
 
 	// Lanes holds the styles of the layers, by lane.
-	Lanes [len(trace.Lanes)]Style
+	Lanes [len(steps.Lanes)]Style
 
 	// Words is the language of all words except the server's.
 	Words lang.Language
@@ -68,7 +69,7 @@ type Theme struct {
 
 // LayerOf returns the style of a layer. Layers have a letter and a place too: the colour is never the only sign.
 func (t Theme) LayerOf(layer string) Style {
-	if lane, ok := trace.LaneOf(layer); ok {
+	if lane, ok := steps.LaneOf(layer); ok {
 		return t.Lanes[lane]
 	}
 	return t.Layer
@@ -173,7 +174,7 @@ func of(r *lipgloss.Renderer, name Name, p palette) Theme {
 	plain := r.NewStyle().Inline(true)
 	colour := func(c string) lipgloss.Style { return plain.Foreground(lipgloss.Color(c)) }
 	paint := func(s lipgloss.Style) Style { return func(text string) string { return s.Render(text) } }
-	var lanes [len(trace.Lanes)]Style
+	var lanes [len(steps.Lanes)]Style
 	for i, c := range p.lanes {
 		lanes[i] = paint(colour(c))
 	}

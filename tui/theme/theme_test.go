@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muesli/termenv"
+	"github.com/kx-apiserver/kx/core/steps"
 
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/muesli/termenv"
 )
 
 func TestParse(t *testing.T) {
@@ -175,7 +175,7 @@ func TestStyles(t *testing.T) {
 			switch f := v.Field(i).Interface().(type) {
 			case Style:
 				styles = []Style{f}
-			case [len(trace.Lanes)]Style:
+			case [len(steps.Lanes)]Style:
 				styles = f[:]
 			}
 			for _, style := range styles {

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Recorded is a capture of a real server: an update, one that was refused over a conflict, and a patch that watchers
@@ -56,7 +56,7 @@ var Texts = func() (texts []string) {
 		"{{.}}{a}{error:quote}", `\`, "", " ",
 		strings.Repeat("x", 1<<16), strings.Repeat("界", 300), "\ufdfd\U0001f468\u200d\U0001f469", strings.Repeat("a ",
 			5000), strings.Repeat("[", 500),
-		"filter", "etcd", trace.EtcdTxn.String(), trace.StoreTryUpdate.String(), trace.HandlerDecode.String(),
+		"filter", "etcd", steps.EtcdTxn.String(), steps.StoreTryUpdate.String(), steps.HandlerDecode.String(),
 		"Held", "Running", "Complete", "Objects", "install",
 		"DELETE", "delete ",
 	)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -91,7 +93,7 @@ func TestRepeated(t *testing.T) {
 		{c.mutation(&patch.JSONPatchCondition{Expression: "[JSONPatch{op: 'add', path: '/metadata/labels/' + jsonpatch.escapeKey('a/b'), value: object.metadata.name}]"}, mutating).(*mutation)},
 	}
 	j, ctx := recording(t)
-	_, step := trace.Start(ctx, trace.HandlerPolicy, "repeated")
+	_, step := trace.Start(ctx, steps.HandlerPolicy, "repeated")
 	compared := 0
 	for _, text := range objects {
 		for _, old := range []string{"", objects[0]} {
@@ -228,7 +230,7 @@ func TestParts(t *testing.T) {
 		}
 		e := c.conditions("validation", []cel.ExpressionAccessor{&expression{text: tt.expression, types: []*celgo.Type{celgo.BoolType}}}, vars)
 		j, ctx := recording(t)
-		ctx, step := trace.Start(ctx, trace.HandlerPolicy, "parts")
+		ctx, step := trace.Start(ctx, steps.HandlerPolicy, "parts")
 		ctx, r := withRecord(ctx, step, tt.masked)
 		a := attributesOf(t, objects[0], "")
 		request := cel.CreateAdmissionRequest(a.Attributes, metav1.GroupVersionResource(a.GetResource()), metav1.GroupVersionKind(a.VersionedKind))
@@ -258,7 +260,7 @@ func TestParts(t *testing.T) {
 // TestManyExpressions: a step says of how many expressions it shows nothing.
 func TestManyExpressions(t *testing.T) {
 	j, ctx := recording(t)
-	ctx, step := trace.Start(ctx, trace.HandlerPolicy, "many")
+	ctx, step := trace.Start(ctx, steps.HandlerPolicy, "many")
 	_, r := withRecord(ctx, step, false)
 	for i := range mostLines + 5 {
 		e := &expression{text: fmt.Sprint("variables.v", i, " == 1")}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -117,7 +119,7 @@ func (v *validation) policy(ctx context.Context, one *policy[*validator], as tar
 
 // evaluate runs f for a policy, or for one of its bindings, in a step of its own.
 func evaluate(ctx context.Context, subject string, f func(context.Context, *trace.Step) error) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerPolicy, subject)
+	ctx, step := trace.Start(ctx, steps.HandlerPolicy, subject)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return err

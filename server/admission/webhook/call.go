@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	admissionv1 "k8s.io/api/admission/v1"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -95,7 +97,7 @@ var (
 
 // do calls the webhook, or records why it does not. The error is the client's answer.
 func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool, err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerWebhook, c.hook.GetConfigurationName()+"/"+c.hook.GetName())
+	ctx, step := trace.Start(ctx, steps.HandlerWebhook, c.hook.GetConfigurationName()+"/"+c.hook.GetName())
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return false, err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -12,7 +14,7 @@ import (
 // TestLongPatch: a step says of how many operations it shows nothing.
 func TestLongPatch(t *testing.T) {
 	ctx, j := trace.NewRecorder("test", trace.DefaultLimits).Begin(t.Context(), trace.Request{Method: "POST", URI: "/"})
-	_, step := trace.Start(ctx, trace.HandlerWebhook, "long")
+	_, step := trace.Start(ctx, steps.HandlerWebhook, "long")
 	text := `[{"op":"remove","path":"/0"}`
 	for i := range mostShown + 6 {
 		text += fmt.Sprintf(`,{"op":"remove","path":"/%d"}`, i+1)

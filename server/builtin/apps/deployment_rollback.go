@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta1 "k8s.io/api/apps/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,7 +43,7 @@ func (*RollbackREST) ProducesObject(string) runtime.Object { return &metav1.Stat
 // Create answers with a Status: the server does not store the DeploymentRollback.
 func (r *RollbackREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (_ runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.RollbackCreate, name)
+	ctx, step := trace.Start(ctx, steps.RollbackCreate, name)
 	defer step.End(&err)
 	rollback, ok := obj.(*appsv1beta1.DeploymentRollback)
 	if !ok {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,7 +94,7 @@ func (*TokenREST) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() boo
 // Create makes a token of the service account.
 func (r *TokenREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	_ *metav1.CreateOptions) (_ runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.TokenCreate, name)
+	ctx, step := trace.Start(ctx, steps.TokenCreate, name)
 	defer step.End(&err)
 	asked, err := builtin.As[*authenticationv1.TokenRequest](obj)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -133,7 +135,7 @@ var (
 
 // check refuses a write that grants permissions that the user does not hold.
 func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
-	ctx, step := trace.Start(ctx, trace.StoreGrant, wanted.meta.Name)
+	ctx, step := trace.Start(ctx, steps.StoreGrant, wanted.meta.Name)
 	defer step.End(&err)
 	who, ok := request.UserFrom(ctx)
 	switch {

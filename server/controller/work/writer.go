@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -76,7 +78,7 @@ func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end f
 	if j != nil {
 		j.InBackground()
 		j.CausedBy(one.Cause)
-		_, step := trace.Start(ctx, trace.ControllerDecide, w.Name)
+		_, step := trace.Start(ctx, steps.ControllerDecide, w.Name)
 		one.Why(step)
 		step.End(nil)
 	}

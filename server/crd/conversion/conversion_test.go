@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -306,21 +308,21 @@ func TestJourney(t *testing.T) {
 		t.Fatal(err)
 	}
 	journey.Finish(trace.Response{})
-	steps := journey.Record().Steps
-	if len(steps) != 2 || steps[0].ID != trace.CRDConvert || steps[1].ID != trace.CRDWebhook || steps[1].Parent != 0 {
-		t.Fatalf("got %+v", steps)
+	taken := journey.Record().Steps
+	if len(taken) != 2 || taken[0].ID != steps.CRDConvert || taken[1].ID != steps.CRDWebhook || taken[1].Parent != 0 {
+		t.Fatalf("got %+v", taken)
 	}
-	if before, after := string(steps[0].Before), string(steps[0].After); !strings.Contains(before, `"size":1`) || !strings.Contains(after, `"length":1`) {
+	if before, after := string(taken[0].Before), string(taken[0].After); !strings.Contains(before, `"size":1`) || !strings.Contains(after, `"length":1`) {
 		t.Errorf("%s became %s", before, after)
 	}
-	if steps[1].Subject != hook.Server.URL+"/convert" {
-		t.Errorf("asked %s", steps[1].Subject)
+	if taken[1].Subject != hook.Server.URL+"/convert" {
+		t.Errorf("asked %s", taken[1].Subject)
 	}
 	attrs := map[string]int64{}
-	for _, attr := range steps[1].Attrs {
+	for _, attr := range taken[1].Attrs {
 		attrs[attr.Name] = attr.Int
 	}
 	if attrs["objects"] != 1 || attrs["attempts"] != 1 {
-		t.Errorf("got %v", steps[1].Attrs)
+		t.Errorf("got %v", taken[1].Attrs)
 	}
 }

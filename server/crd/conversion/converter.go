@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -87,7 +89,7 @@ func (c *Converter) Convert(ctx context.Context, in runtime.Object, to schema.Gr
 	if !needsConversion(in, to.String()) {
 		return in, nil
 	}
-	ctx, step := trace.Start(ctx, trace.CRDConvert, c.name)
+	ctx, step := trace.Start(ctx, steps.CRDConvert, c.name)
 	defer step.End(&err)
 	if step.Recording() {
 		step.Text("from", versionsOf(in, to))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/conversion"
@@ -143,7 +145,7 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion,
 	isList bool) (out []*unstructured.Unstructured, err error) {
 	uid := uuid.NewUUID()
-	ctx, step := trace.Start(ctx, trace.CRDWebhook, w.url)
+	ctx, step := trace.Start(ctx, steps.CRDWebhook, w.url)
 	defer step.End(&err)
 	step.Int("objects", int64(len(objects)))
 	step.Text("uid", string(uid))

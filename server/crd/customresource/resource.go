@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -122,7 +124,7 @@ var schemaCompiled = trace.Because("schema-compiled",
 	"只编译结构：校验器和规则由第一个需要它们的写请求编译")
 
 func compile(c Config, version string) (_ *schema.Schema, err error) {
-	note := trace.Note(c.Notes, trace.InstallSchema, version)
+	note := trace.Note(c.Notes, steps.InstallSchema, version)
 	defer note.End(&err)
 	note.Why(schemaCompiled)
 	return schema.Compile(c.Definition, version, c.Limits)

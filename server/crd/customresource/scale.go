@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,7 +86,7 @@ func (r *ScaleREST) ConvertToTable(ctx context.Context, object, tableOptions run
 }
 
 func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.CustomScaleGet, name)
+	ctx, step := trace.Start(ctx, steps.CustomScaleGet, name)
 	defer step.End(&err)
 	obj, err := r.store.GetEncoded(ctx, name, options)
 	if err != nil {
@@ -103,7 +105,7 @@ func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 // Update changes the wanted number of replicas. It never creates.
 func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
-	ctx, step := trace.Start(ctx, trace.CustomScaleUpdate, name)
+	ctx, step := trace.Start(ctx, steps.CustomScaleUpdate, name)
 	defer step.End(&err)
 	obj, _, err := r.store.Update(ctx, name, &scaleUpdate{UpdatedObjectInfo: objInfo, rest: r},
 		r.validateScale(createValidation), r.validateScaleUpdate(updateValidation), false, options)

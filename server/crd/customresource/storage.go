@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,7 +54,7 @@ func (r *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 
 // GetEncoded calls the Store within a step. The Store serves the other verbs directly.
 func (r *REST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.CustomGet, name)
+	ctx, step := trace.Start(ctx, steps.CustomGet, name)
 	defer step.End(&err)
 	return r.Store.GetEncoded(ctx, name, options)
 }
@@ -83,7 +85,7 @@ func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOp
 }
 
 func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.CustomStatusGet, name)
+	ctx, step := trace.Start(ctx, steps.CustomStatusGet, name)
 	defer step.End(&err)
 	return r.store.GetEncoded(ctx, name, options)
 }
@@ -91,7 +93,7 @@ func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav
 // Update never creates: the permission to change a status does not include creating objects.
 func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
-	ctx, step := trace.Start(ctx, trace.CustomStatusUpdate, name)
+	ctx, step := trace.Start(ctx, steps.CustomStatusUpdate, name)
 	defer step.End(&err)
 	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
 }

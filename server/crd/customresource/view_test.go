@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/peertest"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
@@ -375,10 +376,10 @@ func testStoredInSeveralVersions(t *testing.T) {
 func TestJourneyOfAConversion(t *testing.T) {
 	s, _ := withWebhook(t)
 	s.send(t, "POST", path("v1", ""), crontab("v1", "a", `{"size":1}`)).want(t, 201)
-	steps := s.journey()
+	taken := s.journey()
 	s.send(t, "GET", path("v2", "/a"), "").want(t, 200)
 	var got []string
-	for _, step := range steps() {
+	for _, step := range taken() {
 		got = append(got, step.ID.String())
 	}
 	want := []string{"store.get", "dryrun.get", "etcd3.get", "crd.convert", "crd.webhook", "crd.prune"}
@@ -391,7 +392,7 @@ func TestJourneyOfAConversion(t *testing.T) {
 	if i < len(want) {
 		t.Errorf("want %v among %v", want, got)
 	}
-	if info := trace.CRDConvert.Info(); info.Layer != trace.LayerStore {
+	if info := steps.CRDConvert.Info(); info.Layer != steps.LayerStore {
 		t.Errorf("got %+v", info)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -16,7 +18,7 @@ type hostile struct {
 	name   string
 	schema *Schema
 	obj    map[string]any
-	id     trace.ID
+	id     steps.ID
 	// says is how the text of the step begins, empty if it has none.
 	says string
 	// fails is what the error of the stage begins with.
@@ -57,16 +59,16 @@ func hostiles(t testing.TB, n int) []hostile {
 	}
 	below := func(v any) map[string]any { return of(map[string]any{long: v}) }
 	return []hostile{
-		{"defaults above the limit", compile(t, wide), of(empty), trace.CRDDefault, "", "Request entity too large: the defaults of the schema would add"},
-		{"defaults", compile(t, small), of(empty), trace.CRDDefault, fmt.Sprintf("defaults set, in all %d: spec.v[0].a, ", n), ""},
-		{"nulls", compile(t, deep), below(many(nil)), trace.CRDPrune, fmt.Sprintf("nulls dropped where the schema allows none, in all %d: ", n), ""},
-		{"unknown fields", compile(t, known), below(many("x")), trace.CRDPrune, fmt.Sprintf("unknown fields dropped, in all %d: ", n), ""},
-		{"embedded metadata", compile(t, embedded), below(meta), trace.CRDPrune, fmt.Sprintf("unknown fields dropped, in all %d: ", 2*len(meta)), ""},
+		{"defaults above the limit", compile(t, wide), of(empty), steps.CRDDefault, "", "Request entity too large: the defaults of the schema would add"},
+		{"defaults", compile(t, small), of(empty), steps.CRDDefault, fmt.Sprintf("defaults set, in all %d: spec.v[0].a, ", n), ""},
+		{"nulls", compile(t, deep), below(many(nil)), steps.CRDPrune, fmt.Sprintf("nulls dropped where the schema allows none, in all %d: ", n), ""},
+		{"unknown fields", compile(t, known), below(many("x")), steps.CRDPrune, fmt.Sprintf("unknown fields dropped, in all %d: ", n), ""},
+		{"embedded metadata", compile(t, embedded), below(meta), steps.CRDPrune, fmt.Sprintf("unknown fields dropped, in all %d: ", 2*len(meta)), ""},
 	}
 }
 
 func (h *hostile) run(ctx context.Context, obj map[string]any) (unknown []string, err error) {
-	if h.id == trace.CRDDefault {
+	if h.id == steps.CRDDefault {
 		return nil, h.schema.Default(ctx, obj)
 	}
 	return h.schema.Prune(ctx, obj, PruneOptions{UnknownFieldPaths: true})

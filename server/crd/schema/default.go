@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +24,7 @@ const storedFactor = 8
 // Default sets the defaults of missing fields. It fails with a 413 if they would add more than Limits.Bytes, or
 // when ctx ends. The object is incomplete then.
 func (s *Schema) Default(ctx context.Context, obj map[string]any) (err error) {
-	_, step := trace.Start(ctx, trace.CRDDefault, s.kind.Kind)
+	_, step := trace.Start(ctx, steps.CRDDefault, s.kind.Kind)
 	defer step.End(&err)
 	if step.Objects() {
 		step.Before(&unstructured.Unstructured{Object: obj})

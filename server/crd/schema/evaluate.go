@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
@@ -379,7 +381,7 @@ func (r *ruleReport) start(n *place, i int, path *field.Path) *trace.Step {
 
 func (r *ruleReport) step(n *place, i int, at string) *trace.Step {
 	r.steps++
-	_, step := trace.Start(r.ctx, trace.CRDCEL, at)
+	_, step := trace.Start(r.ctx, steps.CRDCEL, at)
 	step.Text("rule", n.rules[i].Rule)
 	return step
 }

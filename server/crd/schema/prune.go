@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -28,7 +30,7 @@ type PruneOptions struct {
 // that are not allowed and that no default replaces. It coerces metadata to ObjectMeta, also in embedded
 // resources. For an object of another kind, it coerces only the metadata.
 func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOptions) (unknownFieldPaths []string, err error) {
-	_, step := trace.Start(ctx, trace.CRDPrune, s.kind.Kind)
+	_, step := trace.Start(ctx, steps.CRDPrune, s.kind.Kind)
 	defer step.End(&err)
 	if step.Objects() {
 		step.Before(&unstructured.Unstructured{Object: obj})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	structurallisttype "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -78,7 +80,7 @@ var (
 )
 
 func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs field.ErrorList) {
-	ctx, step := trace.Start(ctx, trace.CRDValidate, s.kind.Kind)
+	ctx, step := trace.Start(ctx, steps.CRDValidate, s.kind.Kind)
 	defer func() {
 		errs = cut(errs)
 		endWith(step, errs)

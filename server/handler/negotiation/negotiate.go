@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/munnerz/goautoneg"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -71,7 +73,7 @@ var noMediaType = trace.Because("no-media-type",
 func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer,
 	restrictions EndpointRestrictions) (_ MediaTypeOptions, _ runtime.SerializerInfo, err error) {
 	header := req.Header.Get("Accept")
-	_, step := trace.Start(req.Context(), trace.HandlerMediaType, header)
+	_, step := trace.Start(req.Context(), steps.HandlerMediaType, header)
 	defer step.End(&err)
 	options, better, ok := negotiate(header, ns.SupportedMediaTypes(), restrictions)
 	if !ok {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -29,7 +31,7 @@ var (
 // It returns when etcd has been reached, or with an error that says why it could not be.
 func Create(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface, _ DestroyFunc,
 	err error) {
-	note := trace.Note(c.Notes, trace.StorageFactory, c.GroupResource.String())
+	note := trace.Note(c.Notes, steps.StorageFactory, c.GroupResource.String())
 	defer note.End(&err)
 	if err := checkType(c.Type); err != nil {
 		return nil, nil, err
@@ -91,7 +93,7 @@ var (
 
 func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface,
 	_ DestroyFunc, err error) {
-	note := trace.Note(c.Notes, trace.StorageEtcd3, c.Prefix)
+	note := trace.Note(c.Notes, steps.StorageEtcd3, c.Prefix)
 	defer note.End(&err)
 	if c.Transport.InProcess != nil {
 		note.Why(etcdInProcess)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,7 +85,7 @@ func TestStorageTypes(t *testing.T) {
 			destroy()
 		}
 		w := &trace.Way{}
-		if w.Add(resource.Notes); w.Steps[0].ID != trace.StorageFactory || w.Steps[0].Error != want || want == "" && w.Steps[0].Why == "" {
+		if w.Add(resource.Notes); w.Steps[0].ID != steps.StorageFactory || w.Steps[0].Error != want || want == "" && w.Steps[0].Why == "" {
 			t.Errorf("%q is noted as %+v", storageType, w.Steps)
 		}
 		_, err = factory.CreateHealthCheck(t.Context(), *c)

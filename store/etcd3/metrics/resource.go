@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -64,7 +66,7 @@ var (
 // Request counts a request of ctx that began at start and ended now, with err.
 func (r *Resource) Request(ctx context.Context, operation Operation, err error, start time.Time) {
 	took := time.Since(start)
-	_, step := trace.Start(ctx, trace.Etcd3Metrics, "")
+	_, step := trace.Start(ctx, steps.Etcd3Metrics, "")
 	defer step.End(nil)
 	o := &r.operations[operation]
 	o.once.Do(func() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -77,7 +77,7 @@ func (b *builder) decisions(j *v1alpha1.Journey) {
 	title := b.words.Phrase("What its steps decided, behind the filters:")
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
-		if s.Why == "" || s.Layer == trace.LayerFilter.String() {
+		if s.Why == "" || s.Layer == steps.LayerFilter.String() {
 			continue
 		}
 		if title != "" {
@@ -251,7 +251,7 @@ func (b *builder) by(j *v1alpha1.Journey, f *blame.Field) (string, *Link) {
 // admits reports whether a step is one of several in admission, told apart only by their subjects.
 func admits(s *v1alpha1.Step) bool {
 	switch s.ID {
-	case trace.HandlerAdmit.String(), trace.HandlerWebhook.String(), trace.HandlerPolicy.String():
+	case steps.HandlerAdmit.String(), steps.HandlerWebhook.String(), steps.HandlerPolicy.String():
 		return s.Subject != ""
 	}
 	return false

@@ -7,13 +7,13 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // etcdLayer is the layer of the steps that call etcd.
-var etcdLayer = trace.LayerEtcd.String()
+var etcdLayer = steps.LayerEtcd.String()
 
 // etcd lists the requests to etcd of a step and of the steps below it; if there are none, those of the whole request.
 func (b *builder) etcd(j *v1alpha1.Journey, i int) {
@@ -34,10 +34,10 @@ func (b *builder) etcd(j *v1alpha1.Journey, i int) {
 }
 
 // asksBelow returns the steps that called etcd: among the i-th and those below it, or among all if i is -1.
-func asksBelow(steps []v1alpha1.Step, i int) []int {
+func asksBelow(taken []v1alpha1.Step, i int) []int {
 	var asked []int
-	for n := max(i, 0); n < len(steps); n++ {
-		if steps[n].Layer == etcdLayer && (i < 0 || within(steps, n, i)) {
+	for n := max(i, 0); n < len(taken); n++ {
+		if taken[n].Layer == etcdLayer && (i < 0 || within(taken, n, i)) {
 			asked = append(asked, n)
 		}
 	}

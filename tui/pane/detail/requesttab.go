@@ -2,7 +2,7 @@ package detail
 
 import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -70,7 +70,7 @@ func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 // actsAs names the user that the client impersonates, and reports a refusal.
 func (b *builder) actsAs(j *v1alpha1.Journey) string {
 	for i := range j.Status.Steps {
-		if s := &j.Status.Steps[i]; s.ID == trace.FilterImpersonation.String() && s.Error != "" && j.Spec.ImpersonatedUser != "" {
+		if s := &j.Status.Steps[i]; s.ID == steps.FilterImpersonation.String() && s.Error != "" && j.Spec.ImpersonatedUser != "" {
 			return b.words.Phrase("%s: refused", j.Spec.ImpersonatedUser)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // timeKind classifies a step's own time.
@@ -55,9 +55,9 @@ func reportTime(j *v1alpha1.Journey) *timeReport {
 		r.Steps[i] = stepTime{Start: max(micros(s.StartMicros), 0), Took: max(time.Duration(s.TookNanos), 0), Running: s.TookNanos < 0}
 		last = max(last, r.Steps[i].Start+r.Steps[i].Took)
 		switch {
-		case trace.InfoOf(s.ID).Waits:
+		case steps.InfoOf(s.ID).Waits:
 			r.Steps[i].Kind = waitTime
-		case s.Layer == trace.LayerEtcd.String():
+		case s.Layer == steps.LayerEtcd.String():
 			r.Steps[i].Kind = etcdTime
 		}
 		if parent := int(s.Parent); parent >= 0 && parent < i {
@@ -82,7 +82,7 @@ func reportTime(j *v1alpha1.Journey) *timeReport {
 }
 
 // add adds up the steps' own times.
-func (r *timeReport) add(steps []v1alpha1.Step) {
+func (r *timeReport) add(taken []v1alpha1.Step) {
 	accounted := time.Duration(0)
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -99,7 +99,7 @@ func (r *timeReport) add(steps []v1alpha1.Step) {
 		default:
 			r.Work += s.Own
 		}
-		if parent := int(steps[i].Parent); parent < 0 || parent >= i {
+		if parent := int(taken[i].Parent); parent < 0 || parent >= i {
 			accounted += s.Took
 		}
 	}

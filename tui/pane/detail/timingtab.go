@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
@@ -64,7 +64,7 @@ func (b *builder) bars(j *v1alpha1.Journey, r *timeReport, selected int) {
 		text{kind: label, text: line(b.words.Phrase("step"), b.words.Phrase("when"), b.words.Phrase("itself"), b.words.Phrase("in all"))})
 	filters, count := time.Duration(0), 0
 	for i := range r.Steps {
-		if j.Status.Steps[i].Layer == trace.LayerFilter.String() && i != selected {
+		if j.Status.Steps[i].Layer == steps.LayerFilter.String() && i != selected {
 			filters += r.Steps[i].Own
 			count++
 		}
@@ -74,7 +74,7 @@ func (b *builder) bars(j *v1alpha1.Journey, r *timeReport, selected int) {
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if j.Status.Steps[i].Layer == trace.LayerFilter.String() && i != selected {
+		if j.Status.Steps[i].Layer == steps.LayerFilter.String() && i != selected {
 			continue
 		}
 		took := draw.Duration(s.Took)

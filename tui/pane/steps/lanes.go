@@ -2,12 +2,12 @@ package steps
 
 import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // lanesWidth is the width of the lanes: a cell for each lane, and one between. Calls go to the right; a step to the
 // left of its caller calls back to an upper layer.
-const lanesWidth = 2*len(trace.Lanes) - 1
+const lanesWidth = 2*len(steps.Lanes) - 1
 
 // lanesHead returns the names of the lanes.
 func lanesHead() string {
@@ -15,7 +15,7 @@ func lanesHead() string {
 	for i := range head {
 		head[i] = ' '
 		if i%2 == 0 {
-			head[i] = trace.Lanes[i/2]
+			head[i] = steps.Lanes[i/2]
 		}
 	}
 	return string(head)
@@ -48,27 +48,27 @@ func (p picture) arrow(from, to int, origin, shaft rune) {
 // called draws the i-th step: a * in its lane, a | in the lanes of the calls that wait for it, and the way of control
 // to it. A call from another lane is +->*, a call back up is *<-+. A return from the previous call, in the row above,
 // is *<··. Steps of layers without a lane have no picture.
-func called(steps []v1alpha1.Step, i, above int) string {
+func called(taken []v1alpha1.Step, i, above int) string {
 	p := blank()
-	own, ok := trace.LaneOf(steps[i].Layer)
+	own, ok := steps.LaneOf(taken[i].Layer)
 	if !ok {
 		return string(p)
 	}
-	caller := parentOf(steps, i)
-	for n := caller; n >= 0; n = parentOf(steps, n) {
-		if l, ok := trace.LaneOf(steps[n].Layer); ok {
+	caller := parentOf(taken, i)
+	for n := caller; n >= 0; n = parentOf(taken, n) {
+		if l, ok := steps.LaneOf(taken[n].Layer); ok {
 			p[2*l] = '|'
 		}
 	}
 	from, known := own, false
 	if caller >= 0 {
-		from, known = trace.LaneOf(steps[caller].Layer)
+		from, known = steps.LaneOf(taken[caller].Layer)
 	}
 	switch {
 	case known && from != own:
 		p.arrow(from, own, '+', '-')
 	case above >= 0:
-		if from, known = trace.LaneOf(steps[above].Layer); known && from != own {
+		if from, known = steps.LaneOf(taken[above].Layer); known && from != own {
 			p.arrow(from, own, '·', '·')
 		}
 	}
@@ -77,8 +77,8 @@ func called(steps []v1alpha1.Step, i, above int) string {
 }
 
 // parentOf returns the step that called the i-th, which began before it; -1 for none.
-func parentOf(steps []v1alpha1.Step, i int) int {
-	if parent := int(steps[i].Parent); parent >= 0 && parent < i {
+func parentOf(taken []v1alpha1.Step, i int) int {
+	if parent := int(taken[i].Parent); parent >= 0 && parent < i {
 		return parent
 	}
 	return -1
@@ -88,11 +88,11 @@ func parentOf(steps []v1alpha1.Step, i int) int {
 // before.
 func causes(from, to string) string {
 	p := blank()
-	own, ok := trace.LaneOf(to)
+	own, ok := steps.LaneOf(to)
 	if !ok {
 		return string(p)
 	}
-	if source, known := trace.LaneOf(from); known && source != own {
+	if source, known := steps.LaneOf(from); known && source != own {
 		p.arrow(source, own, '~', '~')
 	}
 	p[2*own] = 'o'
@@ -100,11 +100,11 @@ func causes(from, to string) string {
 }
 
 // depthIn returns the depth of a step within its own lane: the lanes show the rest.
-func depthIn(steps []v1alpha1.Step, i int) int {
+func depthIn(taken []v1alpha1.Step, i int) int {
 	depth := 0
-	own, _ := trace.LaneOf(steps[i].Layer)
-	for n := parentOf(steps, i); n >= 0; n = parentOf(steps, n) {
-		if lane, _ := trace.LaneOf(steps[n].Layer); lane != own {
+	own, _ := steps.LaneOf(taken[i].Layer)
+	for n := parentOf(taken, i); n >= 0; n = parentOf(taken, n) {
+		if lane, _ := steps.LaneOf(taken[n].Layer); lane != own {
 			break
 		}
 		depth++

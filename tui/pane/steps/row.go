@@ -8,7 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -41,8 +41,8 @@ func (c columns) rail() bool { return c.took == 0 }
 
 // columnsFor shares w cells. As the pane gets narrower, it drops the reason first, then the layer's name, which the
 // lanes show too, then the lanes, and at last all but numbers and titles.
-func columnsFor(w, steps int) columns {
-	c := columns{number: len(strconv.Itoa(max(steps, 1)))}
+func columnsFor(w, taken int) columns {
+	c := columns{number: len(strconv.Itoa(max(taken, 1)))}
 	if w+2 < railBelow {
 		c.title = max(w-marksWidth-(c.number+1), 0)
 		return c
@@ -189,7 +189,7 @@ func (p *Pane) textOf(n *node, i int) rowText {
 			took: after(m.AfterMicros), why: words.Phrase("caused by revision %d", m.Revision)}
 	case isDelivery:
 		d := &st.Deliveries[n.index]
-		return rowText{layer: "watch", lanes: causes(trace.LayerCacher.String(), trace.LayerHandler.String()),
+		return rowText{layer: "watch", lanes: causes(steps.LayerCacher.String(), steps.LayerHandler.String()),
 			title: words.Phrase("%s to %s", d.Type, watcher(d, words)), took: after(d.AfterMicros),
 			why: words.Phrase("caused by revision %d, sent by journey %s", d.Revision, d.Watcher)}
 	}
@@ -216,14 +216,14 @@ func (p *Pane) textOf(n *node, i int) rowText {
 }
 
 // groupTitle is the title of a folded group: the number of filters, or the names of details.
-func groupTitle(n *node, steps []v1alpha1.Step, words lang.Language) string {
+func groupTitle(n *node, taken []v1alpha1.Step, words lang.Language) string {
 	var names []string
 	filters := 0
 	for _, child := range n.children {
-		if isFilter(child, steps) {
+		if isFilter(child, taken) {
 			filters++
 		} else {
-			names = append(names, trace.Detail(steps[child.step].ID))
+			names = append(names, steps.Detail(taken[child.step].ID))
 		}
 	}
 	if filters == 0 {
@@ -255,12 +255,12 @@ func (p *Pane) heat(n *node) (sign string, hot bool) {
 }
 
 // alone returns the time of each step without the steps that it called, in nanoseconds.
-func alone(steps []v1alpha1.Step) []int64 {
-	own := make([]int64, len(steps))
-	for i := range steps {
-		own[i] += max(steps[i].TookNanos, 0)
-		if parent := parentOf(steps, i); parent >= 0 {
-			own[parent] -= max(steps[i].TookNanos, 0)
+func alone(taken []v1alpha1.Step) []int64 {
+	own := make([]int64, len(taken))
+	for i := range taken {
+		own[i] += max(taken[i].TookNanos, 0)
+		if parent := parentOf(taken, i); parent >= 0 {
+			own[parent] -= max(taken[i].TookNanos, 0)
 		}
 	}
 	return own
@@ -308,11 +308,11 @@ func watcher(d *v1alpha1.Delivery, words lang.Language) string {
 }
 
 // sum adds up the durations of the nodes' steps.
-func sum(nodes []*node, steps []v1alpha1.Step) time.Duration {
+func sum(nodes []*node, taken []v1alpha1.Step) time.Duration {
 	var d time.Duration
 	for _, n := range nodes {
 		if n.called() {
-			d += max(time.Duration(steps[n.step].TookNanos), 0)
+			d += max(time.Duration(taken[n.step].TookNanos), 0)
 		}
 	}
 	return d

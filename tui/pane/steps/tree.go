@@ -5,7 +5,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // kind is the type of a row in the tree.
@@ -43,36 +43,36 @@ func (n *node) called() bool { return n.kind == isStep }
 func (n *node) caused() bool { return n.kind == isMark || n.kind == isDelivery }
 
 // filterLayer is the layer whose steps are grouped, as details are.
-var filterLayer = trace.LayerFilter.String()
+var filterLayer = steps.LayerFilter.String()
 
 // depthMost limits the indentation of the tree.
 const depthMost = 24
 
 // tree nests the steps by their calls, and hangs the consequences of a write below the step that wrote.
 func tree(status *v1alpha1.JourneyStatus) []*node {
-	steps := status.Steps
-	nodes := make([]*node, len(steps))
+	taken := status.Steps
+	nodes := make([]*node, len(taken))
 	writers := map[int64]*node{}
 	var roots []*node
-	for i := range steps {
+	for i := range taken {
 		n := &node{step: i, first: i}
 		nodes[i] = n
-		if parent := parentOf(steps, i); parent >= 0 {
+		if parent := parentOf(taken, i); parent >= 0 {
 			n.depth = min(nodes[parent].depth+1, depthMost)
 			nodes[parent].children = append(nodes[parent].children, n)
 		} else {
 			roots = append(roots, n)
 		}
-		if _, revision, ok := blame.StepWrite(&steps[i]); ok {
+		if _, revision, ok := blame.StepWrite(&taken[i]); ok {
 			writers[revision] = n
 		}
 	}
-	roots = group(roots, steps, isRootDetail)
-	groupDetails(nodes, steps)
+	roots = group(roots, taken, isRootDetail)
+	groupDetails(nodes, taken)
 	hang := func(n *node, revision int64) {
 		writer := writers[revision]
 		if writer == nil {
-			n.step, n.first = -1, len(steps)+n.index
+			n.step, n.first = -1, len(taken)+n.index
 			roots = append(roots, n)
 			return
 		}
@@ -88,38 +88,38 @@ func tree(status *v1alpha1.JourneyStatus) []*node {
 	return roots
 }
 
-func isFilter(n *node, steps []v1alpha1.Step) bool { return steps[n.step].Layer == filterLayer }
+func isFilter(n *node, taken []v1alpha1.Step) bool { return taken[n.step].Layer == filterLayer }
 
-func isRootDetail(n *node, steps []v1alpha1.Step) bool {
-	return isFilter(n, steps) || isDetail(n, steps)
+func isRootDetail(n *node, taken []v1alpha1.Step) bool {
+	return isFilter(n, taken) || isDetail(n, taken)
 }
 
 // isDetail reports whether a step is a fine one that called no other and succeeded.
-func isDetail(n *node, steps []v1alpha1.Step) bool {
-	s := &steps[n.step]
-	return len(n.children) == 0 && s.Error == "" && trace.InfoOf(s.ID).Fine
+func isDetail(n *node, taken []v1alpha1.Step) bool {
+	s := &taken[n.step]
+	return len(n.children) == 0 && s.Error == "" && steps.InfoOf(s.ID).Fine
 }
 
 // onlyDetails reports whether a step called nothing but details.
-func onlyDetails(n *node, steps []v1alpha1.Step) bool {
+func onlyDetails(n *node, taken []v1alpha1.Step) bool {
 	return n.called() && len(n.children) > 0 && !slices.ContainsFunc(n.children, func(child *node) bool {
-		return !child.called() || !isDetail(child, steps)
+		return !child.called() || !isDetail(child, taken)
 	})
 }
 
 // groupDetails groups the details below each of the nodes.
-func groupDetails(nodes []*node, steps []v1alpha1.Step) {
+func groupDetails(nodes []*node, taken []v1alpha1.Step) {
 	for _, n := range nodes {
-		n.children = group(n.children, steps, isDetail)
+		n.children = group(n.children, taken, isDetail)
 	}
 }
 
 // group puts each run of nodes of a kind below one node.
-func group(roots []*node, steps []v1alpha1.Step, ofKind func(*node, []v1alpha1.Step) bool) []*node {
+func group(roots []*node, taken []v1alpha1.Step, ofKind func(*node, []v1alpha1.Step) bool) []*node {
 	var out []*node
 	for i := 0; i < len(roots); {
 		end := i
-		for end < len(roots) && ofKind(roots[end], steps) {
+		for end < len(roots) && ofKind(roots[end], taken) {
 			end++
 		}
 		if end-i < 2 {
@@ -143,16 +143,16 @@ func deepen(nodes []*node) {
 }
 
 // failed reports whether the node or a step below it ended with an error.
-func failed(n *node, steps []v1alpha1.Step) bool {
-	if n.called() && steps[n.step].Error != "" {
+func failed(n *node, taken []v1alpha1.Step) bool {
+	if n.called() && taken[n.step].Error != "" {
 		return true
 	}
-	return anyFailed(n.children, steps)
+	return anyFailed(n.children, taken)
 }
 
-func anyFailed(nodes []*node, steps []v1alpha1.Step) bool {
+func anyFailed(nodes []*node, taken []v1alpha1.Step) bool {
 	for _, n := range nodes {
-		if failed(n, steps) {
+		if failed(n, taken) {
 			return true
 		}
 	}

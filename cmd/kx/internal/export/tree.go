@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
@@ -42,7 +42,7 @@ func nodes(j *v1alpha1.Journey) (roots []*node) {
 
 // passed reports whether the step is a filter that let the request pass.
 func (n *node) passed() bool {
-	return n.Layer == trace.LayerFilter.String() && n.Error == "" && len(n.Calls) == 0 && len(n.Done) == 0
+	return n.Layer == steps.LayerFilter.String() && n.Error == "" && len(n.Calls) == 0 && len(n.Done) == 0
 }
 
 // took returns the duration of the step, or "" while it runs.

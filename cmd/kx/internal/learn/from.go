@@ -11,13 +11,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
@@ -52,18 +53,18 @@ func From(j *v1alpha1.Journey, stored []byte, file string, chosen []string) (str
 	return d.text.String(), nil
 }
 
-func (d *draft) choose(names []string) (steps []*v1alpha1.Step, err error) {
+func (d *draft) choose(names []string) (walk []*v1alpha1.Step, err error) {
 	all := d.journey.Status.Steps
 	if len(names) == 0 {
 		return d.downward(), nil
 	}
 	var taken []string
 	for i := range all {
-		if _, known := trace.Lookup(all[i].ID); !known || slices.Contains(taken, all[i].ID) {
+		if _, known := steps.Lookup(all[i].ID); !known || slices.Contains(taken, all[i].ID) {
 			continue
 		}
 		if taken = append(taken, all[i].ID); slices.Contains(names, all[i].ID) {
-			steps = append(steps, &all[i])
+			walk = append(walk, &all[i])
 		}
 	}
 	for _, name := range names {
@@ -71,7 +72,7 @@ func (d *draft) choose(names []string) (steps []*v1alpha1.Step, err error) {
 			return nil, fmt.Errorf("journey %s did not take the step %q; its steps are %s", d.journey.Name, name, strings.Join(taken, ", "))
 		}
 	}
-	return steps, nil
+	return walk, nil
 }
 
 // downward returns the path from the handler to the lowest layer. At each step it follows the call that leads lowest,
@@ -79,12 +80,12 @@ func (d *draft) choose(names []string) (steps []*v1alpha1.Step, err error) {
 func (d *draft) downward() (way []*v1alpha1.Step) {
 	all := d.journey.Status.Steps
 	lowest := lowestBelow(all)
-	at := slices.IndexFunc(all, func(s v1alpha1.Step) bool { return s.Layer == trace.LayerHandler.String() && !trace.InfoOf(s.ID).Fine })
+	at := slices.IndexFunc(all, func(s v1alpha1.Step) bool { return s.Layer == steps.LayerHandler.String() && !steps.InfoOf(s.ID).Fine })
 	for at >= 0 {
 		way = append(way, &all[at])
 		next := -1
 		for i := range all {
-			if _, known := trace.Lookup(all[i].ID); !known || int(all[i].Parent) != at || i <= at || trace.InfoOf(all[i].ID).Fine {
+			if _, known := steps.Lookup(all[i].ID); !known || int(all[i].Parent) != at || i <= at || steps.InfoOf(all[i].ID).Fine {
 				continue
 			}
 			if next < 0 || cmp.Or(cmp.Compare(lowest[i], lowest[next]), cmp.Compare(all[i].TookNanos, all[next].TookNanos)) > 0 {
@@ -100,7 +101,7 @@ func (d *draft) downward() (way []*v1alpha1.Step) {
 func lowestBelow(all []v1alpha1.Step) []int {
 	lowest := make([]int, len(all))
 	for i := len(all) - 1; i >= 0; i-- {
-		lowest[i] = max(lowest[i], slices.Index(trace.Layers(), all[i].Layer))
+		lowest[i] = max(lowest[i], slices.Index(steps.Layers(), all[i].Layer))
 		if parent := int(all[i].Parent); parent >= 0 && parent < i {
 			lowest[parent] = max(lowest[parent], lowest[i])
 		}
@@ -115,10 +116,10 @@ func (d *draft) head(file string) {
 	spec := d.journey.Spec
 	asked, _, _ := strings.Cut(spec.URI, "?")
 	fmt.Fprintf(&d.text, "---\nid: %s\ntitle: %q\nminutes: 5\n", id, escape.Line(spec.Method+" "+asked))
-	if d.took(trace.LayerCacher) && !d.took(trace.LayerEtcd3) {
+	if d.took(steps.LayerCacher) && !d.took(steps.LayerEtcd3) {
 		d.text.WriteString("serve: [--watch-cache-prefill]\n") // without it a new server's cache is empty, and etcd answers
 	}
-	rest := slices.IndexFunc(d.steps, func(s *v1alpha1.Step) bool { return s.Layer == trace.LayerREST.String() })
+	rest := slices.IndexFunc(d.steps, func(s *v1alpha1.Step) bool { return s.Layer == steps.LayerREST.String() })
 	if rest >= 0 && d.journey.Status.Code < 400 {
 		broken := filter.Compose("step", d.steps[rest].ID, "resource", spec.Resource)
 		fmt.Fprintf(&d.text, "mutation:\n  of: ask\n  fault: {effect: Fail, code: 500, filter: %q}\n", broken)
@@ -134,9 +135,9 @@ Say in two sentences what the question is.
 }
 
 // took reports whether the request took a step of the layer, apart from fine details.
-func (d *draft) took(layer trace.Layer) bool {
+func (d *draft) took(layer steps.Layer) bool {
 	return slices.ContainsFunc(d.journey.Status.Steps,
-		func(s v1alpha1.Step) bool { return s.Layer == layer.String() && !trace.InfoOf(s.ID).Fine })
+		func(s v1alpha1.Step) bool { return s.Layer == layer.String() && !steps.InfoOf(s.ID).Fine })
 }
 
 // request writes the setup and the request.
@@ -226,7 +227,7 @@ func (d *draft) asked() (all []question) {
 			continue
 		}
 		q := question{id: fmt.Sprintf("next-%d", len(all)+1), step: caller.ID, answers: d.wrong(called), right: len(all)%3 + 1}
-		q.answers = slices.Insert(q.answers, min(q.right-1, len(q.answers)), trace.InfoOf(called.ID).Title)
+		q.answers = slices.Insert(q.answers, min(q.right-1, len(q.answers)), steps.InfoOf(called.ID).Title)
 		all = append(all, q)
 	}
 	return all
@@ -238,7 +239,7 @@ func (d *draft) wrong(right *v1alpha1.Step) (titles []string) {
 		return slices.ContainsFunc(d.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.ID == id })
 	}
 	for _, same := range []bool{true, false} {
-		for _, id := range trace.All() {
+		for _, id := range steps.All() {
 			info := id.Info()
 			if len(titles) < 2 && (info.Layer.String() == right.Layer) == same && !info.Fine && !taken(id.String()) {
 				titles = append(titles, info.Title)
@@ -280,7 +281,7 @@ func (d *draft) expectations() {
 	reasons := server.Reasons()
 	for _, s := range d.steps {
 		// It is chance whether a cache was up to date when a list was requested.
-		if s.Reason == nil || s.ID == trace.CacherList.String() {
+		if s.Reason == nil || s.ID == steps.CacherList.String() {
 			continue
 		}
 		if _, known := reasons.Reason(s.Reason.Kind); known {
@@ -297,7 +298,7 @@ func (d *draft) expectations() {
 // rest writes the blocks for the screen, and the steps whose functions are worth reading.
 func (d *draft) rest() {
 	for i, s := range d.steps {
-		say := trace.InfoOf(s.ID).Title + "."
+		say := steps.InfoOf(s.ID).Title + "."
 		switch {
 		case s.Why != "":
 			say = s.Why + "."

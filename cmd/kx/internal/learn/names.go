@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/kx-apiserver/kx/core/lesson"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/server"
 )
 
@@ -69,7 +69,7 @@ func unknownName(code string, known Known, own map[string]bool) string {
 	}
 	switch {
 	case stepLike.MatchString(code) && stepFamilies()[code[:strings.IndexByte(code, '.')]]:
-		if _, ok := trace.Lookup(code); !ok {
+		if _, ok := steps.Lookup(code); !ok {
 			return fmt.Sprintf("there is no step %s", code)
 		}
 	case symbolLike.MatchString(code) && humps.MatchString(code):
@@ -109,7 +109,7 @@ func ownWords(l *lesson.Lesson) map[string]bool {
 // stepFamilies holds the first parts of steps' names.
 var stepFamilies = sync.OnceValue(func() map[string]bool {
 	families := map[string]bool{}
-	for _, id := range trace.All() {
+	for _, id := range steps.All() {
 		family, _, _ := strings.Cut(id.String(), ".")
 		families[family] = true
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lesson"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/play"
 )
 
@@ -270,7 +270,7 @@ func (r *run) show(ctx context.Context, part lesson.Show) error {
 
 func (r *run) read(ctx context.Context, part lesson.Read) error {
 	for _, step := range part.Steps {
-		if _, ok := trace.Lookup(step); !ok {
+		if _, ok := steps.Lookup(step); !ok {
 			return r.at(part, "read of %s: there is no step %s", part.Of, step)
 		}
 		if r.mutation != nil {

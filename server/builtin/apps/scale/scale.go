@@ -9,6 +9,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	appsv1beta1 "k8s.io/api/apps/v1beta1"
 	appsv1beta2 "k8s.io/api/apps/v1beta2"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -77,7 +79,7 @@ func (*ScaleREST) New() runtime.Object { return &autoscalingv1.Scale{} }
 func (*ScaleREST) Destroy() {}
 
 func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.ScaleGet, name)
+	ctx, step := trace.Start(ctx, steps.ScaleGet, name)
 	defer step.End(&err)
 	obj, err := r.store.GetEncoded(ctx, name, options)
 	if err != nil {
@@ -89,7 +91,7 @@ func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 // Update changes the desired number of pods. It never creates an object.
 func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
-	ctx, step := trace.Start(ctx, trace.ScaleUpdate, name)
+	ctx, step := trace.Start(ctx, steps.ScaleUpdate, name)
 	defer step.End(&err)
 	obj, _, err := r.store.Update(ctx, name, &updatedObjectInfo{UpdatedObjectInfo: objInfo, rest: r, name: name},
 		r.validateObject(createValidation), r.validateUpdate(updateValidation), false, options)

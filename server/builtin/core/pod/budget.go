@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -103,7 +105,7 @@ var budgetAllows = trace.Because("budget-allows",
 // checkAndDecrement takes one disruption and notes the pod's name in the budget, or returns an error if the budget
 // allows no disruption.
 func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisruptionBudget) (err error) {
-	ctx, step := trace.Start(ctx, trace.PodCheckBudget, b.Name)
+	ctx, step := trace.Start(ctx, steps.PodCheckBudget, b.Name)
 	defer step.End(&err)
 	if err := refusal(b); err != nil {
 		return err

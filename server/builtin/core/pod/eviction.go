@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/steps"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
@@ -58,7 +60,7 @@ func (*EvictionREST) AcceptsGroupVersion(gv schema.GroupVersion) bool {
 // pod must allow the eviction.
 func (r *EvictionREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (_ runtime.Object, err error) {
-	ctx, step := trace.Start(ctx, trace.PodEvict, name)
+	ctx, step := trace.Start(ctx, steps.PodEvict, name)
 	defer step.End(&err)
 	eviction, err := builtin.As[*policyv1.Eviction](obj)
 	if err != nil {

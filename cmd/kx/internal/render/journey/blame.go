@@ -7,7 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
@@ -16,7 +16,7 @@ import (
 func Causes(out io.Writer, chain []*v1alpha1.Journey, unknown error, p Paint) {
 	for i, j := range chain {
 		fmt.Fprintln(out, head(j, p))
-		if len(j.Status.Steps) > 0 && j.Status.Steps[0].ID == trace.ControllerDecide.String() {
+		if len(j.Status.Steps) > 0 && j.Status.Steps[0].ID == steps.ControllerDecide.String() {
 			if why := p.words.Why(j, &j.Status.Steps[0]); why != "" {
 				fmt.Fprintf(out, "  %s %s\n", p.bold(draw.Clean(j.Spec.UserAgent)+":"), p.notes(draw.Clean(why)))
 			}

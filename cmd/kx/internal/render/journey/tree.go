@@ -10,7 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/refusal"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
@@ -19,7 +19,7 @@ import (
 func Brief(out io.Writer, j *v1alpha1.Journey, p Paint) {
 	asked, took := 0, time.Duration(0)
 	for i := range j.Status.Steps {
-		if s := &j.Status.Steps[i]; s.Layer == trace.LayerEtcd.String() {
+		if s := &j.Status.Steps[i]; s.Layer == steps.LayerEtcd.String() {
 			asked++
 			took += max(time.Duration(s.TookNanos), 0)
 		}
@@ -141,10 +141,10 @@ func (t *tree) write() {
 		fmt.Fprintln(t.out,
 			"  "+t.p.dim(t.p.words.Phrase("cause: revision %d, which %s wrote", c.Revision, draw.Clean(cmp.Or(c.Journey, "?")))))
 	}
-	steps := t.j.Status.Steps
+	taken := t.j.Status.Steps
 	t.children = map[int32][]int{}
-	for i := range steps {
-		parent := steps[i].Parent
+	for i := range taken {
+		parent := taken[i].Parent
 		if parent < 0 || int(parent) >= i {
 			parent = -1 // a step begins after its caller
 		}
@@ -198,11 +198,11 @@ const factWidth = 10
 
 // roots writes the steps without a caller. Filters that let the request pass share one line.
 func (t *tree) roots(roots []int) {
-	steps := t.j.Status.Steps
+	taken := t.j.Status.Steps
 	for i := 0; i < len(roots); {
 		end, took := i, time.Duration(0)
 		for ; end < len(roots) && t.passed(roots[end]); end++ {
-			took += max(time.Duration(steps[roots[end]].TookNanos), 0)
+			took += max(time.Duration(taken[roots[end]].TookNanos), 0)
 		}
 		if end-i > 1 && !t.objects {
 			text := t.p.words.Phrase("%d filters let it pass", end-i)
@@ -210,7 +210,7 @@ func (t *tree) roots(roots []int) {
 				text += "; " + t.named(roots[end:end+n])
 				end += n
 			}
-			t.line(nil, trace.LayerFilter.String(), took, "", text, "")
+			t.line(nil, steps.LayerFilter.String(), took, "", text, "")
 			i = end
 			continue
 		}
@@ -222,7 +222,7 @@ func (t *tree) roots(roots []int) {
 // passed reports whether a step is a filter that let the request pass.
 func (t *tree) passed(i int) bool {
 	s := &t.j.Status.Steps[i]
-	return s.Layer == trace.LayerFilter.String() && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
+	return s.Layer == steps.LayerFilter.String() && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
 }
 
 // done lists the interventions at a step.
@@ -283,8 +283,8 @@ func (t *tree) saidBelow(i int) bool {
 }
 
 // details returns the number of leading steps that are details of their caller. They share one line.
-func (t *tree) details(steps []int) (n int) {
-	for !t.objects && n < len(steps) && t.detail(steps[n]) {
+func (t *tree) details(taken []int) (n int) {
+	for !t.objects && n < len(taken) && t.detail(taken[n]) {
 		n++
 	}
 	return n
@@ -293,22 +293,22 @@ func (t *tree) details(steps []int) (n int) {
 // detail reports whether a step is fine-grained and succeeded.
 func (t *tree) detail(i int) bool {
 	s := &t.j.Status.Steps[i]
-	return trace.InfoOf(s.ID).Fine && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
+	return steps.InfoOf(s.ID).Fine && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
 }
 
-func (t *tree) detailLine(steps []int, here string) {
+func (t *tree) detailLine(taken []int, here string) {
 	took := time.Duration(0)
-	for _, i := range steps {
+	for _, i := range taken {
 		took += max(time.Duration(t.j.Status.Steps[i].TookNanos), 0)
 	}
-	t.line(nil, t.j.Status.Steps[steps[0]].Layer, took, here, t.named(steps), "")
+	t.line(nil, t.j.Status.Steps[taken[0]].Layer, took, here, t.named(taken), "")
 }
 
 // named lists details.
-func (t *tree) named(steps []int) string {
+func (t *tree) named(taken []int) string {
 	var names []string
-	for _, i := range steps {
-		names = append(names, draw.Clean(trace.Detail(t.j.Status.Steps[i].ID)))
+	for _, i := range taken {
+		names = append(names, draw.Clean(steps.Detail(t.j.Status.Steps[i].ID)))
 	}
 	return t.p.words.Phrase("details: %s", strings.Join(names, ", "))
 }

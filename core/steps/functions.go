@@ -1,4 +1,4 @@
-package trace
+package steps
 
 import (
 	"slices"
@@ -57,7 +57,7 @@ func (id ID) InArticles() []string { return inArticles[id] }
 func Functions(step string) []string { return functions()[step] }
 
 var functions = sync.OnceValue(func() map[string][]string {
-	all := make(map[string][]string, numSteps)
+	all := make(map[string][]string, Count)
 	for _, id := range All() {
 		names := append([]string{id.Info().Upstream.Symbol}, id.InArticles()...)
 		for _, name := range names {

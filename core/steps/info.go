@@ -1,4 +1,4 @@
-package trace
+package steps
 
 import (
 	"slices"
@@ -163,8 +163,8 @@ func (id ID) String() string { return table[id].Name }
 
 // All are all steps in the order of the table: layer by layer, downward.
 func All() []ID {
-	ids := make([]ID, 0, numSteps)
-	for id := ID(1); id < numSteps; id++ {
+	ids := make([]ID, 0, Count)
+	for id := ID(1); id < Count; id++ {
 		ids = append(ids, id)
 	}
 	return ids
@@ -172,7 +172,7 @@ func All() []ID {
 
 // byName are the steps by name.
 var byName = sync.OnceValue(func() map[string]ID {
-	ids := make(map[string]ID, numSteps)
+	ids := make(map[string]ID, Count)
 	for _, id := range All() {
 		ids[table[id].Name] = id
 	}

@@ -1,4 +1,4 @@
-package steps_test
+package sites_test
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/kx-apiserver/kx/core/steps"
+	"github.com/kx-apiserver/kx/core/sites"
 )
 
 // TestReadSayings finds the lines that give a reason, each marked, and no other line with the name of its variable.
@@ -75,7 +75,7 @@ func give(step *kx.Step, trace other) {
 `)},
 	}
 	functions := map[string]string{"Store": "(*Store[...]).Get", "free": "Store[...].free"}
-	want := steps.Sayings{}
+	want := sites.Sayings{}
 	for _, file := range []string{"server/b/b.go", "store/a/a.go", "store/a/b.go"} {
 		for i, line := range strings.Split(string(source[file].Data), "\n") {
 			_, here, ok := strings.Cut(line, "// here: ")
@@ -84,10 +84,10 @@ func give(step *kx.Step, trace other) {
 			}
 			reason, function, _ := strings.Cut(here, " ")
 			at := path.Dir(file) + "." + cmp.Or(functions[function], function)
-			want[reason] = append(want[reason], steps.Saying{Function: at, File: file, Line: i + 1})
+			want[reason] = append(want[reason], sites.Saying{Function: at, File: file, Line: i + 1})
 		}
 	}
-	got, err := steps.ReadSayings(source)
+	got, err := sites.ReadSayings(source)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n%v\nwant\n%v", err, got, want)
 	}
@@ -95,21 +95,21 @@ func give(step *kx.Step, trace other) {
 
 // TestSayingOf tells places of one reason apart by the function and the file of the step.
 func TestSayingOf(t *testing.T) {
-	a, b := steps.Saying{Function: "store/cacher.(*Cacher).Get", File: "store/cacher/get.go", Line: 3},
-		steps.Saying{Function: "store/cacher.(*listing).moment", File: "store/cacher/list.go", Line: 5}
-	c := steps.Saying{Function: "store/cacher.(*listing).latest", File: "store/cacher/list.go", Line: 9}
-	sayings := steps.Sayings{"one": {a}, "two": {a, b}, "three": {a, b, c}}
+	a, b := sites.Saying{Function: "store/cacher.(*Cacher).Get", File: "store/cacher/get.go", Line: 3},
+		sites.Saying{Function: "store/cacher.(*listing).moment", File: "store/cacher/list.go", Line: 5}
+	c := sites.Saying{Function: "store/cacher.(*listing).latest", File: "store/cacher/list.go", Line: 9}
+	sayings := sites.Sayings{"one": {a}, "two": {a, b}, "three": {a, b, c}}
 	for _, test := range []struct {
 		reason, function, file string
-		want                   steps.Saying
+		want                   sites.Saying
 	}{
 		{"one", "elsewhere.Get", "elsewhere/get.go", a},
 		{"two", "store/cacher.(*Cacher).Get", "store/cacher/get.go", a},
 		{"two", "store/cacher.(*Cacher).List", "store/cacher/list.go", b},
 		{"three", "store/cacher.(*listing).latest.func1", "store/cacher/list.go", c},
-		{"three", "store/cacher.(*Cacher).List", "store/cacher/list.go", steps.Saying{}},
-		{"three", "elsewhere.Get", "elsewhere/get.go", steps.Saying{}},
-		{"none", "elsewhere.Get", "elsewhere/get.go", steps.Saying{}},
+		{"three", "store/cacher.(*Cacher).List", "store/cacher/list.go", sites.Saying{}},
+		{"three", "elsewhere.Get", "elsewhere/get.go", sites.Saying{}},
+		{"none", "elsewhere.Get", "elsewhere/get.go", sites.Saying{}},
 	} {
 		if at, ok := sayings.Of(test.reason, test.function, test.file); at != test.want || ok != (test.want.File != "") {
 			t.Errorf("%s in %s of %s: %v", test.reason, test.function, test.file, at)
