@@ -1,8 +1,8 @@
 // Package steps is the table of the steps that a request can take.
 //
 // What comes in is an [ID], or a name: that of a step, or a word of an article about the Kubernetes API server. What
-// goes out is the step's [Info]: its layer, what it does, the function with the same task upstream, and what can be done
-// to it. Package trace records steps, and package sites finds the code that takes them.
+// goes out is the step's [Info]: its layer, what it does, the function with the same task upstream, and what can be
+// done to it. Package trace records steps, and package sites finds the code that takes them.
 //
 // # Invariants
 //

@@ -366,8 +366,8 @@ type Site struct {
 	Line           int
 }
 
-// SiteOfStep is where the code takes a step, as compiled into this binary. It is empty until the step happens for the first
-// time.
+// SiteOfStep is where the code takes a step, as compiled into this binary. It is empty until the step happens for the
+// first time.
 func SiteOfStep(id steps.ID) Site {
 	pc := sites[id].Load()
 	if pc == 0 {
