@@ -25,7 +25,7 @@ func TestTraceSource(t *testing.T) {
 	for _, m := range regexp.MustCompile(`"kind": *"([a-z0-9-]+)"`).FindAllStringSubmatch(typeCommand("trace", "show", id, "-o", "json").out, -1) {
 		reasons[strings.ReplaceAll(m[1], "-", "")] = true
 	}
-	if !reasons["keywasfree"] {
+	if !reasons["keyfreeothersame"] {
 		t.Errorf("the reasons are %v", reasons)
 	}
 	for _, line := range ran {
@@ -40,7 +40,7 @@ func TestTraceSource(t *testing.T) {
 			t.Errorf("%q begins no step and gives no reason of the request", line[1])
 		}
 	}
-	if !regexp.MustCompile(`(?im)^.*> +\d+ .*keywasfree`).MatchString(shown.out) {
+	if !regexp.MustCompile(`(?im)^.*> +\d+ .*keyfreeothersame`).MatchString(shown.out) {
 		t.Errorf("the create does not stand on the line that found its key free:\n%s", shown.out)
 	}
 	if !strings.Contains(shown.out, "store/etcd3/create.go:") || strings.Contains(shown.out, "not found") {

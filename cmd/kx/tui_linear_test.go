@@ -80,7 +80,7 @@ func TestTUILinear(t *testing.T) {
 	hear(`^1/\d+ kx-admin asks for POST`)
 	typed("walk")
 	hear(`^\d+/\d+ etcd: etcd gets a transaction on /registry/configmaps/default/heard`)
-	hear("^came back: revision ")
+	hear(`^came back: revision \d+$`)
 	hear("^decided: etcd")
 	hear(`^\d+/\d+ client: The answer is 201`)
 	typed("")

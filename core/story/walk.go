@@ -195,7 +195,9 @@ func (w *walker) bodyText() string {
 func (w *walker) carried(i int) string {
 	taken := w.j.Status.Steps
 	s := &taken[i]
-	if compare := attribute(s, "compare"); compare != "" {
+	if compare, condition := attribute(s, "compare"), attribute(s, "condition"); condition != "" {
+		return w.language.Phrase("if %s and %s, then %s", compare, condition, cmp.Or(attribute(s, "success"), "-"))
+	} else if compare != "" {
 		return w.language.Phrase("if %s, then %s", compare, cmp.Or(attribute(s, "success"), "-"))
 	}
 	if w.body < 0 && s.Before == nil {
@@ -234,7 +236,7 @@ func (w *walker) identity(raw []byte) string {
 }
 
 // inputs are attributes that say what a step was asked, not what came of it.
-var inputs = map[string]bool{"compare": true, "success": true, "failure": true, "mediaType": true, "attempt": true, "timeout": true}
+var inputs = map[string]bool{"compare": true, "condition": true, "success": true, "failure": true, "mediaType": true, "attempt": true, "timeout": true}
 
 // back says what came of a step.
 func (w *walker) back(i int) string {
