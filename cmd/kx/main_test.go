@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -44,6 +45,7 @@ func TestMain(m *testing.M) {
 		os.Exit(inEnglish())
 	}
 	proc.SendLogs(slog.NewTextHandler(os.Stderr, nil)) // before anything logs
+	debug.SetGCPercent(100)                            // package atinit stopped the collector until main
 	embedtest.AtOnce(6)
 	os.Exit(m.Run())
 }

@@ -236,7 +236,8 @@ func (w *walker) identity(raw []byte) string {
 }
 
 // inputs are attributes that say what a step was asked, not what came of it.
-var inputs = map[string]bool{"compare": true, "condition": true, "success": true, "failure": true, "mediaType": true, "attempt": true, "timeout": true}
+var inputs = map[string]bool{"compare": true, "condition": true, "success": true, "failure": true, "mediaType": true, "attempt": true,
+	"timeout": true}
 
 // back says what came of a step.
 func (w *walker) back(i int) string {

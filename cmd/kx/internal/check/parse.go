@@ -36,6 +36,8 @@ type document struct {
 	sent, expanded *yaml.Node
 	// separators has the lines that begin after a separator which ends a line in YAML, but not in a file.
 	separators []int
+	// mark is a column that Tables of its objects have once the definition is served as this document has it, or "".
+	mark string
 	// source is the document in another file that a kustomization made this one from, or nil.
 	source *document
 }

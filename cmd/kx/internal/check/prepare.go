@@ -70,7 +70,7 @@ func (c *checker) serve(ctx context.Context, d *document, r *Result) {
 				Resource: definition.Spec.Names.Plural},
 			definition.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		}
-		if problem := c.awaitServed(ctx, definition.Name, as); problem != "" {
+		if problem := c.awaitServed(ctx, definition.Name, d.mark, as); problem != "" {
 			c.judge(r, Finding{Level: Refusal, Position: d.field("spec.names", nil), Field: "spec.names", Message: problem})
 			return
 		}
@@ -78,14 +78,23 @@ func (c *checker) serve(ctx context.Context, d *document, r *Result) {
 	}
 }
 
-// awaitServed waits until a resource is served, and returns why it is not.
-func (c *checker) awaitServed(ctx context.Context, name string, as served) (problem string) {
+// awaitServed waits until a resource is served, with a column if mark names one, and returns why it is not.
+func (c *checker) awaitServed(ctx context.Context, name, mark string, as served) (problem string) {
 	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 	err := until(ctx, func() (bool, error) {
 		list := call{method: http.MethodGet, path: as.collection("default"), query: url.Values{"limit": {"1"}}, accept: briefList}
+		if mark != "" {
+			list.accept = "application/json;as=Table;g=meta.k8s.io;v=v1"
+		}
 		a, err := c.client.do(ctx, list)
-		if err != nil || a.status == nil {
+		if err != nil || a.status == nil && mark == "" {
 			return true, err
+		}
+		if a.status == nil {
+			table := metav1.Table{}
+			err := json.Unmarshal(a.body, &table)
+			named := func(c metav1.TableColumnDefinition) bool { return c.Name == mark }
+			return err != nil || slices.ContainsFunc(table.ColumnDefinitions, named), err
 		}
 		if a, err = c.client.do(ctx, call{method: http.MethodGet, path: definitions + url.PathEscape(name)}); err != nil {
 			return true, err

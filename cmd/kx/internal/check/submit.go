@@ -66,13 +66,17 @@ func (c *checker) submit(ctx context.Context, d *document) *Result {
 	return r
 }
 
-// send sends a document. Definitions are stored without the webhooks that convert their objects; before that, the
-// server is asked about the whole one.
+// send sends a document. Definitions are stored without the webhooks that convert their objects, and those that change
+// one that is there with a mark; before that, the server is asked about the whole one.
 func (c *checker) send(ctx context.Context, d *document, sent call) (*answer, error) {
-	if !isDefinition(d) || scalar(d.root, "spec", "conversion", "strategy") != "Webhook" {
+	converts := scalar(d.root, "spec", "conversion", "strategy") == "Webhook"
+	changes := sent.method == http.MethodPatch
+	if !isDefinition(d) || !converts && !changes {
 		return c.client.do(ctx, sent)
 	}
-	c.notAsked(d)
+	if converts {
+		c.notAsked(d)
+	}
 	kept := sent
 	sent.query = maps.Clone(sent.query)
 	sent.query.Set("dryRun", metav1.DryRunAll)
@@ -84,8 +88,11 @@ func (c *checker) send(ctx context.Context, d *document, sent call) (*answer, er
 	if err := yaml.Unmarshal(d.text, &object); err != nil {
 		return nil, err
 	}
-	if spec, ok := object["spec"].(map[string]any); ok {
+	if spec, ok := object["spec"].(map[string]any); ok && converts {
 		delete(spec, "conversion")
+	}
+	if changes {
+		d.mark = markColumns(object, manager+" "+d.position.String())
 	}
 	if kept.body, err = json.Marshal(object); err != nil {
 		return nil, err
@@ -97,6 +104,22 @@ func (c *checker) send(ctx context.Context, d *document, sent call) (*answer, er
 		return made, err
 	}
 	return asked, nil
+}
+
+// markColumns adds a column to a definition and returns its name. Tables have it once this state of the definition is
+// served.
+func markColumns(object map[string]any, name string) (mark string) {
+	spec, _ := object["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	for _, v := range versions {
+		if version, ok := v.(map[string]any); ok {
+			columns, _ := version["additionalPrinterColumns"].([]any)
+			version["additionalPrinterColumns"] = append(columns,
+				map[string]any{"name": name, "type": "string", "jsonPath": ".metadata.name"})
+			mark = name
+		}
+	}
+	return mark
 }
 
 // update merges a document into an object that is there already. As with kubectl apply, fields that the document does
