@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // TestAggregatedLies: a server that a group is left to can't send this one elsewhere, nor speak in its name.

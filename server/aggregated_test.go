@@ -17,8 +17,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -29,6 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/server/options"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // TestManyRules has a user who is no administrator create roles whose small bodies have many combinations to compare with what the user

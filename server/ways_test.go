@@ -12,11 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 )

@@ -16,12 +16,11 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // TestChinese names each text that Chinese lacks, each entry of the catalogue that nobody uses, and each translation with other

@@ -6,13 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/sites"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/server"
 )
 

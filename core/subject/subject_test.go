@@ -5,13 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/subject"
 	"github.com/kx-apiserver/kx/core/trace"
 )

@@ -12,12 +12,11 @@ import (
 	"time"
 	"weak"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	corev1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 func rule(t *testing.T, kind RuleKind, text string, edit ...func(*Rule)) *Rule {

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // acts collects the rules' actions on one step.

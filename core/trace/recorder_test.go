@@ -9,9 +9,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 func begin(t *testing.T, r *Recorder) (context.Context, *Journey) {

@@ -7,11 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/mask"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Level says how much of a journey is recorded.

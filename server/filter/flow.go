@@ -4,13 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/flow"
 	"github.com/kx-apiserver/kx/server/metrics"

@@ -5,10 +5,9 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/metrics"
 )

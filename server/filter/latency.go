@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"k8s.io/apiserver/pkg/audit"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

@@ -5,11 +5,10 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

@@ -5,12 +5,11 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

@@ -5,12 +5,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"path"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -18,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

@@ -6,11 +6,10 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

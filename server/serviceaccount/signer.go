@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

@@ -5,10 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

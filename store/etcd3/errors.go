@@ -6,14 +6,13 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	grpccodes "google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	storage "github.com/kx-apiserver/kx/store"
 )

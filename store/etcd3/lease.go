@@ -6,10 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )

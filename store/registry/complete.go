@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"

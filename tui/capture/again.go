@@ -5,11 +5,10 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/pane/list"
 	"github.com/kx-apiserver/kx/tui/screen"
 )

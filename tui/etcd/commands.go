@@ -5,11 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"

@@ -9,11 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 // Own is the theme of a file of the user's colours.

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 

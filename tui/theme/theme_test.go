@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"github.com/muesli/termenv"
+
+	"github.com/kx-apiserver/kx/core/steps"
 )
 
 func TestParse(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	admissionv1 "k8s.io/api/admission/v1"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/kx-apiserver/kx/core/mask"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )

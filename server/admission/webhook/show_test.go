@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

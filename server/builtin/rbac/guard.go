@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -21,6 +19,7 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	authzrbac "github.com/kx-apiserver/kx/server/authz/rbac"
 	"github.com/kx-apiserver/kx/server/builtin"

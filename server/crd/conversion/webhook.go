@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/conversion"
@@ -21,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/server/peertest"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )

@@ -6,12 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"github.com/munnerz/goautoneg"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

@@ -5,11 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 

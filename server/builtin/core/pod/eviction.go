@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/kx-apiserver/kx/core/steps"
-
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
@@ -21,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
 )
