@@ -11,7 +11,11 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
-const secret = "hunter2"
+const (
+	secret = "hunter2"
+	// lastApplied is the annotation in which kubectl apply keeps the whole object.
+	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+)
 
 // TestCommands: what was sent is a command that sends the same, and no value of a Secret is in it.
 func TestCommands(t *testing.T) {
@@ -31,15 +35,19 @@ func TestCommands(t *testing.T) {
 		"patched": {api.Request{Method: "PATCH", Path: maps + "/a", Header: merge, Body: []byte(`{"data":{"a":"b"}}`)}, "--type merge -p"},
 		"stepped": {api.Request{Method: "POST", Path: api.KX + "/journeys/a-1/step", Body: []byte(`{"spec":{"action":"next"}}`)},
 			"kubectl --kubeconfig K create --raw " + api.KX + "/journeys/a-1/step -f - <<'EOF'"},
-		"deleted":           {api.Request{Method: "DELETE", Path: api.KX + "/faults/f1"}, "delete faults"},
-		"a Secret":          {api.Request{Method: "POST", Path: secrets, Body: []byte(`{"kind":"Secret","stringData":{"p":"` + secret + `"},"data":{"q":"` + secret + `"}}`)}, "# the values of the Secret are masked\nkubectl"},
-		"a Secret's patch":  {api.Request{Method: "PATCH", Path: secrets + "/a", Header: merge, Body: []byte(`{"data":{"p":"` + secret + `"}}`)}, "masked"},
-		"a JSON patch":      {api.Request{Method: "PATCH", Path: secrets + "/a", Body: []byte(`[{"op":"add","path":"/data/p","value":"` + secret + `"}]`)}, "masked"},
-		"an annotation":     {api.Request{Method: "PATCH", Path: secrets + "/a", Header: merge, Body: []byte(`{"metadata":{"annotations":{"` + lastApplied + `":"` + secret + `"}}}`)}, "masked"},
-		"a list":            {api.Request{Method: "POST", Path: "/any", Body: []byte(`{"kind":"List","items":[{"kind":"Secret","data":{"p":"` + secret + `"}}]}`)}, "masked"},
-		"a Secret as bytes": {api.Request{Method: "PUT", Path: secrets + "/a", Body: []byte("k8s\x00\x01 " + secret)}, "left out"},
-		"a token":           {api.Request{Method: "DELETE", Path: maps + "/a", Header: http.Header{"Authorization": {"Bearer " + secret}}}, "delete configmaps"},
-		"a Secret as YAML":  {api.Request{Method: "POST", Path: secrets, Header: http.Header{"Content-Type": {"application/yaml"}}, Body: []byte("kind: Secret\nstringData:\n  p: " + secret + "\n")}, "masked"},
+		"an edit of a held object": {api.Request{Method: "POST", Path: api.KX + "/journeys/a-1/step", Body: []byte(`{"spec":{"action":"edit","patch":{"data":{"p":"` + secret + `"}}}}`)}, "left out"},
+		"a token review":           {api.Request{Method: "POST", Path: "/apis/authentication.k8s.io/v1/tokenreviews", Body: []byte(`{"kind":"TokenReview","spec":{"token":"` + secret + `"}}`)}, "masked"},
+		"a Secret in a template":   {api.Request{Method: "POST", Path: "/any", Body: []byte(`{"kind":"Template","spec":{"object":{"kind":"Secret","data":{"p":"` + secret + `"}}}}`)}, "masked"},
+		"an escaped path":          {api.Request{Method: "PATCH", Path: "/api/v1/namespaces/default/secret%73/a", Header: merge, Body: []byte(`{"data":{"p":"` + secret + `"}}`)}, "masked"},
+		"deleted":                  {api.Request{Method: "DELETE", Path: api.KX + "/faults/f1"}, "delete faults"},
+		"a Secret":                 {api.Request{Method: "POST", Path: secrets, Body: []byte(`{"kind":"Secret","stringData":{"p":"` + secret + `"},"data":{"q":"` + secret + `"}}`)}, "# the values of the Secret are masked\nkubectl"},
+		"a Secret's patch":         {api.Request{Method: "PATCH", Path: secrets + "/a", Header: merge, Body: []byte(`{"data":{"p":"` + secret + `"}}`)}, "masked"},
+		"a JSON patch":             {api.Request{Method: "PATCH", Path: secrets + "/a", Body: []byte(`[{"op":"add","path":"/data/p","value":"` + secret + `"}]`)}, "masked"},
+		"an annotation":            {api.Request{Method: "PATCH", Path: secrets + "/a", Header: merge, Body: []byte(`{"metadata":{"annotations":{"` + lastApplied + `":"` + secret + `"}}}`)}, "masked"},
+		"a list":                   {api.Request{Method: "POST", Path: "/any", Body: []byte(`{"kind":"List","items":[{"kind":"Secret","data":{"p":"` + secret + `"}}]}`)}, "masked"},
+		"a Secret as bytes":        {api.Request{Method: "PUT", Path: secrets + "/a", Body: []byte("k8s\x00\x01 " + secret)}, "left out"},
+		"a token":                  {api.Request{Method: "DELETE", Path: maps + "/a", Header: http.Header{"Authorization": {"Bearer " + secret}}}, "delete configmaps"},
+		"a Secret as YAML":         {api.Request{Method: "POST", Path: secrets, Header: http.Header{"Content-Type": {"application/yaml"}}, Body: []byte("kind: Secret\nstringData:\n  p: " + secret + "\n")}, "masked"},
 	} {
 		log := &Log{}
 		log.Sent(test.r)

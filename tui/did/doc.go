@@ -7,5 +7,5 @@
 // # Invariants
 //
 //  1. A Log has at most 500 requests with at most 64 KiB of body each; what is older is counted.
-//  2. The values of a Secret are masked before anything else sees the request.
+//  2. Package mask takes secrets out of a request before anything else sees it. An edit of a held request is left out.
 package did

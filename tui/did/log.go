@@ -35,10 +35,10 @@ func (l *Log) Sent(r api.Request) {
 		return
 	}
 	one := sent{at: time.Now(), Request: r}
-	switch body, masked, ok := mask(r); {
+	switch body, hidden, ok := masked(r); {
 	case !ok:
 		one.Body, one.note = nil, "the body may have secrets, and is left out"
-	case masked:
+	case hidden:
 		one.Body, one.note = body, "the values of the Secret are masked"
 	}
 	if len(one.Body) > bodyMost {

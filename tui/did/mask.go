@@ -1,86 +1,55 @@
 package did
 
 import (
-	"encoding/base64"
+	"bytes"
 	"encoding/json"
-	"regexp"
+	"net/url"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// stars replace a value.
-const stars = "******"
-
-var ofSecrets = regexp.MustCompile(`^/api/v1/(namespaces/[^/?]+/)?secrets([/?]|$)`)
-
-// mask returns the body of a request with the values of Secrets masked. ok is false if the body may have some and can't
-// be read.
-func mask(r api.Request) (body []byte, masked, ok bool) {
-	secrets := ofSecrets.MatchString(r.Path)
-	if len(r.Body) == 0 {
+// masked returns the body of a request without secrets, and whether that hid some. ok is false if the body may have some
+// and can't be read.
+func masked(r api.Request) (body []byte, hidden, ok bool) {
+	words := segments(r.Path)
+	switch {
+	case len(r.Body) == 0:
 		return nil, false, true
+	case strings.HasPrefix(r.Path, api.KX) && slices.Contains(words, "step"):
+		// An edit has a part of any object, which does not say what it is of.
+		command := v1alpha1.JourneyCommand{}
+		err := json.Unmarshal(r.Body, &command)
+		return r.Body, false, err == nil && command.Spec.Patch == nil
 	}
+	confidential := slices.ContainsFunc(words, func(word string) bool { return confidentialWords[word] })
 	text, err := yaml.YAMLToJSON(r.Body)
-	var value any
 	if err == nil {
-		err = json.Unmarshal(text, &value)
+		body, err = mask.JSON(text, confidential)
 	}
-	if err != nil {
-		return nil, false, !secrets
-	}
-	if !hide(value, secrets) {
-		return r.Body, false, !secrets || empty(value)
-	}
-	if body, err = json.Marshal(value); err != nil {
-		return nil, false, false
+	switch {
+	case err != nil:
+		return r.Body, false, !confidential
+	case bytes.Equal(body, text):
+		return r.Body, false, true
 	}
 	return body, true, true
 }
 
-// empty reports whether a body about a Secret has nothing to hide: it is an object.
-func empty(value any) bool {
-	_, ok := value.(map[string]any)
-	return ok
-}
+// confidentialWords are the segments of paths whose bodies package mask calls confidential. An object that has such a
+// name is masked for nothing.
+var confidentialWords = map[string]bool{"secrets": true, "token": true, "tokenreviews": true}
 
-// hide masks what a value has of Secrets: it is one, or part of one if secret is set, or a list that has some.
-func hide(value any, secret bool) (hidden bool) {
-	switch v := value.(type) {
-	case []any:
-		for _, one := range v {
-			if operation, ok := one.(map[string]any); ok && secret && operation["value"] != nil { // of a JSON patch
-				operation["value"], hidden = stars, true
-			} else if hide(one, secret) {
-				hidden = true
-			}
-		}
-	case map[string]any:
-		if items, ok := v["items"].([]any); ok {
-			hidden = hide(items, secret)
-		}
-		if v["kind"] != "Secret" && !secret {
-			return hidden
-		}
-		for field, stand := range map[string]string{"data": base64.StdEncoding.EncodeToString([]byte(stars)), "stringData": stars} {
-			values, ok := v[field].(map[string]any)
-			for name := range values {
-				values[name], hidden = stand, true
-			}
-			if !ok && v[field] != nil {
-				v[field], hidden = nil, true
-			}
-		}
-		if m, ok := v["metadata"].(map[string]any); ok {
-			if notes, ok := m["annotations"].(map[string]any); ok && notes[lastApplied] != nil {
-				delete(notes, lastApplied)
-				hidden = true
-			}
-		}
+// segments are the parts of a path as the server reads them.
+func segments(path string) []string {
+	path, _, _ = strings.Cut(path, "?")
+	if plain, err := url.PathUnescape(path); err == nil {
+		path = plain
 	}
-	return hidden
+	return strings.Split(path, "/")
 }
-
-// lastApplied is the annotation in which kubectl apply keeps the whole object.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
