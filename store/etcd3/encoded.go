@@ -192,11 +192,3 @@ func (s *store) changed(ctx context.Context, e *clientv3.Event) storage.Change {
 
 // OnWrite registers the one function that is called with each object that this store writes.
 func (s *store) OnWrite(seen func(ctx context.Context, obj *object.Encoded)) { s.onWrite.Store(&seen) }
-
-// fill decodes data, which is obj, into out. If out is nil the caller makes its answer of obj.
-func (s *store) fill(ctx context.Context, key string, obj *object.Encoded, data []byte, out runtime.Object) error {
-	if out == nil {
-		out = obj
-	}
-	return s.decode(ctx, key, data, out, obj.Revision())
-}

@@ -289,10 +289,15 @@ func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runt
 	if seen := s.onWrite.Load(); seen != nil {
 		(*seen)(ctx, obj)
 	}
+	return obj, s.fill(ctx, key, obj, data, out)
+}
+
+// fill decodes data, which is obj, into out. If out is nil the caller makes its answer of obj.
+func (s *store) fill(ctx context.Context, key string, obj *object.Encoded, data []byte, out runtime.Object) error {
 	if out == nil {
 		out = obj
 	}
-	return obj, s.decode(ctx, key, data, out, revision)
+	return s.decode(ctx, key, data, out, obj.Revision())
 }
 
 // finalCodec reports whether an object that it has just encoded decodes to the same object. Then its bytes are the
