@@ -6,23 +6,19 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/check"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
-	"github.com/kx-apiserver/kx/core/filter"
 )
 
 // The exit codes of kx check, beside 0.
@@ -160,23 +156,18 @@ func (o *checkOptions) base(errOut io.Writer) (*check.Base, error) {
 	if _, err := os.Stat(o.against); err == nil {
 		return &check.Base{Inputs: check.Inputs{Paths: []string{o.against}}}, nil
 	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	raw, err := rules.Load()
-	if err != nil {
-		return nil, fmt.Errorf("--against %s: %w", o.against, err)
-	}
-	if raw.Contexts[o.against] == nil {
-		names := slices.Sorted(maps.Keys(raw.Contexts))
+	config, _, err := clientOf("", o.against)
+	var none *noContextError
+	switch {
+	case errors.As(err, &none):
 		hint := "the kubeconfig has no contexts: name manifests, or set KUBECONFIG"
-		if near := filter.Near(o.against, names); len(near) > 0 {
-			hint = "did you mean " + strings.Join(near, " or ") + "?"
-		} else if len(names) > 0 {
-			hint = "the kubeconfig has " + strings.Join(names, ", ")
+		if len(none.near) > 0 {
+			hint = "did you mean " + strings.Join(none.near, " or ") + "?"
+		} else if len(none.all) > 0 {
+			hint = "the kubeconfig has " + strings.Join(none.all, ", ")
 		}
 		return nil, fmt.Errorf("--against %s: there is no such file or context: %s", o.against, hint)
-	}
-	config, err := clientcmd.NewNonInteractiveClientConfig(*raw, o.against, nil, rules).ClientConfig()
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("--against %s: %w", o.against, err)
 	}
 	join.LimitPlugins(config, func(text string) { fmt.Fprintln(errOut, text) })

@@ -176,21 +176,31 @@ func clientOf(kubeconfig, name string) (config *rest.Config, file string, err er
 	if err != nil {
 		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	contexts := slices.Sorted(maps.Keys(raw.Contexts))
 	if name != "" && raw.Contexts[name] == nil {
-		near := filter.Near(name, contexts)
-		if len(near) == 0 {
-			near = contexts
-		}
-		if len(near) == 0 {
-			return nil, "", fmt.Errorf("--context %s: the kubeconfig has no contexts; --kubeconfig names another file", name)
-		}
-		return nil, "", fmt.Errorf("--context %s: the kubeconfig has no such context; it has %s", name, strings.Join(near, ", "))
+		all := slices.Sorted(maps.Keys(raw.Contexts))
+		return nil, "", &noContextError{name, filter.Near(name, all), all}
 	}
 	if config, err = loader.ClientConfig(); err != nil {
 		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	return config, kubeconfig, nil
+}
+
+// noContextError says that the kubeconfig has no context of a name.
+type noContextError struct {
+	name      string
+	near, all []string
+}
+
+func (e *noContextError) Error() string {
+	near := e.near
+	if len(near) == 0 {
+		near = e.all
+	}
+	if len(near) == 0 {
+		return fmt.Sprintf("--context %s: the kubeconfig has no contexts; --kubeconfig names another file", e.name)
+	}
+	return fmt.Sprintf("--context %s: the kubeconfig has no such context; it has %s", e.name, strings.Join(near, ", "))
 }
 
 // readSaved reads a capture. If it is too long, or needs more memory than most, it keeps only the newest journeys.

@@ -12,6 +12,6 @@
 //  1. Every step that the server can take has a sentence.
 //  2. A line says only what the journey has: a value that was not recorded is not told.
 //  3. Filters that let the request pass are one line. A filter at which it ended has its own.
-//  4. The sentences of a walk are those of the story.
+//  4. A walk uses the sentences of the story, and has none of its own.
 //  5. Lines have no control characters. How they are broken and painted is up to who shows them.
 package story

@@ -55,7 +55,7 @@ type Stop struct {
 	Code int
 	// Decided says that the outcome of the request was decided here.
 	Decided bool
-	// Carried is what the request brought here, and Back what came of it. Either is empty if it is not known.
+	// Carried says what the request brought to the stop, and Back what the step returned. An unknown one is empty.
 	Carried, Back string
 }
 

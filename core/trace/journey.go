@@ -18,7 +18,7 @@ type Journey struct {
 	started time.Time
 	rec     *Recorder
 
-	// No lock guards these.
+	// These need no lock.
 	level        atomic.Uint32
 	confidential atomic.Bool          // the request's bodies may hold secrets
 	untouchable  atomic.Bool          // no rule applies
@@ -47,8 +47,8 @@ type listing struct {
 	at      int        // where it is in the recorder's kept, -1 if it is not
 }
 
-// recording is what the journey's steps recorded. Its writer is the request's own goroutine, without a lock, while the
-// journey is alone: only that goroutine changes alone. From then on a writer holds mu. See log for readers.
+// recording has what the steps recorded. While the journey is alone, only the request's own goroutine writes here, and it
+// needs no lock; that goroutine alone changes alone. Later a writer holds mu. log says what readers hold.
 type recording struct {
 	alone    bool
 	root     branch // the request's own
@@ -58,7 +58,7 @@ type recording struct {
 	reserved int // of what all that run may take
 }
 
-// outcome is how the request ended.
+// outcome has the response, and says how far the end of the request has come.
 type outcome struct {
 	response   Response
 	took       time.Duration // 0 until the request has ended
@@ -69,7 +69,7 @@ type outcome struct {
 	done       chan struct{} // made for the first waiter; closed at the end
 }
 
-// consequence is what the request wrote, and what followed from it.
+// consequence has the objects of the steps, what the request wrote, and what followed from that.
 type consequence struct {
 	wrote      int32 // index of the step that wrote last, and 1; 0 if none did
 	revision   int64 // what it wrote last; 0 if it wrote nothing

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,17 +13,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Base is what is there before the set is created.
+// Base has the objects that exist before the set: those of Inputs, or those that a cluster has.
 type Base struct {
-	// Inputs are the manifests of all that is there.
 	Inputs Inputs
-	// Cluster, if not nil, is asked for what the set touches, instead of Inputs. Nothing is written to it.
+	// Cluster, if not nil, is read instead of Inputs: only what the set touches, and nothing is written.
 	Cluster *rest.Config
-	// Name is how output names the cluster.
+	// Name names the cluster in the output.
 	Name string
 }
 
-// documents returns the objects that are there. Notes say what could not be read.
+// documents returns the objects of the base. Notes say what could not be read.
 func (b *Base) documents(ctx context.Context, set []*document) ([]*document, []Note, error) {
 	if b.Cluster != nil {
 		return fetch(ctx, b, set)
@@ -42,7 +39,7 @@ func (b *Base) documents(ctx context.Context, set []*document) ([]*document, []N
 	return in.documents, in.leftOut, nil
 }
 
-// load creates what is there already. Its policies come last: they have no say about what was there before them.
+// load creates the objects of the base. Its policies come last, because they did not judge the objects before them.
 func (c *checker) load(ctx context.Context) {
 	if c.base == 0 {
 		return
@@ -75,7 +72,7 @@ func (c *checker) load(ctx context.Context) {
 	}
 }
 
-// take creates an object that is there already.
+// take creates an object of the base.
 func (c *checker) take(ctx context.Context, i int) {
 	d := c.documents[i]
 	if _, ok := c.client.kind(d.groupVersionKind()); !ok {
@@ -100,37 +97,44 @@ func (c *checker) take(ctx context.Context, i int) {
 	c.lock.Unlock()
 }
 
-// notTaken notes an object that is there, and not in the check.
+// notTaken notes an object of the base that the check does without.
 func (c *checker) notTaken(d *document, why string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.summary.NotTaken = append(c.summary.NotTaken, Note{d.position, d.Object.String() + ": " + why})
 }
 
-// keepsStored warns of stored objects that a new state of their definition would refuse if they were created now. Until
-// somebody changes the fields in question, the server tolerates them.
+// keepsStored warns of stored objects that the new state of their definition would refuse if they were created now. The
+// server tolerates them until a client changes the fields in question.
 func (c *checker) keepsStored(ctx context.Context, d *document, r *Result) {
 	if r.Updated == "" || !r.stored {
 		return
 	}
-	group, kind := scalar(d.root, "spec", "group"), scalar(d.root, "spec", "names", "kind")
+	kind := schema.GroupKind{Group: scalar(d.root, "spec", "group"), Kind: scalar(d.root, "spec", "names", "kind")}
+	var of []int
 	for _, i := range c.there[others] {
-		of := c.documents[i]
-		if of.group() != group || of.Kind != kind || c.results[i] == nil || !c.results[i].stored {
-			continue
+		if c.documents[i].groupVersionKind().GroupKind() == kind && c.results[i] != nil && c.results[i].stored {
+			of = append(of, i)
 		}
-		if problem := c.stored(ctx, of); problem != "" {
-			c.warn(r, d, []string{fmt.Sprintf("%s is stored, and would be refused: %s", of.Object, problem)})
+	}
+	if len(of) == 0 {
+		return
+	}
+	as, ok := c.servedNow(ctx, kind)
+	if !ok {
+		return
+	}
+	problems := make([]string, len(c.documents))
+	c.each(ctx, of, func(ctx context.Context, i int) { problems[i] = c.stored(ctx, as, c.documents[i]) })
+	for _, i := range of {
+		if problems[i] != "" {
+			c.warn(r, d, []string{fmt.Sprintf("%s is stored, and would be refused: %s", c.documents[i].Object, problems[i])})
 		}
 	}
 }
 
-// stored returns what its definition has against a stored object.
-func (c *checker) stored(ctx context.Context, d *document) (problem string) {
-	as, ok := c.servedNow(ctx, d)
-	if !ok {
-		return ""
-	}
+// stored returns what its definition has against a stored object, which is read as a resource.
+func (c *checker) stored(ctx context.Context, as served, d *document) (problem string) {
 	a, err := c.client.do(ctx, call{method: http.MethodGet, path: as.collection(d.namespace()) + "/" + url.PathEscape(d.Name)})
 	if err != nil || a.status != nil {
 		return ""
@@ -150,21 +154,10 @@ func (c *checker) stored(ctx context.Context, d *document) (problem string) {
 	return d.refusals(a.status)[0].Message
 }
 
-// servedNow returns how a stored object is reached: in its own version, or in another one if that is gone.
-func (c *checker) servedNow(ctx context.Context, d *document) (served, bool) {
-	own := d.groupVersionKind()
-	c.client.lock.RLock()
-	kinds := maps.Clone(c.client.kinds)
-	c.client.lock.RUnlock()
-	versions := []schema.GroupVersionKind{own}
-	for k := range kinds {
-		if k.GroupKind() == own.GroupKind() && k != own {
-			versions = append(versions, k)
-		}
-	}
-	slices.SortFunc(versions[1:], func(a, b schema.GroupVersionKind) int { return slices.Compare([]byte(a.Version), []byte(b.Version)) })
-	for _, k := range versions {
-		as := kinds[k]
+// servedNow returns a version in which the objects of a kind are served.
+func (c *checker) servedNow(ctx context.Context, kind schema.GroupKind) (served, bool) {
+	for _, k := range c.client.versions(kind) {
+		as, _ := c.client.kind(k)
 		a, err := c.client.do(ctx, call{method: http.MethodGet, path: as.collection("default"), query: url.Values{"limit": {"1"}},
 			accept: briefList})
 		if err == nil && a.status == nil {

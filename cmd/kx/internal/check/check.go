@@ -17,7 +17,7 @@ import (
 // Config configures a check.
 type Config struct {
 	Inputs Inputs
-	// Against is what is there already; nil is nothing.
+	// Against has the objects that exist before the set. It may be nil.
 	Against *Base
 	// Server has the options of the server, as [Options] returns them.
 	Server *options.Options
@@ -32,7 +32,7 @@ type Config struct {
 type checker struct {
 	config Config
 	client *client
-	// documents are those of the base, and those of the set behind them.
+	// documents lists the documents of the base, of which there are base, and then those of the set.
 	documents []*document
 	base      int
 	// there and stages have the documents of the base and of the set by the stage in which they are created.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
@@ -161,6 +163,19 @@ func (c *client) kind(kind schema.GroupVersionKind) (served, bool) {
 	defer c.lock.RUnlock()
 	s, ok := c.kinds[kind]
 	return s, ok
+}
+
+// versions returns a kind in each of its versions, in their order by name.
+func (c *client) versions(of schema.GroupKind) (all []schema.GroupVersionKind) {
+	c.lock.RLock()
+	defer c.lock.RUnlock()
+	for k := range c.kinds {
+		if k.GroupKind() == of {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.Version, b.Version) })
+	return all
 }
 
 // collection returns the path of the objects of a resource.

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -113,19 +112,10 @@ func (c *cluster) definitionOf(ctx context.Context, d *document) error {
 	definition := builtIn("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 	if isDefinition(d) {
 		kind := schema.GroupKind{Group: scalar(d.root, "spec", "group"), Kind: scalar(d.root, "spec", "names", "kind")}
-		c.client.lock.RLock()
-		var versions []schema.GroupVersionKind
-		for k := range c.client.kinds {
-			if k.GroupKind() == kind {
-				versions = append(versions, k)
-			}
+		if versions := c.client.versions(kind); len(versions) > 0 {
+			return c.list(ctx, versions[len(versions)-1], "")
 		}
-		c.client.lock.RUnlock()
-		if len(versions) == 0 {
-			return nil
-		}
-		slices.SortFunc(versions, func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.Version, b.Version) })
-		return c.list(ctx, versions[len(versions)-1], "")
+		return nil
 	}
 	if as, ok := c.client.kind(d.groupVersionKind()); ok && strings.Contains(as.resource.Group, ".") {
 		return c.get(ctx, definition, "", as.resource.Resource+"."+as.resource.Group)

@@ -286,7 +286,7 @@ func (c *checker) limit(ctx context.Context, d *document) {
 			maps.Copy(status.Used, old.Status.Used)
 		}
 	} else if c.config.Against != nil && c.config.Against.Cluster != nil && quota.Status.Hard != nil {
-		status = quota.Status // it counts what was not read, too
+		status = quota.Status // it also counts objects that were not read
 	}
 	_, _ = c.client.write(ctx, http.MethodPatch, path+"/status", string(types.MergePatchType), nil, map[string]any{"status": status})
 }
