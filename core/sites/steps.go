@@ -189,9 +189,9 @@ func functionName(f *ast.FuncDecl) string {
 	return receiver + "." + f.Name.Name
 }
 
-// Find returns the steps with a name that contains the given one. If there are none, Find drops the part before a dot as
-// a package or a variable, and looks again: for GetResource instead of handlers.GetResource, for store.Get instead of
-// r.store.Get.
+// Find returns the steps with a name that contains the given one. If there are none, Find drops the part before a dot,
+// as a package or a variable, and looks again: for GetResource instead of handlers.GetResource, for store.Get instead
+// of r.store.Get.
 func Find(all []Step, name string) []Step {
 	name = plain(name)
 	found := having(all, func(one string) bool { return strings.Contains(one, name) })

@@ -174,6 +174,7 @@ const (
 	StorageFactory
 	StorageEtcd3
 
+	// Count is the number of IDs, with that of no step.
 	Count
 )
 

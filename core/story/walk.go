@@ -80,8 +80,8 @@ func WalkOf(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) 
 	return &w.Walk
 }
 
-// Decided is the index of the step that decided between the watch cache and etcd for a read, or in which etcd took a
-// write; -1 if there is none.
+// Decided returns the index of the step that decided: of a read, between the watch cache and etcd; of a write, whether
+// etcd takes it. Without one it returns -1.
 func Decided(j *v1alpha1.Journey) int {
 	taken := j.Status.Steps
 	switch j.Spec.Verb {

@@ -47,8 +47,8 @@ type listing struct {
 	at      int        // where it is in the recorder's kept, -1 if it is not
 }
 
-// recording has what the steps recorded. While the journey is alone, only the request's own goroutine writes here, and it
-// needs no lock; that goroutine alone changes alone. Later a writer holds mu. log says what readers hold.
+// recording has what the steps recorded. While the journey is alone, only the request's own goroutine writes here,
+// without a lock; only it changes alone. Later a writer holds mu. log says what readers hold.
 type recording struct {
 	alone    bool
 	root     branch // the request's own

@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// masked returns the body of a request without secrets, and whether that hid some. ok is false if the body may have some
-// and can't be read.
+// masked returns the body of a request without secrets, and whether that hid some. ok is false if the body may have
+// some and can't be read.
 func masked(r api.Request) (body []byte, hidden, ok bool) {
 	words := segments(r.Path)
 	switch {
