@@ -96,7 +96,7 @@ func TestListSources(t *testing.T) {
 	if slices.Sort(all); len(slices.Compact(slices.Clone(all))) != len(all) {
 		t.Error("two files have one name")
 	}
-	for _, name := range []string{"store.etcd3.update.go", "server.chain.go", "core.trace.steps.go", "server.crd.handler.go"} {
+	for _, name := range []string{"store.etcd3.update.go", "server.chain.go", "core.steps.steps.go", "server.crd.handler.go"} {
 		if !slices.Contains(all, name) {
 			t.Errorf("%s is not listed", name)
 		}
