@@ -181,8 +181,8 @@ func (w *walker) stops(i int) bool {
 func (w *walker) bodyText() string {
 	if w.body >= 0 {
 		s := &w.j.Status.Steps[w.body]
-		if n := attribute(s, "bytes"); n != "" {
-			return w.language.Phrase("a body of %s bytes, %s", n, cmp.Or(w.j.Spec.ContentType, attribute(s, "mediaType"), "-"))
+		if n := s.Attribute("bytes"); n != "" {
+			return w.language.Phrase("a body of %s bytes, %s", n, cmp.Or(w.j.Spec.ContentType, s.Attribute("mediaType"), "-"))
 		}
 	}
 	if w.j.Spec.ContentType != "" {
@@ -195,10 +195,10 @@ func (w *walker) bodyText() string {
 func (w *walker) carried(i int) string {
 	taken := w.j.Status.Steps
 	s := &taken[i]
-	if compare, condition := attribute(s, "compare"), attribute(s, "condition"); condition != "" {
-		return w.language.Phrase("if %s and %s, then %s", compare, condition, cmp.Or(attribute(s, "success"), "-"))
+	if compare, condition := s.Attribute("compare"), s.Attribute("condition"); condition != "" {
+		return w.language.Phrase("if %s and %s, then %s", compare, condition, cmp.Or(s.Attribute("success"), "-"))
 	} else if compare != "" {
-		return w.language.Phrase("if %s, then %s", compare, cmp.Or(attribute(s, "success"), "-"))
+		return w.language.Phrase("if %s, then %s", compare, cmp.Or(s.Attribute("success"), "-"))
 	}
 	if w.body < 0 && s.Before == nil {
 		return s.Subject
@@ -265,7 +265,7 @@ func (w *walker) back(i int) string {
 	}
 	revision := ""
 	for k := i + 1; k < len(taken) && int(taken[k].Parent) >= i; k++ {
-		revision = cmp.Or(attribute(&taken[k], "resourceVersion"), attribute(&taken[k], "modRevision"), revision)
+		revision = cmp.Or(taken[k].Attribute("resourceVersion"), taken[k].Attribute("modRevision"), revision)
 	}
 	if revision == "" {
 		return ""
@@ -289,16 +289,7 @@ func (w *walker) outcome(card *refusal.Card) string {
 	}
 	for i := range w.j.Status.Steps {
 		if s := &w.j.Status.Steps[i]; s.ID == steps.HandlerEncode.String() {
-			return strings.TrimSpace(s.Subject + " " + attribute(s, "mediaType"))
-		}
-	}
-	return ""
-}
-
-func attribute(s *v1alpha1.Step, name string) string {
-	for _, a := range s.Attributes {
-		if a.Name == name {
-			return a.Value
+			return strings.TrimSpace(s.Subject + " " + s.Attribute("mediaType"))
 		}
 	}
 	return ""

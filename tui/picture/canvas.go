@@ -124,7 +124,7 @@ func (c *canvas) boxes(look theme.Theme) part {
 	for i := range rows {
 		rows[i].WriteString(strings.Repeat(" ", left))
 	}
-	below := newRuler(c.w)
+	below := ruler{w: c.w}
 	x := left
 	for i, b := range all {
 		name := strings.Repeat(" ", padding) + b.Name(look.Words) + strings.Repeat(" ", padding)
@@ -153,7 +153,7 @@ func (c *canvas) boxes(look theme.Theme) part {
 		rows[1].WriteString(strings.Repeat(wire, gap))
 		rows[2].WriteString(strings.Repeat(" ", gap))
 	}
-	drawn := []string{rows[0].String(), rows[1].String(), rows[2].String(), look.Key(below.String())}
+	drawn := []string{rows[0].String(), rows[1].String(), rows[2].String(), look.Key(below.text)}
 	return part{lines: drawn, least: len(drawn)}
 }
 
@@ -196,8 +196,6 @@ type ruler struct {
 	w    int
 }
 
-func newRuler(w int) *ruler { return &ruler{w: w} }
-
 // put puts a text around a cell, behind what is there.
 func (r *ruler) put(middle int, text string) {
 	if text == "" {
@@ -207,8 +205,6 @@ func (r *ruler) put(middle int, text string) {
 	x := max(min(middle-n/2, r.w-n), draw.Width(r.text)+min(len(r.text), 1))
 	r.text += strings.Repeat(" ", max(x-draw.Width(r.text), 0)) + text
 }
-
-func (r *ruler) String() string { return r.text }
 
 // sentenceMost limits the lines of the sentence.
 const sentenceMost = 5
