@@ -20,16 +20,6 @@ import (
 	"github.com/kx-apiserver/kx/server/options"
 )
 
-// attribute is a value that a step has, "" if it has none.
-func attribute(s *v1alpha1.Step, name string) string {
-	for _, a := range s.Attributes {
-		if a.Name == name {
-			return a.Value
-		}
-	}
-	return ""
-}
-
 // namespaceReads are the steps of a journey that asked etcd for a namespace.
 func namespaceReads(j *v1alpha1.Journey) (ids []string) {
 	for _, s := range j.Status.Steps {
@@ -72,7 +62,7 @@ func TestCreateReadsNoNamespace(t *testing.T) {
 		}
 		got := 0
 		for _, s := range stepsOf(j, "etcd.txn") {
-			if strings.HasPrefix(attribute(&s, "condition"), "mod(/registry/namespaces/"+ns+") = ") &&
+			if strings.HasPrefix(s.Attribute("condition"), "mod(/registry/namespaces/"+ns+") = ") &&
 				strings.Contains(s.Why, "/registry/namespaces/"+ns+" still at revision ") {
 				got++
 			}
